@@ -1,0 +1,5 @@
+#if ServiceLifecycle
+public import ServiceLifecycle
+
+extension RedisClient: Service {}
+#endif

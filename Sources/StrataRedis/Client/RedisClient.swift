@@ -1,0 +1,140 @@
+public import Logging
+internal import Strata
+internal import Synchronization
+
+/// A client of one Redis or Valkey server: few connections, shared by all tasks, pipelined without being asked to be.
+///
+/// It works as soon as it is made: its I/O thread starts, and connects, with the first call. Tie it to the life of an
+/// application with ``run()``, or give it to a `ServiceGroup`; when the last reference goes away, it closes.
+///
+/// ```swift
+/// let redis = try RedisClient("redis://localhost:6379")
+/// try await redis.set("greeting", Array("hello".utf8), expiringIn: .seconds(60))
+/// let greeting = try await redis.get("greeting")
+/// ```
+///
+/// Every call has a deadline (``RedisConfiguration/commandTimeout`` unless it states its own) and can be cancelled; both let
+/// the caller go at once and leave the connection as it is. Commands that may be repeated without harm are retried once
+/// after a lost connection, inside the deadline; all others only if they were certainly not run.
+public final class RedisClient: Sendable {
+    /// What the client was made with.
+    public let configuration: RedisConfiguration
+    private let loop: IOLoop
+    private let turn = Atomic<Int>(0)
+
+    /// A client for the server that a configuration names. Nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: The server, limits and timeouts.
+    ///   - logger: Gets one line for each change of the connections' state; nothing is logged without one.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``.
+    public init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
+        try configuration.validate()
+        self.configuration = configuration
+        loop = try IOLoop(configuration: configuration, logger: logger)
+    }
+
+    /// A client for the server of a `redis://` or `unix://` URL, everything else at its default.
+    ///
+    /// - Parameters:
+    ///   - url: See ``RedisConfiguration/init(url:)``.
+    ///   - logger: Gets one line for each change of the connections' state.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``.
+    public convenience init(_ url: String, logger: Logger? = nil) throws {
+        try self.init(RedisConfiguration(url: url), logger: logger)
+    }
+
+    deinit { loop.stop(by: .distantPast) }
+
+    // MARK: Life
+
+    /// Runs until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins; then shuts the client down.
+    ///
+    /// Graceful shutdown lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
+    /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
+    public func run() async throws {
+        try loop.start()
+        switch await Lifetime.end() {
+        case .graceful: await shutDown(within: configuration.commandTimeout)
+        case .cancelled: await shutDown(within: .zero)
+        }
+    }
+
+    /// Ends the client: no more calls are taken, those under way finish or fail with ``RedisError/Code/shutDown``.
+    ///
+    /// - Parameter grace: How long calls under way may still take.
+    public func shutDown(within grace: Duration = .zero) async {
+        loop.stop(by: MonotonicInstant.now.advanced(by: grace))
+        await loop.waitUntilStopped()
+    }
+
+    // MARK: Calls
+
+    /// Sends any command.
+    ///
+    /// - Parameters:
+    ///   - command: The name and its arguments, as bytes. Commands that block, subscribe or change the connection's state
+    ///     do not belong on a shared connection; none is checked for.
+    ///   - repeatable: Whether the command may be sent again when it is not known whether the server has run it.
+    ///   - timeout: How long the call may take; ``RedisConfiguration/commandTimeout`` by default.
+    /// - Returns: The reply; errors inside an array are values.
+    /// - Throws: ``RedisError``, also for an error reply; `CancellationError`.
+    public func send(
+        _ command: [[UInt8]],
+        repeatable: Bool = false,
+        timeout: Duration? = nil
+    ) async throws -> RESPValue {
+        guard !command.isEmpty else {
+            throw RedisError(code: .invalidArgument, message: "a command without a name")
+        }
+        return try await execute(repeatable ? .repeatable : .once, timeout: timeout) { writer in
+            writer.begin(command.count)
+            for argument in command { writer.argument(argument) }
+        }
+    }
+
+    /// Sends any command, given as text.
+    ///
+    /// - Parameters:
+    ///   - command: The name and its arguments; for example `"CONFIG", "GET", "maxmemory"`.
+    ///   - timeout: How long the call may take; ``RedisConfiguration/commandTimeout`` by default.
+    /// - Returns: The reply; errors inside an array are values.
+    /// - Throws: ``RedisError``, also for an error reply; `CancellationError`.
+    public func send(_ command: String..., timeout: Duration? = nil) async throws -> RESPValue {
+        try await send(command.map { Array($0.utf8) }, timeout: timeout)
+    }
+
+    /// Whether a command may be run twice.
+    enum Repetition {
+        case repeatable
+        case once
+    }
+
+    @inline(__always)
+    func execute(
+        _ repetition: Repetition,
+        timeout: Duration? = nil,
+        encode: (inout CommandWriter) -> Void
+    ) async throws -> RESPValue {
+        try loop.start()
+        let limit = timeout ?? configuration.commandTimeout
+        let deadline = MonotonicInstant.coarse.advanced(by: limit)
+        let reply: RESPValue
+        do {
+            reply = try await nextConnection().call(deadline: deadline, encode: encode)
+        } catch let fault as RedisError where fault.code == .connectionLost {
+            guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
+            reply = try await nextConnection().call(deadline: deadline, encode: encode)
+        }
+        if case .error(let text) = reply { throw RedisError.reply(text, endpoint: configuration.endpoint.description) }
+        return reply
+    }
+
+    @inline(__always)
+    private func nextConnection() -> Connection {
+        let connections = loop.connections
+        guard connections.count > 1 else { return connections[0] }
+        let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
+        return connections[Int(UInt(bitPattern: number) % UInt(connections.count))]
+    }
+}

@@ -1,0 +1,80 @@
+
+/// How a ``RedisClient`` reaches its server and what a call may cost.
+///
+/// | setting | default | why |
+/// |---|---|---|
+/// | connections | 1 | pipelining fills one connection; a second one splits the batches |
+/// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
+/// | commandTimeout | 1 s | a bound for a call that states none of its own |
+/// | inFlightLimit | 8192 | replies owed per connection, then calls fail at once |
+/// | queuedBytesLimit | 16 MiB | bytes not yet sent per connection, then calls fail at once |
+/// | healthWindow | 2 s | nothing at all arrived for so long with replies owed: the connection is dead |
+/// | keepalive | 15 s | an idle connection is pinged, and dropped when that goes unanswered |
+/// | reconnect | 50 ms … 5 s | full jitter, doubling from the first to the second |
+public struct RedisConfiguration: Sendable {
+    /// Where the server listens.
+    public var endpoint: RedisEndpoint
+    /// The ACL user; `nil` means the server's default user.
+    public var username: String?
+    /// The password; `nil` means that none is sent.
+    public var password: Secret?
+    /// The database that is selected; 0 by default.
+    public var database = 0
+    /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
+    public var clientName: String? = "strata"
+    /// How many connections calls are spread over.
+    public var connections = 1
+    /// How long resolving, connecting and the handshake may take together.
+    public var connectTimeout: Duration = .milliseconds(500)
+    /// How long a call may take that states no deadline of its own.
+    public var commandTimeout: Duration = .seconds(1)
+    /// Most replies owed at once, for each connection.
+    public var inFlightLimit = 8192
+    /// Most bytes waiting to be sent, for each connection. A single command may be larger if nothing else waits.
+    public var queuedBytesLimit = 16 << 20
+    /// With replies owed and not a byte received for this long, a connection counts as dead.
+    public var healthWindow: Duration = .seconds(2)
+    /// After this long without traffic a connection is pinged.
+    public var keepalive: Duration = .seconds(15)
+    /// Bounds of the delay before connecting again.
+    public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(5)
+    /// What a reply may cost.
+    public var replyLimits = ReplyLimits()
+
+    /// A configuration for a server, everything else at its default.
+    public init(endpoint: RedisEndpoint) {
+        self.endpoint = endpoint
+    }
+
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`.
+    ///
+    /// - Parameter url: The URL; its user information is kept as a ``Secret`` and printed nowhere.
+    /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
+    public init(url: String) throws {
+        let url = try RedisURL(url)
+        endpoint = url.endpoint
+        username = url.username
+        password = url.password
+        database = url.database
+    }
+
+    func validate() throws {
+        func require(_ condition: Bool, _ message: String) throws {
+            guard condition else { throw RedisError(code: .invalidConfiguration, message: message) }
+        }
+        try require((1...64).contains(connections), "connections is not within 1 to 64")
+        try require(connectTimeout > .zero && commandTimeout > .zero, "a timeout is not above zero")
+        try require(healthWindow > .zero && keepalive > .zero, "healthWindow or keepalive is not above zero")
+        try require(reconnectDelay.lowerBound > .zero, "reconnectDelay does not begin above zero")
+        try require(inFlightLimit > 0 && queuedBytesLimit > 0, "a limit is not above zero")
+        try require(database >= 0, "database is negative")
+        if let clientName {
+            let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+            try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
+        }
+        if case .unix(let path) = endpoint.address {
+            try require(path.utf8.count < SocketAddress.longestPath, "the path of the Unix socket is too long")
+            try require(!path.utf8.contains(0), "the path of the Unix socket holds a NUL")
+        }
+    }
+}

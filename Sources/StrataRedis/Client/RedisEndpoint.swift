@@ -1,0 +1,27 @@
+/// Where a server listens.
+public struct RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
+    enum Address: Sendable, Hashable {
+        case tcp(host: String, port: UInt16)
+        case unix(path: String)
+    }
+
+    let address: Address
+
+    /// A host name or numeric address with a port. Names are resolved afresh at every connect.
+    public static func tcp(host: String, port: UInt16 = 6379) -> RedisEndpoint {
+        RedisEndpoint(address: .tcp(host: host, port: port))
+    }
+
+    /// A Unix socket.
+    public static func unix(path: String) -> RedisEndpoint {
+        RedisEndpoint(address: .unix(path: path))
+    }
+
+    /// `host:port`, or the path of the socket.
+    public var description: String {
+        switch address {
+        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        case .unix(let path): PrintableText.escape(Array(path.utf8))
+        }
+    }
+}

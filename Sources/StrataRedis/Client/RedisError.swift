@@ -1,0 +1,117 @@
+/// Why a call to Redis did not succeed.
+///
+/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own text
+/// of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
+public struct RedisError: Error, Sendable, CustomStringConvertible {
+    /// What kind of failure it was. More may be added.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
+        public let description: String
+
+        /// The address cannot be used: malformed URL, unsupported scheme, path too long.
+        public static let invalidConfiguration = Code(description: "invalid configuration")
+        /// A key, argument or reply is not what the call allows.
+        public static let invalidArgument = Code(description: "invalid argument")
+        /// No connection could be made: unresolvable name, refused, unreachable, or in time.
+        public static let connectionFailed = Code(description: "connection failed")
+        /// The connection ended while the call was under way.
+        public static let connectionLost = Code(description: "connection lost")
+        /// User name or password were refused, or are missing.
+        public static let authentication = Code(description: "authentication failed")
+        /// The call's deadline passed. Its reply, if it still comes, is dropped.
+        public static let timeout = Code(description: "timed out")
+        /// Too much is under way already: calls in flight, or bytes waiting to be sent.
+        public static let overloaded = Code(description: "overloaded")
+        /// The client was shut down.
+        public static let shutDown = Code(description: "shut down")
+        /// The server sent bytes that break the protocol or a limit.
+        public static let protocolViolation = Code(description: "protocol violation")
+        /// The server answered with an error.
+        public static let server = Code(description: "error reply")
+        /// The server answered with a type that the command does not have.
+        public static let unexpectedReply = Code(description: "unexpected reply")
+    }
+
+    /// Whether the server may have run the command.
+    public enum Effect: Sendable, Hashable {
+        /// The command was certainly not run: its bytes were not sent, or the server refused it for its own state.
+        case notApplied
+        /// The command may or may not have been run.
+        case ambiguous
+    }
+
+    /// What kind of failure it was.
+    public var code: Code
+    /// What went wrong, for a person.
+    public var message: String
+    /// The server, as `host:port` or the path of its socket.
+    public var endpoint: String?
+    /// Whether the server may have run the command.
+    public var effect: Effect
+    /// The text of the server's error reply.
+    public var serverMessage: String?
+
+    /// An error with its parts.
+    public init(
+        code: Code,
+        message: String,
+        endpoint: String? = nil,
+        effect: Effect = .notApplied,
+        serverMessage: String? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.endpoint = endpoint
+        self.effect = effect
+        self.serverMessage = serverMessage
+    }
+
+    /// The code, the message and the endpoint in one line.
+    public var description: String {
+        let place = endpoint.map { " (\($0))" } ?? ""
+        return "Redis: \(code.description): \(message)\(place)"
+    }
+
+    /// The first word of the server's error reply, such as `WRONGTYPE` or `NOSCRIPT`.
+    public var serverCode: Substring? {
+        serverMessage?.prefix { $0 != " " }
+    }
+}
+
+extension RedisError {
+    /// An error reply as an error. The message names the reply's code alone: what follows may quote arguments.
+    static func reply(_ text: String, endpoint: String?) -> RedisError {
+        let word = text.prefix { $0 != " " }
+        let code: Code =
+            switch word {
+            case "NOAUTH", "WRONGPASS": .authentication
+            default: .server
+            }
+        return RedisError(
+            code: code,
+            message: "the server answered \(word)",
+            endpoint: endpoint,
+            effect: Self.refusedForState.contains(word) ? .notApplied : .ambiguous,
+            serverMessage: text
+        )
+    }
+
+    /// Replies by which a server refuses a command for its own state, before running any of it.
+    private static let refusedForState: Set<Substring> = [
+        "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "READONLY", "NOAUTH", "NOPERM",
+        "WRONGPASS", "NOSCRIPT", "MISCONF", "NOREPLICAS",
+    ]
+
+    static func unexpected(_ command: String, endpoint: String? = nil) -> RedisError {
+        RedisError(
+            code: .unexpectedReply,
+            message: "\(command) was answered with another type than it has",
+            endpoint: endpoint,
+            effect: .ambiguous
+        )
+    }
+
+    static func shutDown(_ endpoint: String?) -> RedisError {
+        RedisError(code: .shutDown, message: "the client was shut down", endpoint: endpoint)
+    }
+}

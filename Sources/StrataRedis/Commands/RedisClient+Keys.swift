@@ -1,0 +1,133 @@
+internal import Strata
+
+extension RedisClient {
+    /// DEL: removes keys; the server frees their memory at once. One round trip.
+    ///
+    /// - Returns: How many of them existed.
+    @discardableResult
+    public func delete(_ keys: RedisKey..., timeout: Duration? = nil) async throws -> Int {
+        try await count(of: "DEL", .repeatable, keys, timeout: timeout)
+    }
+
+    /// UNLINK: removes keys; the server frees their memory in the background. One round trip, none for no keys.
+    ///
+    /// - Returns: How many of them existed.
+    @discardableResult
+    public func unlink(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> Int {
+        try await count(of: "UNLINK", .repeatable, keys, timeout: timeout)
+    }
+
+    /// EXISTS: how many of the keys exist; one that is named twice counts twice. One round trip, none for no keys.
+    public func exists(_ keys: RedisKey...) async throws -> Int {
+        try await count(of: "EXISTS", .repeatable, keys)
+    }
+
+    /// PTTL: how long a key has to live. One round trip.
+    public func timeToLive(of key: RedisKey) async throws -> RedisTimeToLive {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(2)
+            writer.argument("PTTL" as StaticString)
+            writer.argument(key)
+        }
+        guard let milliseconds = reply.integer else { throw unexpected("PTTL") }
+        return switch milliseconds {
+        case -2: .absent
+        case -1: .unlimited
+        default: .remaining(.milliseconds(milliseconds))
+        }
+    }
+
+    /// PEXPIRE: gives a key a new time to live. One round trip.
+    ///
+    /// - Returns: False when the key does not exist.
+    @discardableResult
+    public func expire(_ key: RedisKey, in lifetime: Duration) async throws -> Bool {
+        let milliseconds = try expiry(lifetime)
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(3)
+            writer.argument("PEXPIRE" as StaticString)
+            writer.argument(key)
+            writer.argument(milliseconds)
+        }
+        guard let changed = reply.integer else { throw unexpected("PEXPIRE") }
+        return changed != 0
+    }
+
+    /// SCAN: one step through the keys of the database.
+    ///
+    /// - Parameters:
+    ///   - cursor: 0 to begin, then what the step before returned.
+    ///   - pattern: A glob; ``RedisGlob/literal(_:)`` escapes text for it.
+    ///   - count: How much the server should look at in this step.
+    /// - Returns: The cursor of the next step, 0 at the end, and the keys of this step; a key may come more than once.
+    public func scan(
+        from cursor: UInt64 = 0,
+        matching pattern: [UInt8]? = nil,
+        count: Int = 512
+    ) async throws -> (next: UInt64, keys: [RedisKey]) {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(pattern == nil ? 4 : 6)
+            writer.argument("SCAN" as StaticString)
+            writer.argument(String(cursor))
+            if let pattern {
+                writer.argument("MATCH" as StaticString)
+                writer.argument(pattern)
+            }
+            writer.argument("COUNT" as StaticString)
+            writer.argument(Int64(max(count, 1)))
+        }
+        guard
+            case .array(let parts) = reply, parts.count == 2,
+            let next = parts[0].string.flatMap({ UInt64($0) }),
+            case .array(let keys) = parts[1]
+        else { throw unexpected("SCAN") }
+        return (next, keys.compactMap { $0.bytes.map { RedisKey($0) } })
+    }
+
+    func count(
+        of command: StaticString,
+        _ repetition: Repetition,
+        _ keys: [RedisKey],
+        timeout: Duration? = nil
+    ) async throws -> Int {
+        guard !keys.isEmpty else { return 0 }
+        let reply = try await execute(repetition, timeout: timeout) { writer in
+            writer.begin(keys.count + 1)
+            writer.argument(command)
+            for key in keys { writer.argument(key) }
+        }
+        guard let count = reply.integer.flatMap({ Int(exactly: $0) }) else { throw unexpected("\(command)") }
+        return count
+    }
+
+    func optionalBytes(_ reply: RESPValue, of command: String) throws -> [UInt8]? {
+        switch reply {
+        case .null: nil
+        case .bytes(let bytes): bytes
+        default: throw unexpected(command)
+        }
+    }
+
+    func unexpected(_ command: String) -> RedisError {
+        .unexpected(command, endpoint: configuration.endpoint.description)
+    }
+
+    /// A lifetime as the server takes it: whole milliseconds, rounded up, so that nothing becomes "already expired".
+    func expiry(_ lifetime: Duration) throws -> Int64 {
+        guard lifetime > .zero else {
+            throw RedisError(code: .invalidArgument, message: "a time to live is not above zero")
+        }
+        let nanoseconds = lifetime.saturatedNanoseconds
+        return nanoseconds / 1_000_000 + (nanoseconds % 1_000_000 == 0 ? 0 : 1)
+    }
+}
+
+/// How long a key has to live.
+public enum RedisTimeToLive: Sendable, Hashable {
+    /// There is no such key.
+    case absent
+    /// It does not expire.
+    case unlimited
+    /// It expires after this long.
+    case remaining(Duration)
+}

@@ -1,0 +1,64 @@
+extension RedisClient {
+    /// PING: returns when the server has answered. One round trip.
+    public func ping(timeout: Duration? = nil) async throws {
+        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+            writer.begin(1)
+            writer.argument("PING" as StaticString)
+        }
+        guard case .status("PONG") = reply else { throw unexpected("PING") }
+    }
+
+    /// TIME: the server's clock, as the time since the beginning of 1970 in UTC. One round trip.
+    public func time() async throws -> Duration {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(1)
+            writer.argument("TIME" as StaticString)
+        }
+        guard case .array(let parts) = reply, parts.count == 2,
+            let seconds = parts[0].integer, let microseconds = parts[1].integer
+        else { throw unexpected("TIME") }
+        return .seconds(seconds) + .microseconds(microseconds)
+    }
+
+    /// INFO: the server's own account of itself, by field. One round trip.
+    ///
+    /// - Parameter section: For example `server` or `stats`; `nil` means the server's default selection.
+    public func info(_ section: String? = nil) async throws -> [String: String] {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(section == nil ? 1 : 2)
+            writer.argument("INFO" as StaticString)
+            if let section { writer.argument(section) }
+        }
+        guard let text = reply.string else { throw unexpected("INFO") }
+        var fields: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) where !line.hasPrefix("#") {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[String(line[..<colon])] = String(line[line.index(after: colon)...])
+        }
+        return fields
+    }
+
+    /// CLIENT with its subcommand and arguments, for example `"LIST"` or `"KILL", "ID", "7"`. One round trip.
+    public func client(_ arguments: String...) async throws -> RESPValue {
+        try await execute(.once) { writer in
+            writer.begin(arguments.count + 1)
+            writer.argument("CLIENT" as StaticString)
+            for argument in arguments { writer.argument(argument) }
+        }
+    }
+
+    /// PUBLISH: hands a message to whoever listens on a channel at this moment. One round trip.
+    ///
+    /// - Returns: How many subscribers of this server got it.
+    @discardableResult
+    public func publish(_ message: [UInt8], to channel: [UInt8]) async throws -> Int {
+        let reply = try await execute(.once) { writer in
+            writer.begin(3)
+            writer.argument("PUBLISH" as StaticString)
+            writer.argument(channel)
+            writer.argument(message)
+        }
+        guard let receivers = reply.integer else { throw unexpected("PUBLISH") }
+        return Int(receivers)
+    }
+}

@@ -1,0 +1,95 @@
+extension RedisClient {
+    /// GET: the value of a key, `nil` when there is none. One round trip.
+    ///
+    /// - Throws: ``RedisError``; a key that holds another type than a string gives ``RedisError/Code/server``.
+    public func get(_ key: RedisKey, timeout: Duration? = nil) async throws -> [UInt8]? {
+        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+            writer.begin(2)
+            writer.argument("GET" as StaticString)
+            writer.argument(key)
+        }
+        return try optionalBytes(reply, of: "GET")
+    }
+
+    /// MGET: the values of several keys in their order, `nil` where there is none or the key holds another type.
+    ///
+    /// One round trip; none at all for no keys.
+    public func get(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> [[UInt8]?] {
+        guard !keys.isEmpty else { return [] }
+        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+            writer.begin(keys.count + 1)
+            writer.argument("MGET" as StaticString)
+            for key in keys { writer.argument(key) }
+        }
+        guard case .array(let elements) = reply, elements.count == keys.count else { throw unexpected("MGET") }
+        return try elements.map { try optionalBytes($0, of: "MGET") }
+    }
+
+    /// GETRANGE: the bytes of a value from `first` to `last`, both included; empty when there is no value.
+    ///
+    /// Negative positions count from the end. One round trip.
+    public func getRange(_ key: RedisKey, from first: Int, through last: Int) async throws -> [UInt8] {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(4)
+            writer.argument("GETRANGE" as StaticString)
+            writer.argument(key)
+            writer.argument(Int64(first))
+            writer.argument(Int64(last))
+        }
+        guard let bytes = reply.bytes else { throw unexpected("GETRANGE") }
+        return bytes
+    }
+
+    /// STRLEN: the length of a value in bytes, 0 when there is none. One round trip.
+    public func length(of key: RedisKey) async throws -> Int {
+        try await count(of: "STRLEN", .repeatable, [key])
+    }
+
+    /// When SET writes.
+    public enum SetCondition: Sendable, Hashable {
+        /// Always.
+        case always
+        /// NX: only if the key does not exist.
+        case absent
+        /// XX: only if the key exists.
+        case present
+    }
+
+    /// SET: writes a value, with a time to live and a condition. One round trip.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - value: Its new value.
+    ///   - lifetime: When the key expires, in whole milliseconds of at least one; `nil` means never.
+    ///   - condition: Whether the key has to be absent or present.
+    ///   - timeout: How long the call may take.
+    /// - Returns: False when the condition kept the value from being written.
+    @discardableResult
+    public func set(
+        _ key: RedisKey,
+        _ value: [UInt8],
+        expiringIn lifetime: Duration? = nil,
+        if condition: SetCondition = .always,
+        timeout: Duration? = nil
+    ) async throws -> Bool {
+        let milliseconds = try lifetime.map { try expiry($0) }
+        let count = 3 + (milliseconds == nil ? 0 : 2) + (condition == .always ? 0 : 1)
+        // With a condition a second run can be answered otherwise than the first was.
+        let reply = try await execute(condition == .always ? .repeatable : .once, timeout: timeout) { writer in
+            writer.begin(count)
+            writer.argument("SET" as StaticString)
+            writer.argument(key)
+            writer.argument(value)
+            if let milliseconds {
+                writer.argument("PX" as StaticString)
+                writer.argument(milliseconds)
+            }
+            switch condition {
+            case .always: break
+            case .absent: writer.argument("NX" as StaticString)
+            case .present: writer.argument("XX" as StaticString)
+            }
+        }
+        return !reply.isNull
+    }
+}

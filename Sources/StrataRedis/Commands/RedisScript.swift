@@ -1,0 +1,44 @@
+/// A constant Lua script. Users' bytes travel in its KEYS and ARGV only, never in its text.
+struct RedisScript: Sendable {
+    let name: String
+    /// The SHA-1 of the source in hexadecimal, by which EVALSHA names it. A test asks a server whether it is right.
+    let digest: String
+    let source: String
+}
+
+extension RedisClient {
+    /// Runs a script by EVALSHA; once by EVAL if the server does not have it, which also gives it to the server.
+    ///
+    /// One round trip, two after a restart, a failover or SCRIPT FLUSH.
+    func run(
+        _ script: RedisScript,
+        keys: [RedisKey],
+        arguments: [[UInt8]],
+        repetition: Repetition,
+        timeout: Duration? = nil
+    ) async throws -> RESPValue {
+        do {
+            return try await evaluate("EVALSHA", script.digest, keys, arguments, repetition, timeout)
+        } catch let error as RedisError where error.serverCode == "NOSCRIPT" {
+            return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout)
+        }
+    }
+
+    private func evaluate(
+        _ command: StaticString,
+        _ script: String,
+        _ keys: [RedisKey],
+        _ arguments: [[UInt8]],
+        _ repetition: Repetition,
+        _ timeout: Duration?
+    ) async throws -> RESPValue {
+        try await execute(repetition, timeout: timeout) { writer in
+            writer.begin(3 + keys.count + arguments.count)
+            writer.argument(command)
+            writer.argument(script)
+            writer.argument(Int64(keys.count))
+            for key in keys { writer.argument(key) }
+            for argument in arguments { writer.argument(argument) }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import Strata
+internal import Synchronization
+
+/// One multiplexed connection as callers see it: every task encodes its command straight into the outgoing buffer and waits
+/// for its reply; the I/O thread sends whatever has gathered in one write.
+final class Connection: Sendable {
+    typealias Promise = UnsafeContinuation<RESPValue, any Error>
+
+    private let machine: Mutex<ConnectionMachine<Promise>>
+    private let wakeup: Wakeup
+
+    init(settings: ConnectionSettings, wakeup: Wakeup, seed: UInt64) {
+        machine = Mutex(ConnectionMachine(settings: settings, seed: seed))
+        self.wakeup = wakeup
+    }
+
+    /// Sends a command and waits for its reply.
+    ///
+    /// A cancelled call returns at once; its command may have been sent, its reply is dropped when it comes.
+    ///
+    /// - Parameters:
+    ///   - deadline: When to give up, with ``RedisError/Code/timeout``.
+    ///   - encode: Writes the command. It runs under the connection's lock.
+    /// - Throws: ``RedisError``, or `CancellationError`.
+    @inline(__always)
+    func call(deadline: MonotonicInstant, encode: (inout CommandWriter) -> Void) async throws -> RESPValue {
+        // Zero until the call has its number. A cancellation that comes earlier finds nothing to do here; the caller looks
+        // for it once the number is stored, so one of the two always sees the other.
+        let number = Atomic<UInt64>(0)
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { promise in
+                switch submit(promise, deadline: deadline, encode: encode) {
+                case .success(let assigned):
+                    number.store(assigned, ordering: .sequentiallyConsistent)
+                    wakeup.signal()
+                    if Task.isCancelled { abandon(assigned) }
+                case .failure(let error): promise.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            let assigned = number.load(ordering: .sequentiallyConsistent)
+            if assigned != 0 { abandon(assigned) }
+        }
+    }
+
+    @inline(__always)
+    private func submit(
+        _ promise: Promise,
+        deadline: MonotonicInstant,
+        encode: (inout CommandWriter) -> Void
+    ) -> Result<UInt64, RedisError> {
+        machine.withLock { machine in
+            do throws(RedisError) {
+                return .success(try machine.submit(promise, deadline: deadline, now: .coarse, encode: encode))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func abandon(_ number: UInt64) {
+        let promise = machine.withLock { $0.abandon(number) }
+        promise?.resume(throwing: CancellationError())
+    }
+
+    /// Replies that are owed; a hint for spreading calls.
+    var inFlight: Int { machine.withLock { $0.inFlight } }
+
+    /// For the I/O thread: runs a step of the state machine under the lock. Effects belong after it.
+    @inline(__always)
+    func withMachine<Result>(_ body: (inout ConnectionMachine<Promise>) -> sending Result) -> sending Result {
+        machine.withLock { body(&$0) }
+    }
+
+    /// Accepts no more calls, finishes what is under way, and closes at `deadline` at the latest.
+    func drain(until deadline: MonotonicInstant) {
+        machine.withLock { $0.drain(until: deadline) }
+        wakeup.signal()
+    }
+}

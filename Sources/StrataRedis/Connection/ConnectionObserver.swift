@@ -1,0 +1,32 @@
+internal import Logging
+internal import Strata
+internal import Synchronization
+
+/// Tells of changes of a client's connections: one line for each change of state, however often an attempt fails.
+final class ConnectionObserver: Sendable {
+    private let logger: Logger?
+    private let endpoint: String
+    private let lastFailure = Mutex<String?>(nil)
+
+    init(logger: Logger?, endpoint: String) {
+        self.logger = logger
+        self.endpoint = endpoint
+    }
+
+    func ready() {
+        let hadFailed = lastFailure.withLock { $0.take() != nil }
+        logger?.log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: ["redis.endpoint": "\(endpoint)"])
+    }
+
+    func failed(_ error: RedisError) {
+        let isNews = lastFailure.withLock { last in
+            defer { last = error.code.description }
+            return last != error.code.description
+        }
+        guard isNews else { return }
+        logger?.info(
+            "no connection to Redis",
+            metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
+        )
+    }
+}

@@ -1,0 +1,122 @@
+internal import Logging
+internal import Strata
+internal import Synchronization
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The I/O thread of a client and what it shares with the callers. The thread starts with the first call and ends when every
+/// connection is closed.
+final class IOLoop: Sendable {
+    let connections: [Connection]
+    private let configuration: RedisConfiguration
+    private let wakeup: Wakeup
+    private let observer: ConnectionObserver
+    private let started = Atomic<Bool>(false)
+    private let completion = Mutex(Completion())
+
+    private struct Completion {
+        var finished = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    init(configuration: RedisConfiguration, logger: Logger?) throws {
+        self.configuration = configuration
+        let wakeup = try Wakeup()
+        let settings = ConnectionSettings(configuration)
+        self.wakeup = wakeup
+        observer = ConnectionObserver(logger: logger, endpoint: configuration.endpoint.description)
+        connections = (0..<configuration.connections).map { _ in
+            Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
+        }
+    }
+
+    /// Starts the thread unless it runs already.
+    @inline(__always)
+    func start() throws {
+        if started.load(ordering: .acquiring) { return }
+        try startThread()
+    }
+
+    private func startThread() throws {
+        guard !started.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) else {
+            started.store(false, ordering: .releasing)
+            throw RedisError(code: .connectionFailed, message: "the system gives no thread for I/O")
+        }
+    }
+
+    /// Accepts no more calls, finishes those under way, and ends the thread at `deadline` at the latest.
+    func stop(by deadline: MonotonicInstant) {
+        for connection in connections { connection.drain(until: deadline) }
+    }
+
+    /// Returns when the thread has ended; at once when it never ran.
+    func waitUntilStopped() async {
+        guard started.load(ordering: .acquiring) else { return }
+        await withCheckedContinuation { continuation in
+            let finished = completion.withLock { completion in
+                if !completion.finished { completion.waiters.append(continuation) }
+                return completion.finished
+            }
+            if finished { continuation.resume() }
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        let drivers = connections.map { connection in
+            ConnectionDriver(
+                connection: connection,
+                configuration: configuration,
+                wakeup: wakeup,
+                observer: observer
+            )
+        }
+        var descriptors: [pollfd] = []
+        while !drivers.allSatisfy(\.isFinished) {
+            for driver in drivers { _ = driver.pump(now: .now) }
+            wakeup.announceSleep()
+            for driver in drivers { _ = driver.pump(now: .now) }
+            wait(for: drivers, &descriptors)
+        }
+        let waiters = completion.withLock { completion in
+            completion.finished = true
+            return exchange(&completion.waiters, with: [])
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Sleeps until a socket, a caller or time has something, and hands sockets' events to their drivers.
+    private func wait(for drivers: [ConnectionDriver], _ descriptors: inout [pollfd]) {
+        descriptors.removeAll(keepingCapacity: true)
+        descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        var deadline = MonotonicInstant.distantFuture
+        for driver in drivers {
+            let interest = driver.interest
+            descriptors.append(pollfd(fd: interest?.descriptor ?? -1, events: interest?.events ?? 0, revents: 0))
+            deadline = min(deadline, driver.nextDeadline)
+        }
+        let ready = poll(&descriptors, nfds_t(descriptors.count), Self.milliseconds(until: deadline))
+        wakeup.announceAwake()
+        guard ready > 0 else { return }
+        if descriptors[0].revents != 0 { wakeup.clear() }
+        let now = MonotonicInstant.now
+        for (index, driver) in drivers.enumerated() where descriptors[index + 1].revents != 0 {
+            driver.handle(events: descriptors[index + 1].revents, now: now)
+        }
+    }
+
+    /// Rounded up, so that the deadline has passed when `poll` returns.
+    private static func milliseconds(until deadline: MonotonicInstant) -> Int32 {
+        guard deadline < .distantFuture else { return -1 }
+        let left = MonotonicInstant.now.nanoseconds(to: deadline)
+        return left <= 0 ? 0 : Int32(clamping: (left - 1) / 1_000_000 + 1)
+    }
+}

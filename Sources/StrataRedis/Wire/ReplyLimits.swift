@@ -1,0 +1,27 @@
+/// What a reply may cost before it is refused.
+///
+/// Every limit is checked against what the server *announces*, before memory is spent on it. A reply above a limit breaks
+/// the connection with ``RedisError/Code/protocolViolation``; a fresh one is opened for the next call.
+public struct ReplyLimits: Sendable, Hashable {
+    /// Longest bulk string in bytes; 16 MiB by default.
+    public var bulkLength: Int
+    /// Most elements of one whole reply, over all its arrays; 1 048 576 by default.
+    public var elements: Int
+    /// Deepest nesting of arrays; 7 by default, the most that every release of hiredis parses.
+    public var depth: Int
+    /// Longest line in bytes (status, error, number, header); 64 KiB by default.
+    public var lineLength: Int
+
+    /// Limits, each with its default.
+    public init(
+        bulkLength: Int = 16 << 20,
+        elements: Int = 1 << 20,
+        depth: Int = 7,
+        lineLength: Int = 64 << 10
+    ) {
+        self.bulkLength = bulkLength
+        self.elements = elements
+        self.depth = depth
+        self.lineLength = lineLength
+    }
+}
