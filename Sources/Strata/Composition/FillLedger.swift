@@ -1,0 +1,75 @@
+internal import Synchronization
+
+/// Remembers with which ticket each key was filled, for an upper level that does not keep tickets itself, and lets only one
+/// task at a time change a key there.
+///
+/// Without the second part, a slow fill with a void ticket could land on top of a newer one.
+@usableFromInline
+final class FillLedger<Key: Hashable & Sendable>: Sendable {
+    private struct State {
+        var tickets: [Key: Ticket] = [:]
+        /// Keys that a task is changing, with those who wait for their turn.
+        var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
+    }
+
+    /// Past this many keys one is forgotten for each that is added, and must then be removed above.
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int = 1 << 16) {
+        self.capacity = capacity
+    }
+
+    @usableFromInline
+    func ticket(of key: Key) -> Ticket? {
+        state.withLock { $0.tickets[key] }
+    }
+
+    /// Notes a fill. Returns a key that had to be forgotten for it.
+    func record(_ ticket: Ticket, for key: Key) -> Key? {
+        state.withLock { state in
+            state.tickets[key] = ticket
+            guard state.tickets.count > capacity, let other = state.tickets.keys.first(where: { $0 != key }) else {
+                return nil
+            }
+            state.tickets[other] = nil
+            return other
+        }
+    }
+
+    func forget(_ key: Key) {
+        state.withLock { state in state.tickets[key] = nil }
+    }
+
+    /// Runs `body` while no other task runs one for the same key; tasks take turns in their order.
+    ///
+    /// Waiting is not cut short by cancellation: the turns before are single operations of the upper level.
+    func exclusively<Result>(_ key: Key, _ body: () async throws -> Result) async rethrows -> Result {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.busy[key] == nil {
+                    state.busy[key] = []
+                    return true
+                }
+                state.busy[key]?.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+        defer { passOn(key) }
+        return try await body()
+    }
+
+    private func passOn(_ key: Key) {
+        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard var waiting = state.busy[key], !waiting.isEmpty else {
+                state.busy[key] = nil
+                return nil
+            }
+            let next = waiting.removeFirst()
+            state.busy[key] = waiting
+            return next
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,97 @@
+/// What levels hand to each other: a value, or the knowledge that there is none, with its lifetime.
+///
+/// Users speak in values; only levels and tests see entries. An entry that is filled upward keeps its remaining lifetime:
+/// both ends of it are instants, not durations.
+public struct Entry<Value: Sendable>: Sendable {
+    /// What is known of the key.
+    public enum Content: Sendable {
+        /// It has this value.
+        case value(Value)
+        /// It has none. That is an answer, with a lifetime of its own, and not a miss.
+        case absent
+    }
+
+    /// What is known of the key.
+    public var content: Content
+    /// Until when the entry is served without question.
+    public var freshUntil: MonotonicInstant
+    /// Until when the entry may be served flagged as stale, when the levels below fail. Never earlier than `freshUntil`.
+    public var staleUntil: MonotonicInstant
+    /// The write that this entry comes from.
+    public var version: EntryVersion
+    /// The labels by which it can be invalidated together with others.
+    public var tags: [String]
+    /// How long fetching the value took.
+    public var fetchDuration: Duration
+    /// Where the entry was found.
+    public var origin: EntryOrigin
+    /// The right of levels above to keep the entry.
+    public var ticket: Ticket
+
+    /// An entry with all its parts.
+    @inlinable
+    public init(
+        _ content: Content,
+        freshUntil: MonotonicInstant = .distantFuture,
+        staleUntil: MonotonicInstant = .distantPast,
+        version: EntryVersion = .none,
+        tags: [String] = [],
+        fetchDuration: Duration = .zero,
+        origin: EntryOrigin = .source,
+        ticket: Ticket = .none
+    ) {
+        self.content = content
+        self.freshUntil = freshUntil
+        self.staleUntil = max(staleUntil, freshUntil)
+        self.version = version
+        self.tags = tags
+        self.fetchDuration = fetchDuration
+        self.origin = origin
+        self.ticket = ticket
+    }
+
+    /// An entry of a value that does not expire.
+    @inlinable
+    public init(value: Value) {
+        self.init(.value(value))
+    }
+
+    /// The value; `nil` when the key is known to have none.
+    @inlinable
+    public var value: Value? {
+        if case .value(let value) = content { value } else { nil }
+    }
+
+    /// Whether the entry is served without question at `now`.
+    @inlinable
+    public func isFresh(at now: MonotonicInstant) -> Bool { now < freshUntil }
+
+    /// Whether the entry may still be served when nothing better is to be had.
+    @inlinable
+    public func isUsable(at now: MonotonicInstant) -> Bool { now < staleUntil }
+
+    /// The same entry with another value of another type; absence stays absence.
+    @inlinable
+    public func map<Other: Sendable, Failure: Error>(
+        _ transform: (Value) async throws(Failure) -> Other
+    ) async throws(Failure) -> Entry<Other> {
+        let content: Entry<Other>.Content =
+            switch content {
+            case .value(let value): .value(try await transform(value))
+            case .absent: .absent
+            }
+        return Entry<Other>(
+            content,
+            freshUntil: freshUntil,
+            staleUntil: staleUntil,
+            version: version,
+            tags: tags,
+            fetchDuration: fetchDuration,
+            origin: origin,
+            ticket: ticket
+        )
+    }
+}
+
+extension Entry: Equatable where Value: Equatable {}
+extension Entry.Content: Equatable where Value: Equatable {}

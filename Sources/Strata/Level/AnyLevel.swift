@@ -1,0 +1,64 @@
+/// A level whose type is erased, for properties that need a name for it.
+///
+/// A hit in memory still does not suspend; it costs a dynamic call more than the generic form.
+public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
+    @usableFromInline
+    let base: any CacheLevel<Key, Value>
+
+    /// Erases a level. A level that is erased already comes back as it is, without another wrapper.
+    public init(_ level: some CacheLevel<Key, Value>) {
+        if let erased = level as? AnyLevel<Key, Value> {
+            self = erased
+        } else {
+            base = level
+        }
+    }
+
+    /// What the level inside returns.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await base.entry(for: key, request)
+    }
+
+    /// What the level inside returns.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await base.entries(for: keys, request)
+    }
+
+    /// What the level inside returns.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// Told to the level inside.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
+
+    /// Told to the level inside.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await base.commit(entry, for: key)
+    }
+
+    /// Told to the level inside.
+    public func remove(_ key: Key) async throws { try await base.remove(key) }
+
+    /// Told to the level inside.
+    public func removeAll() async throws { try await base.removeAll() }
+
+    /// Told to the level inside.
+    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
+
+    /// The gate of the level inside.
+    public var gate: FillGate? { base.gate }
+
+    /// The fingerprint that the level inside gives.
+    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
+
+    /// What the level inside says.
+    public var keepsTickets: Bool { base.keepsTickets }
+
+    /// The label of the level inside.
+    public var label: LevelLabel { base.label }
+}
+
+extension CacheLevel {
+    /// This level with its type erased.
+    public func normalized() -> AnyLevel<Key, Value> { AnyLevel(self) }
+}

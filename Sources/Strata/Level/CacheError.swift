@@ -1,0 +1,46 @@
+/// Why a cache could not do what it was asked.
+public struct CacheError: Error, Sendable, CustomStringConvertible {
+    /// What kind of failure it was. More may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the code.
+        public let description: String
+
+        /// No level has the key.
+        public static let miss = Code(description: "miss")
+        /// Several levels have failed; ``CacheError/causes`` has each one's error, the last level's last.
+        public static let levelsFailed = Code(description: "levels failed")
+        /// The value cannot be encoded, or the stored bytes cannot be decoded.
+        public static let codec = Code(description: "codec")
+        /// The value is larger than the level's limit.
+        public static let tooLarge = Code(description: "too large")
+        /// Nobody has fetched the value in the time that the caller could wait.
+        public static let timeout = Code(description: "timed out")
+    }
+
+    /// What kind of failure it was.
+    public var code: Code
+    /// What went wrong, for a person. Holds neither keys nor values.
+    public var message: String
+    /// The errors behind this one, the one of the lowest level last.
+    public var causes: [any Error]
+
+    /// An error with its parts.
+    public init(code: Code, message: String, causes: [any Error] = []) {
+        self.code = code
+        self.message = message
+        self.causes = causes
+    }
+
+    /// The code and the message.
+    public var description: String { "cache: \(code): \(message)" }
+
+    /// One error for several: itself when it is alone.
+    static func combining(_ errors: [any Error]) -> any Error {
+        guard errors.count > 1 else { return errors[0] }
+        let flat = errors.flatMap { error in
+            if let error = error as? CacheError, error.code == .levelsFailed { error.causes } else { [error] }
+        }
+        let message = flat.map { "\(type(of: $0))" }.joined(separator: ", then ")
+        return CacheError(code: .levelsFailed, message: "\(flat.count) levels failed: \(message)", causes: flat)
+    }
+}

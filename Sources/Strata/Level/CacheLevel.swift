@@ -1,0 +1,55 @@
+/// Anything that can be asked for a key, and told to keep, drop or forget: memory, Redis, a disk, a composition of those.
+///
+/// Levels speak in ``Entry``; users speak in values, through ``get(_:)``, ``set(_:for:)``, ``remove(_:)`` and ``clear()``,
+/// which every level has. A miss is `nil`; a thrown error is a real failure.
+///
+/// Four methods make a level. The others have default implementations, for levels that can do better: answer without
+/// suspending, answer many keys at once, or hear of changes made elsewhere.
+public protocol CacheLevel<Key, Value>: Sendable {
+    /// What entries are found by.
+    associatedtype Key: Hashable & Sendable
+    /// What is kept.
+    associatedtype Value: Sendable
+
+    /// The entry of a key; `nil` when the level knows nothing of it.
+    ///
+    /// The entry may be stale: whoever asks looks at its lifetime.
+    func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>?
+
+    /// Keeps an entry, in place of any other of that key.
+    func store(_ entry: Entry<Value>, for key: Key) async throws
+
+    /// Forgets a key. A key that is not there is no error.
+    func remove(_ key: Key) async throws
+
+    /// Forgets all keys of this level, and nothing that belongs to others.
+    func removeAll() async throws
+
+    /// Gives back memory of this process. Never fails, never waits.
+    func relieve(_ pressure: MemoryPressure)
+
+    /// The entries of several keys, in the order of the keys.
+    func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?]
+
+    /// What the level can tell of a key without suspending: a fresh value in this process's memory, or `nil`.
+    ///
+    /// This is the hot path. It takes no lock that all readers share, and does not allocate.
+    func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>?
+
+    /// The gate that voids what levels above keep, if this level has one: it does when it hears of changes made elsewhere.
+    var gate: FillGate? { get }
+
+    /// The number by which ``gate`` knows a key. The same key always has the same number.
+    func fingerprint(of key: Key) -> UInt64
+
+    /// Whether entries come back with the ticket they were stored with.
+    var keepsTickets: Bool { get }
+
+    /// Keeps an entry that a user has set, and tells what ticket levels above may keep it with.
+    ///
+    /// - Returns: ``Ticket/void`` when another change came in between; `nil` when the level has no gate.
+    func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket?
+
+    /// How the level shows up in descriptions and receipts.
+    var label: LevelLabel { get }
+}

@@ -1,0 +1,40 @@
+/// The bottom of a cache: something that can be read, and cannot be written.
+///
+/// As a level it accepts everything: storing and removing succeed at once and do nothing, so a cache with a source at its
+/// bottom can be written like any other.
+public protocol Fetcher<Key, Value>: CacheLevel {}
+
+extension Fetcher {
+    /// Succeeds, and stores nothing.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {}
+
+    /// Succeeds, and removes nothing.
+    public func remove(_ key: Key) async throws {}
+
+    /// Succeeds, and removes nothing.
+    public func removeAll() async throws {}
+}
+
+/// A fetcher made of a closure.
+public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
+    private let fetch: @Sendable (Key) async throws -> Value?
+
+    /// A fetcher that asks a closure.
+    ///
+    /// - Parameter fetch: Returns the value of a key, or `nil` when there is none. What it throws reaches the caller.
+    public init(_ fetch: @escaping @Sendable (Key) async throws -> Value?) {
+        self.fetch = fetch
+    }
+
+    /// What the closure returns, without a lifetime of its own.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        let start = MonotonicInstant.now
+        guard let value = try await fetch(key) else { return nil }
+        let end = MonotonicInstant.now
+        request.recorder?.step(.fetched, at: .source, from: start, to: end)
+        return Entry(.value(value), fetchDuration: start.duration(to: end))
+    }
+
+    /// `fetcher`.
+    public var label: LevelLabel { LevelLabel("fetcher") }
+}

@@ -1,0 +1,7 @@
+/// How much memory a level is asked to give back.
+public enum MemoryPressure: Sendable, Hashable {
+    /// Give back the coldest quarter.
+    case moderate
+    /// Give back everything that can be had again.
+    case critical
+}

@@ -1,0 +1,55 @@
+/// The account of one read: where the value was found, how old it is, and what the time went into.
+public struct Receipt: Sendable, Hashable {
+    /// In what state the value was handed out.
+    public enum State: Sendable, Hashable {
+        /// Within its lifetime.
+        case fresh
+        /// Past its lifetime; the levels below could not give a newer one.
+        case stale
+        /// There is no value.
+        case absent
+    }
+
+    /// What happened in a step.
+    public struct Event: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the event.
+        public let description: String
+
+        /// The level had it.
+        public static let hit = Event(description: "hit")
+        /// The level did not have it.
+        public static let miss = Event(description: "miss")
+        /// The level failed.
+        public static let failed = Event(description: "failed")
+        /// Another task of this process was asking already.
+        public static let joined = Event(description: "joined")
+        /// Another process was fetching.
+        public static let waited = Event(description: "waited")
+        /// This call has fetched.
+        public static let fetched = Event(description: "fetched")
+        /// The value was stored.
+        public static let stored = Event(description: "stored")
+    }
+
+    /// One step of the read.
+    public struct Step: Sendable, Hashable {
+        /// What happened.
+        public let event: Event
+        /// Where.
+        public let origin: EntryOrigin
+        /// How long it took.
+        public let duration: Duration
+    }
+
+    /// The level that had the value; `nil` when none had.
+    public let origin: EntryOrigin?
+    /// In what state it was handed out.
+    public let state: State
+    /// How long the whole read took.
+    public let duration: Duration
+    /// The steps in their order.
+    public let steps: [Step]
+
+    /// Whether the read has waited for another process or another task.
+    public var hasWaited: Bool { steps.contains { $0.event == .waited || $0.event == .joined } }
+}

@@ -1,0 +1,33 @@
+internal import Synchronization
+
+/// Takes down the steps of one read. Safe to share: a read may run in several tasks.
+public final class ReceiptRecorder: Sendable {
+    private let steps = Mutex<[Receipt.Step]>([])
+
+    /// An empty record.
+    public init() {}
+
+    /// Adds a step.
+    public func step(
+        _ event: Receipt.Event,
+        at origin: EntryOrigin,
+        from start: MonotonicInstant,
+        to end: MonotonicInstant
+    ) {
+        steps.withLock { $0.append(Receipt.Step(event: event, origin: origin, duration: start.duration(to: end))) }
+    }
+
+    func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {
+        let state: Receipt.State =
+            switch entry?.content {
+            case .value: entry?.isFresh(at: end) == false ? .stale : .fresh
+            case .absent, nil: .absent
+            }
+        return Receipt(
+            origin: entry?.origin,
+            state: state,
+            duration: start.duration(to: end),
+            steps: steps.withLock { $0 }
+        )
+    }
+}
