@@ -9,6 +9,8 @@ internal import Synchronization
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     private struct Flight {
         let key: Key
+        /// Taken before the work begins: who asks after it is void must not join.
+        let ticket: Ticket
         var waiters: [UInt64: CheckedContinuation<Output, any Error>] = [:]
         var task: Task<Void, Never>?
     }
@@ -30,8 +32,12 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     private let state = Mutex(State())
     private let lastWaiter = Atomic<UInt64>(0)
+    private let gate: FillGate?
 
-    package init() {}
+    /// - Parameter gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
+    package init(gate: FillGate? = nil) {
+        self.gate = gate
+    }
 
     /// Flights that are under way.
     package var count: Int { state.withLock { $0.flights.count } }
@@ -40,18 +46,20 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - key: What is asked for.
+    ///   - fingerprint: The number by which the gate knows the key.
     ///   - work: Runs once for all who join. It is cancelled when the last of them has left.
     /// - Returns: What the work returned, and whether this call has started it.
     /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled.
     package func join(
         _ key: Key,
+        fingerprint: UInt64 = 0,
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         let waiter = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
         var role = Role.joined
         let output = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                if let started = board(waiter, key, continuation) {
+                if let started = board(waiter, key, fingerprint, continuation) {
                     role = .started
                     start(started, work)
                 }
@@ -78,14 +86,17 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private func board(
         _ waiter: UInt64,
         _ key: Key,
+        _ fingerprint: UInt64,
         _ continuation: CheckedContinuation<Output, any Error>
     ) -> UInt64? {
         state.withLock { state in
-            let joined = state.current[key]
+            let joined = state.current[key].flatMap { number in
+                state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
+            }
             let number = joined ?? state.lastFlight + 1
             if joined == nil {
                 state.lastFlight = number
-                state.flights[number] = Flight(key: key)
+                state.flights[number] = Flight(key: key, ticket: gate?.ticket(for: fingerprint) ?? .none)
                 state.current[key] = number
             }
             state.flights[number]?.waiters[waiter] = continuation

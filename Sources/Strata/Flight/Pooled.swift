@@ -10,16 +10,19 @@ public struct Pooled<Base: CacheLevel>: CacheLevel {
 
     /// The level whose reads are pooled.
     public let base: Base
-    private let flights = Flights<Base.Key, Entry<Base.Value>?>()
+    private let flights: Flights<Base.Key, Entry<Base.Value>?>
 
     init(_ base: Base) {
         self.base = base
+        flights = Flights(gate: base.gate)
     }
 
     /// Asks the level, or joins a read of the same key that is under way.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let (entry, role) = try await flights.join(key) { [base] in try await base.entry(for: key, request) }
+        let (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key)) { [base] in
+            try await base.entry(for: key, request)
+        }
         if role == .joined, let recorder = request.recorder {
             recorder.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
         }

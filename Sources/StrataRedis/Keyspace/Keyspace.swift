@@ -1,0 +1,87 @@
+internal import Strata
+
+/// A part of a Redis database that belongs to one cache: its name stands in every key.
+///
+/// | key | holds |
+/// |---|---|
+/// | `<prefix>:<name>:v:{k}` | the envelope of the user's key `k` |
+/// | `<prefix>:<name>:l:{k}` | the lease of whoever fetches it |
+/// | channel `<prefix>:<name>:ev` | what keys cannot tell |
+///
+/// The braces make value and lease share a slot of a cluster, so that one script can touch both. User keys are
+/// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable; empty keys and
+/// those longer than 512 bytes become the SHA-256 of their bytes behind `%#`, which no encoded key contains.
+public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name of the cache.
+    public let name: String
+    /// What stands before the name; `strata` by default.
+    public let prefix: String
+
+    let values: [UInt8]
+    let leases: [UInt8]
+    let events: [UInt8]
+
+    /// Encoded keys longer than this are hashed.
+    static let longestKey = 512
+
+    /// A keyspace. Any text will do; bytes that would be misread are percent-encoded.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the cache, the same in all instances that share it.
+    ///   - prefix: Tells applications apart that share a database.
+    public init(_ name: String, prefix: String = "strata") {
+        self.name = name
+        self.prefix = prefix
+        let base = Self.component(prefix) + [UInt8(ascii: ":")] + Self.component(name) + [UInt8(ascii: ":")]
+        values = base + Array("v:".utf8)
+        leases = base + Array("l:".utf8)
+        events = base + Array("ev".utf8)
+    }
+
+    /// A keyspace under the default prefix.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// `<prefix>:<name>`, as it stands in the keys.
+    public var description: String {
+        String(decoding: Self.component(prefix) + [UInt8(ascii: ":")] + Self.component(name), as: UTF8.self)
+    }
+
+    /// The names under which a user's key lies in Redis.
+    func names(for key: [UInt8]) -> KeyNames {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(key.count + 2)
+        encoded.append(UInt8(ascii: "{"))
+        PercentEncoding.append(key, to: &encoded) {
+            $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
+        }
+        if encoded.count - 1 > Self.longestKey || key.isEmpty { encoded = Self.hashed(key) }
+        encoded.append(UInt8(ascii: "}"))
+        return KeyNames(value: RedisKey(values + encoded), lease: RedisKey(leases + encoded))
+    }
+
+    private static func hashed(_ key: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return Array("{%#".utf8) + SHA256.hash(key).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
+    private static func component(_ text: String) -> [UInt8] {
+        var encoded: [UInt8] = []
+        PercentEncoding.append(text.utf8, to: &encoded) {
+            $0 < 0x20 || $0 == 0x7f || "%{}:".utf8.contains($0)
+        }
+        return encoded
+    }
+}
+
+/// The names under which one key of a user lies in Redis.
+struct KeyNames: Sendable, Hashable {
+    /// Where its envelope is.
+    let value: RedisKey
+    /// Where the lease is while somebody fetches it.
+    let lease: RedisKey
+
+    /// The number by which gates and envelopes know the key.
+    var fingerprint: UInt64 { XXH64.hash(value.bytes) }
+}

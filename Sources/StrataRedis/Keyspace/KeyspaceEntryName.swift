@@ -1,0 +1,40 @@
+/// The name of a key in Redis taken apart: prefix, keyspace, room and user key. For tools that look at a whole database.
+public struct KeyspaceEntryName: Sendable, Hashable {
+    /// What a key is for.
+    public enum Room: Sendable, Hashable {
+        /// It holds an envelope.
+        case value
+        /// It holds a lease.
+        case lease
+    }
+
+    /// The keyspace that the key belongs to.
+    public let keyspace: Keyspace
+    /// What the key is for.
+    public let room: Room
+    /// The user's key; `nil` when only its hash is kept.
+    public let userKey: [UInt8]?
+
+    /// Takes a key apart; `nil` when it has not the form that a keyspace gives to keys.
+    public init?(_ key: RedisKey) {
+        let parts = key.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[3].first == UInt8(ascii: "{"), parts[3].last == UInt8(ascii: "}"),
+            parts[3].count >= 3,
+            let prefix = PercentEncoding.decode(parts[0]).flatMap({ String(validating: $0, as: UTF8.self) }),
+            let name = PercentEncoding.decode(parts[1]).flatMap({ String(validating: $0, as: UTF8.self) })
+        else { return nil }
+        switch Array(parts[2]) {
+        case Array("v".utf8): room = .value
+        case Array("l".utf8): room = .lease
+        default: return nil
+        }
+        keyspace = Keyspace(name, prefix: prefix)
+        let encoded = parts[3].dropFirst().dropLast()
+        if encoded.starts(with: "%#".utf8) {
+            userKey = nil
+        } else {
+            guard let decoded = PercentEncoding.decode(encoded) else { return nil }
+            userKey = decoded
+        }
+    }
+}

@@ -1,0 +1,42 @@
+/// Percent-encoding of single bytes, as in RFC 3986 §2.1 but for other reserved bytes.
+enum PercentEncoding {
+    /// Appends `bytes`; those for which `isReserved` holds as `%HH`. Injective as long as `%` is among them.
+    static func append(_ bytes: some Sequence<UInt8>, to target: inout [UInt8], where isReserved: (UInt8) -> Bool) {
+        for byte in bytes {
+            guard isReserved(byte) else {
+                target.append(byte)
+                continue
+            }
+            target.append(UInt8(ascii: "%"))
+            target.append(digit(byte >> 4))
+            target.append(digit(byte & 15))
+        }
+    }
+
+    /// The bytes that were encoded; `nil` when a `%` begins no escape.
+    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        var rest = bytes[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                decoded.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else { return nil }
+            decoded.append(high << 4 | low)
+        }
+        return decoded
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

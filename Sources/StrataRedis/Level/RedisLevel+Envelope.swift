@@ -1,0 +1,98 @@
+internal import Strata
+
+extension RedisLevel {
+    /// What a look at a key's name has found.
+    enum Finding {
+        case nothing
+        case entry(Entry<Value>)
+        /// Bytes that are no entry of this key and level. Nothing is deleted.
+        case unusable(EnvelopeFault)
+
+        var entry: Entry<Value>? {
+            if case .entry(let entry) = self { entry } else { nil }
+        }
+    }
+
+    /// Makes an entry of what was found.
+    func open(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
+        guard let bytes else {
+            counters.add(\.misses)
+            return .nothing
+        }
+        let offset = try await clock.offset()
+        do {
+            let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
+            counters.add(\.hits)
+            return .entry(entry)
+        } catch {
+            counters.add(\.unusable)
+            return .unusable(error)
+        }
+    }
+
+    func entry(
+        of bytes: [UInt8],
+        _ names: KeyNames,
+        _ ticket: Ticket,
+        clockOffset offset: Int64
+    ) throws(EnvelopeFault) -> Entry<Value> {
+        let envelope = try Envelope(bytes, keyHash: names.fingerprint)
+        guard envelope.schema == schema else { throw .otherSchema }
+        return Entry(
+            try content(of: envelope),
+            freshUntil: MonotonicInstant(serverMilliseconds: envelope.freshUntil, offset: offset),
+            staleUntil: MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset),
+            version: envelope.version,
+            tags: envelope.tags,
+            fetchDuration: .microseconds(Int64(envelope.fetchDuration)),
+            origin: .redis,
+            ticket: ticket
+        )
+    }
+
+    private func content(of envelope: Envelope) throws(EnvelopeFault) -> Entry<Value>.Content {
+        switch envelope.kind {
+        case .absence: return .absent
+        case .failure: throw .unknownContent
+        case .value:
+            guard envelope.codec == codec.identifier else { throw .unknownContent }
+            do { return .value(try codec.decode(envelope.payload)) } catch { throw .undecodable }
+        }
+    }
+
+    /// What is written for an entry: the envelope, and in how many milliseconds Redis drops it.
+    struct Sealed {
+        var bytes: [UInt8]
+        var expiry: [UInt8]
+        /// The entry as others will read it.
+        var entry: Entry<Value>
+    }
+
+    /// Gives an entry that has none a lifetime by the policy, and a new version; then encodes it.
+    func seal(_ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+        let offset = try await clock.offset()
+        let now = MonotonicInstant.now
+        var sealed = entry
+        if entry.freshUntil == .distantFuture {
+            let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: names.fingerprint)
+            sealed.freshUntil = now.advanced(by: lifetimes.fresh)
+            sealed.staleUntil = now.advanced(by: lifetimes.kept)
+        }
+        sealed.version = .random()
+        var envelope = Envelope(
+            kind: entry.value == nil ? .absence : .value,
+            codec: codec.identifier,
+            keyHash: names.fingerprint,
+            version: sealed.version,
+            storedAt: now.serverMilliseconds(offset: offset),
+            freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
+            staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
+            payload: try entry.value.map { try codec.encode($0) } ?? []
+        )
+        envelope.schema = schema
+        envelope.tags = entry.tags
+        envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
+        let remaining = max(1, (now.nanoseconds(to: sealed.staleUntil) + 999_999) / 1_000_000)
+        return Sealed(bytes: try envelope.encoded(), expiry: Array(String(remaining).utf8), entry: sealed)
+    }
+}

@@ -1,0 +1,200 @@
+public import Strata
+
+/// A level in a Redis server that all instances of a service share.
+///
+/// ```swift
+/// let redis = try RedisClient("redis://localhost:6379")
+/// let products = RedisLevel<Int, Product>(redis, keyspace: "products", freshness: FreshnessPolicy(freshFor: .seconds(60)))
+/// ```
+///
+/// By itself it is a level like any other. With a source below it, use ``fetching(_:_:)``: the whole fleet then fetches a
+/// missing value once.
+///
+/// | operation | round trips |
+/// |---|---|
+/// | get | 1 GET |
+/// | get of several keys | 1 MGET |
+/// | set | 1 script |
+/// | remove | 1 script |
+/// | clear | SCAN and UNLINK over the keyspace |
+///
+/// Every ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
+public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
+    /// The server.
+    public let redis: RedisClient
+    /// The part of the database that belongs to this cache.
+    public let keyspace: Keyspace
+    /// How long values are good for.
+    public let freshness: FreshnessPolicy
+    private let fillGate: FillGate
+    let codec: Codec<Value>
+    let schema: UInt32
+    let clock: ServerClock
+    let counters = RedisLevelCounters()
+
+    /// A level in a keyspace.
+    ///
+    /// - Parameters:
+    ///   - redis: The server.
+    ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
+    ///   - codec: How values become bytes.
+    ///   - freshness: How long values are good for.
+    ///   - schema: The number of the value type's form; envelopes with another number are misses, and stay.
+    public init(
+        _ redis: RedisClient,
+        keyspace: Keyspace,
+        codec: Codec<Value>,
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        schema: UInt32 = 0
+    ) {
+        self.redis = redis
+        self.keyspace = keyspace
+        self.codec = codec
+        self.freshness = freshness
+        self.schema = schema
+        fillGate = FillGate()
+        clock = ServerClock(redis)
+    }
+
+    /// A level in a keyspace, with values as JSON.
+    ///
+    /// - Parameters:
+    ///   - redis: The server.
+    ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
+    ///   - freshness: How long values are good for.
+    ///   - schema: The number of the value type's form; envelopes with another number are misses, and stay.
+    public convenience init(
+        _ redis: RedisClient,
+        keyspace: Keyspace,
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        schema: UInt32 = 0
+    ) where Value: Codable {
+        self.init(redis, keyspace: keyspace, codec: .json, freshness: freshness, schema: schema)
+    }
+
+    /// How the level was used since it was made.
+    public var statistics: RedisLevelStatistics { counters.snapshot }
+
+    // MARK: Reading
+
+    /// The entry of a key; `nil` when there is none, or none that can be used.
+    ///
+    /// - Throws: ``RedisError``; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await look(up: names(for: key), request).entry
+    }
+
+    func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
+        let ticket = fillGate.ticket(for: names.fingerprint)
+        let start = MonotonicInstant.now
+        let bytes = try await counting { try await redis.get(names.value) }
+        let finding = try await open(bytes, names, ticket)
+        request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
+        return finding
+    }
+
+    /// The entries of several keys, by one MGET.
+    ///
+    /// - Throws: ``RedisError``; `CancellationError`.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let names = keys.map { self.names(for: $0) }
+        let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
+        let start = MonotonicInstant.now
+        let found = try await counting { try await redis.get(names.map(\.value)) }
+        var entries: [Entry<Value>?] = []
+        entries.reserveCapacity(keys.count)
+        for (index, bytes) in found.enumerated() {
+            entries.append(try await open(bytes, names[index], tickets[index]).entry)
+        }
+        request.recorder?.step(entries.contains { $0 == nil } ? .miss : .hit, at: .redis, from: start, to: .now)
+        return entries
+    }
+
+    // MARK: Writing
+
+    /// Writes an entry and ends any fetch of the key that is under way.
+    ///
+    /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        _ = try await commit(entry, for: key)
+    }
+
+    /// Writes an entry and ends any fetch of the key that is under way.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        let names = names(for: key)
+        let before = fillGate.ticket(for: names.fingerprint)
+        let sealed = try await seal(entry, names)
+        do {
+            _ = try await counting {
+                try await redis.run(
+                    LeaseScripts.write,
+                    keys: [names.value, names.lease],
+                    arguments: [sealed.bytes, sealed.expiry],
+                    repetition: .repeatable
+                )
+            }
+        } catch {
+            // It may have been written all the same.
+            fillGate.void(names.fingerprint)
+            throw error
+        }
+        return fillGate.renew(before) ?? .void
+    }
+
+    /// Removes a key, and ends any fetch of it that is under way.
+    ///
+    /// - Throws: ``RedisError``; `CancellationError`.
+    public func remove(_ key: Key) async throws {
+        let names = names(for: key)
+        fillGate.void(names.fingerprint)
+        defer { fillGate.void(names.fingerprint) }
+        _ = try await counting {
+            try await redis.run(
+                LeaseScripts.invalidate,
+                keys: [names.value, names.lease],
+                arguments: [keyspace.events, KeyspaceEvent.invalidated.message(for: names)],
+                repetition: .repeatable
+            )
+        }
+    }
+
+    /// Removes all keys of the keyspace, step by step; other keys are not touched.
+    ///
+    /// Leases go too, so a fetch that began before the call cannot store what it found.
+    ///
+    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
+    public func removeAll() async throws {
+        fillGate.voidAll()
+        defer { fillGate.voidAll() }
+        // Leases first: once they are gone, nothing that was fetched before can be stored behind the sweep's back.
+        for room in [keyspace.leases, keyspace.values] {
+            _ = try await counting { try await redis.sweep(room) }
+        }
+    }
+
+    // MARK: Coherence
+
+    /// The gate of this level.
+    public var gate: FillGate? { fillGate }
+
+    /// The hash of the key's full name in Redis: the same in every process.
+    public func fingerprint(of key: Key) -> UInt64 { names(for: key).fingerprint }
+
+    /// `redis`, with keyspace and server.
+    public var label: LevelLabel {
+        LevelLabel("redis, keyspace \(keyspace) at \(redis.configuration.endpoint)")
+    }
+
+    // MARK: Inside
+
+    func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes) }
+
+    func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as RedisError {
+            counters.add(\.failures)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,36 @@
+internal import Synchronization
+
+/// How a Redis level was used since it was made.
+public struct RedisLevelStatistics: Sendable, Hashable {
+    /// Reads that found an envelope they could use.
+    public var hits = 0
+    /// Reads that found nothing.
+    public var misses = 0
+    /// Reads that found bytes they could not use: damaged, foreign, of a newer release, of another key, undecodable.
+    public var unusable = 0
+    /// Calls that Redis failed or did not answer in time.
+    public var failures = 0
+    /// Fetches from the source.
+    public var fetches = 0
+    /// Fetches without a lease, because Redis could not be asked or nobody delivered in time.
+    public var uncoordinatedFetches = 0
+    /// Fetches that have failed.
+    public var failedFetches = 0
+    /// Reads that waited for another process.
+    public var waits = 0
+    /// Fetched values that were stored.
+    public var stores = 0
+    /// Fetched values that were not stored because the lease was gone.
+    public var refusedStores = 0
+}
+
+/// The counters behind ``RedisLevelStatistics``. Every one is on the far side of a round trip, so one lock serves.
+final class RedisLevelCounters: Sendable {
+    private let statistics = Mutex(RedisLevelStatistics())
+
+    var snapshot: RedisLevelStatistics { statistics.withLock { $0 } }
+
+    func add(_ counter: any WritableKeyPath<RedisLevelStatistics, Int> & Sendable) {
+        statistics.withLock { $0[keyPath: counter] += 1 }
+    }
+}
