@@ -1,0 +1,52 @@
+# `make` lists the targets. Those that build install what is missing first (.ci/setup) and say so.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+# Arguments for the program behind a target:  make demo ARGS="--directory ."   make test ARGS="--filter Wire"
+ARGS ?=
+# The load programs that `make bench` runs, in this order.
+LOADS ?= wire
+# The documented targets, lowest first.
+DOCUMENTED ?= Strata StrataRedis StrataTesting
+
+# Homebrew's folders are not on the compiler's default path.
+ifeq ($(shell uname -s),Darwin)
+BREW ?= $(or $(HOMEBREW_PREFIX),$(if $(filter arm64,$(shell uname -m)),/opt/homebrew,/usr/local))
+STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
+endif
+export STRATA_SWIFT_FLAGS
+
+.PHONY: help setup demo test bench build-benchmarks lint sanitize docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what is missing (hiredis, OpenSSL and SQLite headers, redis-server)
+	@.ci/setup
+
+demo: setup ## four processes share one Redis and fetch every document once
+	swift run -c release $(STRATA_SWIFT_FLAGS) stratactl demo $(ARGS)
+
+test: setup ## build and run the tests (STRICT=1: warnings are errors)
+	@.ci/test $(if $(STRICT),--strict) $(ARGS)
+
+bench: setup ## run the load programs, one JSON object a line (LOADS="wire …")
+	@set -e; for load in $(LOADS); do \
+		swift run -c release --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load $$load $(ARGS); \
+	done
+
+build-benchmarks: setup
+	swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
+
+lint: ## check format and house rules
+	@.ci/lint
+
+sanitize: setup ## run the tests under ThreadSanitizer, in .build-tsan
+	@.ci/test --sanitize thread $(ARGS)
+
+docs: setup ## build the documentation into docs/build/site; a dead link is an error
+	@.ci/docs $(DOCUMENTED)
+
+clean: ## remove everything built
+	rm -rf .build .build-* Benchmarks/.build docs/build

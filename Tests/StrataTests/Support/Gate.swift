@@ -1,0 +1,67 @@
+import Synchronization
+
+/// A place where tasks stop until a test lets them go on. The test can wait until they are there.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var lastNumber = 0
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var arrived = 0
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        mutating func takeWatchers() -> [CheckedContinuation<Void, Never>] {
+            let ready = watchers.filter { $0.count <= arrived }
+            watchers.removeAll { $0.count <= arrived }
+            return ready.map(\.continuation)
+        }
+    }
+
+    private let state = Mutex(State())
+
+    /// Stops here until the gate opens; throws `CancellationError` when the task is cancelled meanwhile.
+    func pass() async throws {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let (isOpen, watchers) = state.withLock { state in
+                    state.arrived += 1
+                    if !state.isOpen { state.waiting[number] = continuation }
+                    return (state.isOpen, state.takeWatchers())
+                }
+                for watcher in watchers { watcher.resume() }
+                if isOpen { continuation.resume() } else if Task.isCancelled { leave(number) }
+            }
+        } onCancel: {
+            leave(number)
+        }
+    }
+
+    /// Lets everybody go on, now and later.
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [:] }
+            return state.waiting.values.map { $0 }
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Returns when `count` tasks have come, whether they have gone on since or not.
+    func arrivals(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.arrived < count { state.watchers.append((count, continuation)) }
+                return state.arrived >= count
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    private func leave(_ number: Int) {
+        let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
+        continuation?.resume(throwing: CancellationError())
+    }
+}
