@@ -80,10 +80,12 @@ final class IOLoop: Sendable {
             )
         }
         var descriptors: [pollfd] = []
-        while !drivers.allSatisfy(\.isFinished) {
-            for driver in drivers { _ = driver.pump(now: .now) }
+        while true {
+            for driver in drivers { driver.pump(now: .now) }
+            // What came in between would otherwise wait for the next event.
             wakeup.announceSleep()
-            for driver in drivers { _ = driver.pump(now: .now) }
+            for driver in drivers { driver.pump(now: .now) }
+            if drivers.allSatisfy(\.isFinished) { break }
             wait(for: drivers, &descriptors)
         }
         let waiters = completion.withLock { completion in

@@ -13,8 +13,7 @@
 /// ```
 ///
 /// It works on a thread of its own. Control calls may come from any thread or task; each has taken effect when it returns,
-/// which takes some ten microseconds, and none of them throws when the proxy was stopped: it then does nothing. What a
-/// call says holds for both directions and for the present and later connections unless it says otherwise.
+/// which takes some tens of microseconds. After the stop they do nothing.
 ///
 /// Faults are reproducible: what is random (jitter, sizes of pieces, flipped bits) comes from the seed, the number of the
 /// connection and the direction. The network's own timing is not.
@@ -22,68 +21,6 @@
 /// Memory is bounded by ``LinkConditions/bufferLimit`` for each direction of each connection: a proxy that may not deliver
 /// reads no more. The proxy ends with ``stop()`` or with the last reference to it.
 public final class FaultProxy: Sendable {
-    /// The direction in which bytes flow.
-    public struct Directions: OptionSet, Sendable, Hashable {
-        /// The bits of the set.
-        public let rawValue: UInt8
-
-        /// Creates a set from its bits.
-        ///
-        /// - Parameter rawValue: The bits.
-        public init(rawValue: UInt8) {
-            self.rawValue = rawValue
-        }
-
-        /// What the client sends.
-        public static let toServer = Directions(rawValue: 1)
-        /// What the server sends.
-        public static let toClient = Directions(rawValue: 2)
-        /// Both directions.
-        public static let both: Directions = [.toServer, .toClient]
-    }
-
-    /// The number of a connection: the first one accepted is 1.
-    public struct ConnectionID: Sendable, Hashable, Comparable, CustomStringConvertible {
-        let number: Int
-
-        /// The number.
-        public var description: String { "connection \(number)" }
-
-        /// Whether one connection was accepted before another.
-        ///
-        /// - Parameters:
-        ///   - left: A connection.
-        ///   - right: Another.
-        /// - Returns: `true` when the first is older.
-        public static func < (left: ConnectionID, right: ConnectionID) -> Bool {
-            left.number < right.number
-        }
-    }
-
-    /// Which connections a call is about.
-    public enum Scope: Sendable, Hashable {
-        /// Those that are open now and all that come later.
-        case all
-        /// Those that are open now.
-        case live
-        /// All that come later.
-        case later
-        /// One connection; nothing happens if it is closed.
-        case connection(ConnectionID)
-    }
-
-    /// What happens to clients that connect.
-    public enum Admission: Sendable, Hashable {
-        /// They are connected to the server.
-        case accept
-        /// They are accepted and reset at once.
-        case reset
-        /// They are refused, as by a host on which nobody listens.
-        case refuse
-        /// They wait: the kernel accepts them, and nothing is answered.
-        case ignore
-    }
-
     private let loop: ProxyLoop
 
     private init(_ loop: ProxyLoop) {
@@ -297,10 +234,6 @@ public final class FaultProxy: Sendable {
             loop.place.remove()
         }
     }
-}
-
-extension FaultProxy.Scope {
-    fileprivate var includesLater: Bool { self == .all || self == .later }
 }
 
 extension ProxyLoop.State {

@@ -228,8 +228,9 @@ package struct LinkLane: Sendable {
         return nil
     }
 
-    /// Applies the due edits to the bytes at the head; `true` when the head may be another one now.
+    /// Applies the due edits to the bytes at the head; `false` when there is none.
     private mutating func editHead() -> Bool {
+        var isChanged = false
         var isSwallowing = false
         var index = edits.startIndex
         while index < edits.endIndex {
@@ -244,6 +245,7 @@ package struct LinkLane: Sendable {
                 let first = chunks[chunks.startIndex].bytes.startIndex
                 chunks[chunks.startIndex].bytes[first] ^= mask ?? 1 << UInt8.random(in: 0..<8, using: &generator)
                 counts.corrupted &+= 1
+                isChanged = true
                 continue
             case .swallow: isSwallowing = true
             default: break
@@ -251,7 +253,7 @@ package struct LinkLane: Sendable {
             index += 1
         }
         if isSwallowing { swallow() }
-        return isSwallowing
+        return isChanged || isSwallowing
     }
 
     /// Takes bytes out for all due edits that want it: where two of them overlap, a byte vanishes for both.

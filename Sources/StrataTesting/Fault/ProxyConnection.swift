@@ -109,7 +109,7 @@ struct ProxyConnection: Sendable {
         state = .closed
         for socket in [client, server] {
             if reset {
-                socket.resetOnClose()
+                socket.reset()
             } else {
                 // Best effort for a FIN: what comes after this moment is answered by RST, as by any closed socket.
                 socket.discardArrived(upTo: 1 << 20)

@@ -130,12 +130,12 @@ extension ProxyLoop.State {
         while let client = listener?.accept() {
             accepted += 1
             if admission == .reset {
-                client.resetOnClose()
+                client.reset()
                 counts.refused += 1
                 continue
             }
             guard let server = try? StreamSocket.beginConnecting(to: upstream) else {
-                client.resetOnClose()
+                client.reset()
                 counts.unreachable += 1
                 continue
             }

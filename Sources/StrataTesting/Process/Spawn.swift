@@ -62,7 +62,11 @@ struct Spawn {
     /// The environment of this process, changed: a value replaces or adds a variable, `nil` removes it.
     static func inheritedEnvironment(changing changes: [String: String?]) -> [String: String] {
         var environment: [String: String] = [:]
+        #if canImport(Darwin)
+        var next = unsafe _NSGetEnviron().pointee
+        #else
         var next = unsafe environ
+        #endif
         while let line = unsafe next.pointee {
             let text = unsafe String(cString: line)
             if let equals = text.firstIndex(of: "=") {
@@ -77,8 +81,8 @@ struct Spawn {
     }
 
     private static func describe(_ descriptors: [Int32?], in actions: inout Actions) {
-        // Sources below the targets' range could be overwritten before they are duplicated; the kit's descriptors are
-        // made while 0, 1 and 2 are open, and the higher targets are only numbers it made itself.
+        // In this order no source is overwritten before its turn, as long as 0, 1 and 2 are open in this process: a
+        // source is then one of these at its own place, or no lower than any target.
         for (target, source) in descriptors.enumerated() {
             if let source {
                 unsafe posix_spawn_file_actions_adddup2(&actions, source, Int32(target))

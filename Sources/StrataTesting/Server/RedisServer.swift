@@ -11,7 +11,7 @@
 /// ```
 ///
 /// A private server lives in a fresh folder under `/tmp`, listens on a Unix-domain socket there and on a free port of the
-/// loopback interface, and is up in some 10 ms. Any number can run at once. It ends with ``stop()``, with the last
+/// loopback interface, and is up in a few tens of milliseconds. Any number can run at once. It ends with ``stop()``, with the last
 /// reference to it, or with this process, even when that crashes or is killed: a small guard process sees to it and removes
 /// the folder as well.
 ///

@@ -44,7 +44,7 @@ struct ScriptedConversation: Sendable {
                         try perform(answer(command, number), &unclaimed)
                     }
                 } catch is HarnessError {
-                    socket.resetOnClose()
+                    socket.reset()
                     throw Ending.finished
                 }
             }
@@ -78,9 +78,10 @@ struct ScriptedConversation: Sendable {
                 socket.endWriting()
             case .close:
                 socket.discardArrived(upTo: 1 << 20)
+                socket.endWriting()
                 throw Ending.finished
             case .reset:
-                socket.resetOnClose()
+                socket.reset()
                 throw Ending.finished
             }
         }

@@ -147,7 +147,7 @@ public final class ScriptedServer: Sendable {
 
     /// Waits until clients have done something.
     ///
-    /// - Parameter condition: Whether they have. Called on threads of the server; must be quick.
+    /// - Parameter condition: Whether they have. Called on any thread; must be quick.
     /// - Throws: `CancellationError` when the task is cancelled; ``HarnessError`` when the server is stopped.
     public func wait(until condition: @escaping @Sendable (Snapshot) -> Bool) async throws {
         try await core.waiters.wait(until: condition, entered: core.settle)

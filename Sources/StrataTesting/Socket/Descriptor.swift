@@ -55,8 +55,4 @@ final class Descriptor: Sendable {
     func makeNonBlocking() {
         _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
     }
-
-    func makeBlocking() {
-        _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) & ~O_NONBLOCK)
-    }
 }

@@ -41,6 +41,12 @@ final class ListeningSocket: Sendable {
         }
     }
 
+    deinit {
+        // Not left to the close: a child that is just being started holds a copy of the socket until its exec, and the
+        // kernel would go on accepting for that long.
+        shutdown(descriptor.number, Int32(SHUT_RDWR))
+    }
+
     /// The next waiting connection; `nil` when none waits.
     func accept() -> StreamSocket? {
         while true {

@@ -95,18 +95,20 @@ package final class StreamSocket: Sendable {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Tells the peer that nothing more will come, and wakes every thread that waits on this socket.
-    func shutDown() {
-        shutdown(number, Int32(SHUT_RDWR))
-    }
-
-    /// Makes the coming close a reset (RST) with nothing more sent.
+    /// Resets the connection (RST), with nothing more sent; the socket is of no use afterwards.
     ///
     /// A Unix-domain socket knows no reset.
-    package func resetOnClose() {
+    package func reset() {
         guard isTCP else { return }
         var linger = linger(l_onoff: 1, l_linger: 0)
         _ = unsafe setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+        #if os(Linux)
+        // Not left to the close: a child that is just being started holds a copy of the socket until its exec, and the
+        // connection would live on for that long.
+        var nowhere = sockaddr()
+        nowhere.sa_family = sa_family_t(AF_UNSPEC)
+        _ = unsafe connect(number, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
+        #endif
     }
 
     /// Reads and drops what has arrived, so that the coming close is a FIN: the kernel answers unread bytes by RST.
@@ -116,10 +118,6 @@ package final class StreamSocket: Sendable {
         while left > 0, case .bytes(let count) = receive(into: &buffer, limit: min(left, buffer.count)) {
             left -= count
         }
-    }
-
-    func makeNonBlocking() {
-        descriptor.makeNonBlocking()
     }
 
     private func set(_ level: Int32, _ option: Int32, _ value: Int32) {
