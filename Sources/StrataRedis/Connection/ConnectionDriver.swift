@@ -8,7 +8,9 @@ import Musl
 import Glibc
 #endif
 
-/// The thin shell between a connection's state machine and its socket. Lives and dies on the I/O thread.
+/// The thin shell between a connection's state machine and its socket.
+///
+/// Lives and dies on the I/O thread.
 final class ConnectionDriver {
     private enum Link {
         case closed
@@ -25,7 +27,9 @@ final class ConnectionDriver {
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
     private var openUntil = MonotonicInstant.distantFuture
-    /// A look-up that outlived its attempt. It is waited for instead of starting a second thread beside it.
+    /// A look-up that outlived its attempt.
+    ///
+    /// It is waited for instead of starting a second thread beside it.
     private var lateResolution: Resolution?
     private var reader: ReplyReader
     private var sending = CommandWriter()

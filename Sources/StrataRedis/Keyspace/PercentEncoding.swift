@@ -1,6 +1,8 @@
 /// Percent-encoding of single bytes, as in RFC 3986 §2.1 but for other reserved bytes.
 enum PercentEncoding {
-    /// Appends `bytes`; those for which `isReserved` holds as `%HH`. Injective as long as `%` is among them.
+    /// Appends `bytes`; those for which `isReserved` holds as `%HH`.
+    ///
+    /// Injective as long as `%` is among them.
     static func append(_ bytes: some Sequence<UInt8>, to target: inout [UInt8], where isReserved: (UInt8) -> Bool) {
         for byte in bytes {
             guard isReserved(byte) else {
@@ -22,7 +24,9 @@ enum PercentEncoding {
                 decoded.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else { return nil }
+            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else {
+                return nil
+            }
             decoded.append(high << 4 | low)
         }
         return decoded

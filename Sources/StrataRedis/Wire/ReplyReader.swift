@@ -85,7 +85,9 @@ package final class ReplyReader {
         }
     }
 
-    /// Starts over with a small buffer once a large reply has gone through. Between two replies only: the rest moves along.
+    /// Starts over with a small buffer once a large reply has gone through.
+    ///
+    /// Between two replies only: the rest moves along.
     private func replaceGrownReader() {
         guard largestBulk > Self.keptBufferSize, chiredis_reader_at_boundary(reader) != 0 || isUntouched else {
             return

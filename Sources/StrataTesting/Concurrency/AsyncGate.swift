@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// A place where tasks stop until a test lets them go on. The test can wait until they are there.
+/// A place where tasks stop until a test lets them go on.
+///
+/// The test can wait until they are there.
 public final class AsyncGate: Sendable {
     private struct State {
         var isOpen = false

@@ -22,13 +22,16 @@ public struct ZipfDistribution: Sendable {
         precondition(count > 0, "a distribution needs a rank")
         let total = (1...count).reduce(0) { $0 + Self.weight($1, exponent) }
         var sum = 0.0
-        cumulative = (1...count).map { rank in
-            sum += Self.weight(rank, exponent) / total
-            return sum
-        }
+        cumulative = (1...count)
+            .map { rank in
+                sum += Self.weight(rank, exponent) / total
+                return sum
+            }
     }
 
-    /// Draws a rank. O(log count).
+    /// Draws a rank.
+    ///
+    /// O(log count).
     public func next(using generator: inout some RandomNumberGenerator) -> Int {
         let point = Double.random(in: 0..<1, using: &generator)
         var lower = 0

@@ -9,9 +9,10 @@ internal import Musl
 /// A value behind a lock, with a way to sleep until it changes.
 ///
 /// For threads of the test kit that may block; the library itself has no place for it.
+///
+/// Proof of `Sendable`: `state` is touched only in `withLock` and `wait`, which hold `mutex`; the two pointers are
+/// constants, made in `init` and freed in `deinit`, when nobody else holds a reference.
 @safe final class Monitor<State: Sendable>: @unchecked Sendable {
-    // Proof of Sendable: `state` is touched only in `withLock` and `wait`, which hold `mutex`; the two pointers are
-    // constants, made in `init` and freed in `deinit`, when nobody else holds a reference.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
     private var state: State

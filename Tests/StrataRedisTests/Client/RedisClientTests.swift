@@ -78,7 +78,8 @@ struct RedisClientTests {
         let answers: [[UInt8]] = [
             Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), Array("*2147483648\r\n".utf8),
             Array("$9223372036854775807\r\n".utf8), Array("*abc\r\n".utf8),
-            Array(String(repeating: "*1\r\n", count: 1_000_000).utf8), Array(repeating: UInt8(ascii: "+"), count: 200_000),
+            Array(String(repeating: "*1\r\n", count: 1_000_000).utf8),
+            Array(repeating: UInt8(ascii: "+"), count: 200_000),
             [0, 1, 2, 3, 4, 5],
         ]
         for answer in answers {

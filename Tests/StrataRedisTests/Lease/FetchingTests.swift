@@ -160,8 +160,12 @@ struct FetchingTests {
             source.gate.open()
             let cache = try instance(of: server)
             let lease = keyspace.names(for: "k".keyBytes).lease
-            try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .milliseconds(300))
-            let (value, receipt) = try await cache.getWithReceipt("k")
+            try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(100))
+            let call = Task { try await cache.getWithReceipt("k") }
+            while cache.level.statistics.waits == 0 { await Task.yield() }
+            #expect(source.calls == 0)
+            try await cache.level.redis.expire(lease, in: .milliseconds(1))
+            let (value, receipt) = try await call.value
             #expect(value == "value")
             #expect(receipt.hasWaited)
             #expect(source.calls == 1)

@@ -119,7 +119,8 @@ struct FetcherTests {
             try await ClosureFetcher<Int, Int> { _ in
                 try await gate.pass()
                 return 1
-            }.get(1)
+            }
+            .get(1)
         }
         await gate.arrivals()
         task.cancel()

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import Strata
 import StrataRedis
 
@@ -40,9 +41,10 @@ struct Wire: AsyncParsableCommand {
         }
     }
 }
-import Glibc
 func cpuTime() -> Double {
     var usage = rusage()
     getrusage(0, &usage)
-    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+    return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(
+        usage.ru_utime.tv_usec + usage.ru_stime.tv_usec
+    ) / 1e6
 }

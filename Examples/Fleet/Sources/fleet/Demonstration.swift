@@ -34,7 +34,9 @@ struct Demonstration: AsyncParsableCommand {
         guard !copy.paths.isEmpty else { throw ValidationError("there is no text file below \(directory)") }
         let server = try await RedisServer.shared()
         let external = ProcessInfo.processInfo.environment["STRATA_REDIS_URL"]
-        Output.line("Redis:     \(external == nil ? "a private server at \(server.url)" : "the server of STRATA_REDIS_URL")")
+        Output.line(
+            "Redis:     \(external == nil ? "a private server at \(server.url)" : "the server of STRATA_REDIS_URL")"
+        )
         Output.line("Documents: \(copy.paths.count) files of \(directory)")
         Output.line("Fleet:     \(instances) processes of \(tasks) tasks, \(requests) requests each, in Zipf order\n")
 
@@ -83,7 +85,9 @@ struct Demonstration: AsyncParsableCommand {
             let seen = ContinuousClock.now - removed
             Output.line("Change:    instance \(number) tells the new content after \(milliseconds(seen)) ms")
             if answer != expected {
-                broken.append("instance \(number) still told the old content \(milliseconds(seen)) ms after the removal")
+                broken.append(
+                    "instance \(number) still told the old content \(milliseconds(seen)) ms after the removal"
+                )
             }
         }
         return broken

@@ -51,12 +51,16 @@ struct FleetSummary {
 
     private static func layOut(_ rows: [[String]]) -> String {
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            row.enumerated().map { column, text in
-                let padding = String(repeating: " ", count: widths[column] - text.count)
-                return column == 0 ? text + padding : padding + text
-            }.joined(separator: "   ")
-        }.joined(separator: "\n") + "\n"
+        return
+            rows.map { row in
+                row.enumerated()
+                    .map { column, text in
+                        let padding = String(repeating: " ", count: widths[column] - text.count)
+                        return column == 0 ? text + padding : padding + text
+                    }
+                    .joined(separator: "   ")
+            }
+            .joined(separator: "\n") + "\n"
     }
 }
 

@@ -5,7 +5,9 @@ import StrataRedis
 import StrataTesting
 import Synchronization
 
-/// One instance of the service. It takes orders from its standard input and answers on its standard output.
+/// One instance of the service.
+///
+/// It takes orders from its standard input and answers on its standard output.
 struct Instance: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "One instance of the fleet; started by the demonstration.",

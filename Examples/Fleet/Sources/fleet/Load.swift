@@ -23,7 +23,9 @@ final class Load: Sendable {
         for path in files {
             var isFolder: ObjCBool = false
             let file = service.source.folder + "/" + path
-            guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else { continue }
+            guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue else {
+                continue
+            }
             expected[path] = try await service.source.summary(of: path)
         }
         self.expected = expected

@@ -10,7 +10,10 @@ struct ScratchCopy {
 
     /// Copies the files below `source`, hidden and build folders left out.
     ///
-    /// - Parameter most: How many files are taken at most.
+    /// - Parameters:
+    ///   - source: The folder.
+    ///   - most: How many files are taken at most.
+    /// - Throws: What the file system refuses.
     init(of source: String, most: Int) throws {
         let files = FileManager.default
         folder = NSTemporaryDirectory() + "strata-fleet-\(UUID().uuidString)"

@@ -4,12 +4,13 @@ import Synchronization
 ///
 /// The memory is the file's own, so what has been appended is there for the reader even if the process is killed in
 /// the next instant. Half way through a segment the next one is made ready, so that nobody waits for it.
+///
+/// Proof of `Sendable`: `file`, `header` and `segmentLimit` never change; `segments` points to atomics, each of which
+/// goes from 0 to the address of a mapping once, under the lock `growth`, and back never; records are claimed through
+/// `claims` and have one writer each, who reaches their words through atomics. Mappings and table are freed in
+/// `deinit`, when no reference is left.
 @safe
 final class RecordSpool: @unchecked Sendable {
-    // Sendable by hand: `file`, `header` and `segmentLimit` never change; `segments` points to atomics, each of which
-    // goes from 0 to the address of a mapping once, under the lock `growth`, and back never; records are claimed
-    // through `claims` and have one writer each, who reaches their words through atomics. Mappings and table are freed
-    // in `deinit`, when no reference is left.
     static let segmentRecords = 32_768
     private static let segmentBytes = segmentRecords * HistoryRecord.byteCount
 

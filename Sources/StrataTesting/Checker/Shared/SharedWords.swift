@@ -12,10 +12,11 @@ import Darwin
 ///
 /// Atomic instructions work on the physical line, so they hold between processes as they do between threads. What has
 /// been stored survives the sudden death of the process that stored it; only a crash of the machine loses it.
+///
+/// Proof of `Sendable`: `base` and `count` are set once in `init`, the words behind `base` are only reached through the
+/// atomic operations below, and the mapping is removed in `deinit`, when no reference is left.
 @safe
 final class SharedWords: @unchecked Sendable {
-    // Sendable by hand: `base` and `count` are set once in `init`, the words behind `base` are only reached through the
-    // atomic operations below, and the mapping is removed in `deinit`, when no reference is left.
     private let base: UnsafeMutablePointer<Atomic<UInt64>>
     let count: Int
 
