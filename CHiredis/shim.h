@@ -129,14 +129,22 @@ static inline size_t chiredis_reader_unread(const void *_Nonnull reader) {
     return r->len - r->pos;
 }
 
-static inline const void *_Nullable chiredis_reader_unread_bytes(const void *_Nonnull reader) {
-    const redisReader *r = (const redisReader *)reader;
-    return r->buf == NULL ? NULL : (const void *)(r->buf + r->pos);
+/* The task under way; only while r->ridx >= 0. */
+static inline const redisReadTask *_Nonnull chiredis_reader_task(const redisReader *_Nonnull r) {
+#if HIREDIS_MAJOR >= 1
+    return r->task[r->ridx];
+#else
+    return &r->rstack[r->ridx];
+#endif
 }
 
-/* True between two replies: nothing of the next one has been taken yet. */
+/*
+ * True between two replies: nothing of the next one has been taken yet. hiredis begins a reply as soon as it is asked for
+ * one, and takes the byte that tells its type at once, so neither the task's depth nor the unread bytes tell by themselves.
+ */
 static inline int chiredis_reader_at_boundary(const void *_Nonnull reader) {
-    return ((const redisReader *)reader)->ridx == -1;
+    const redisReader *r = (const redisReader *)reader;
+    return chiredis_reader_unread(reader) == 0 && (r->ridx == -1 || (r->ridx == 0 && chiredis_reader_task(r)->type < 0));
 }
 
 /*
@@ -146,12 +154,7 @@ static inline int chiredis_reader_at_boundary(const void *_Nonnull reader) {
 static inline long long chiredis_reader_pending_bulk(const void *_Nonnull reader) {
     const redisReader *r = (const redisReader *)reader;
     if (r->ridx < 0 || r->buf == NULL) return -1;
-#if HIREDIS_MAJOR >= 1
-    const redisReadTask *task = r->task[r->ridx];
-#else
-    const redisReadTask *task = &r->rstack[r->ridx];
-#endif
-    if (task->type != REDIS_REPLY_STRING) return -1;
+    if (chiredis_reader_task(r)->type != REDIS_REPLY_STRING) return -1;
     long long length = 0;
     for (size_t i = r->pos; i < r->len; i++) {
         char c = r->buf[i];

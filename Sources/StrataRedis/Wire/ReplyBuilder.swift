@@ -18,8 +18,6 @@ struct ReplyBuilder {
     private var announced = 0
     private var complete: RESPValue?
 
-    var isEmpty: Bool { open.isEmpty && complete == nil }
-
     mutating func takeReply() -> RESPValue? {
         announced = 0
         return complete.take()

@@ -85,23 +85,14 @@ package final class ReplyReader {
         }
     }
 
-    /// Starts over with a small buffer once a large reply has gone through. Between two replies only: the rest moves along.
+    /// Starts over with a small buffer once a large reply has gone through and nothing of the next one is here.
     private func replaceGrownReader() {
-        guard largestBulk > Self.keptBufferSize, chiredis_reader_at_boundary(reader) != 0 || isUntouched else {
-            return
-        }
+        guard largestBulk > Self.keptBufferSize, chiredis_reader_at_boundary(reader) != 0 else { return }
         guard let fresh = Self.make(sink) else { return }
-        let unread = chiredis_reader_unread(reader)
-        if unread > 0, let bytes = chiredis_reader_unread_bytes(reader) {
-            _ = chiredis_reader_feed(fresh, bytes, unread)
-        }
         chiredis_reader_free(reader)
         reader = fresh
         largestBulk = 0
     }
-
-    /// hiredis begins the next reply as soon as it is asked for one: with nothing unread it may still be replaced.
-    private var isUntouched: Bool { builder.isEmpty && chiredis_reader_unread(reader) == 0 }
 
     private func fail(_ message: String) -> Violation {
         let violation = Violation(message: message)
