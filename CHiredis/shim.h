@@ -148,8 +148,9 @@ static inline int chiredis_reader_at_boundary(const void *_Nonnull reader) {
 }
 
 /*
- * The length that the bulk string under way announces, -1 when the element under way is no bulk string, -2 when its
- * header is not complete. hiredis has no limit of its own: it would wait, and buffer, until the announced length is there.
+ * The length that the bulk string under way announces; -1 when the element under way is none, or its header is not
+ * complete, or is one that hiredis will refuse. hiredis has no limit of its own: it would wait, and buffer, until the
+ * announced length is there. A carriage return alone ends no header: hiredis looks on for the line feed.
  */
 static inline long long chiredis_reader_pending_bulk(const void *_Nonnull reader) {
     const redisReader *r = (const redisReader *)reader;
@@ -158,12 +159,12 @@ static inline long long chiredis_reader_pending_bulk(const void *_Nonnull reader
     long long length = 0;
     for (size_t i = r->pos; i < r->len; i++) {
         char c = r->buf[i];
-        if (c == '\r') return length;
-        if (c == '-' && i == r->pos) return -1; /* a null, or an error that hiredis will name */
-        if (c < '0' || c > '9' || length > (LLONG_MAX - 9) / 10) return LLONG_MAX; /* refused by any limit */
+        if (c == '\r') return i + 1 < r->len && r->buf[i + 1] == '\n' ? length : -1;
+        if (c < '0' || c > '9') return -1;
+        if (length > (LLONG_MAX - 9) / 10) return LLONG_MAX; /* refused by any limit */
         length = length * 10 + (c - '0');
     }
-    return -2;
+    return -1;
 }
 
 /* The reader's own words about what broke it; valid until the reader is freed. */
