@@ -80,7 +80,8 @@ package final class ReplyReader {
                 throw fail("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
             largestBulk = max(largestBulk, Int(announced))
-        } else if chiredis_reader_unread(reader) > limits.lineLength {
+        } else if chiredis_reader_unread(reader) - 1 > limits.lineLength {
+            // Its last byte may be the first of the line end.
             throw fail("a line is longer than the limit of \(limits.lineLength) bytes")
         }
     }
@@ -131,8 +132,15 @@ extension ReplyBuilder {
                 return refuse("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
             return append(.bytes([UInt8](bytes)))
-        case REDIS_REPLY_STATUS: return append(.status(String(decoding: bytes, as: UTF8.self)))
-        default: return append(.error(String(decoding: bytes, as: UTF8.self)))
+        case REDIS_REPLY_STATUS: return appendLine(bytes) { .status($0) }
+        default: return appendLine(bytes) { .error($0) }
         }
+    }
+
+    private mutating func appendLine(_ bytes: UnsafeRawBufferPointer, _ make: (String) -> RESPValue) -> CInt {
+        guard bytes.count <= limits.lineLength else {
+            return refuse("a line is longer than the limit of \(limits.lineLength) bytes")
+        }
+        return append(make(String(decoding: bytes, as: UTF8.self)))
     }
 }
