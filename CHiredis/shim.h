@@ -36,7 +36,8 @@ static inline size_t chiredis_sizeof_functions(void) { return sizeof(redisReplyO
 
 /*
  * Where parsed elements go. A callback returns 0 to refuse the element; parsing then ends with an error.
- * `kind` is one of REDIS_REPLY_STRING, REDIS_REPLY_STATUS, REDIS_REPLY_ERROR.
+ * `kind` is one of REDIS_REPLY_STRING, REDIS_REPLY_STATUS, REDIS_REPLY_ERROR. Types of RESP3, which is never asked for,
+ * do not get there: hiredis before 1.0 does not know them, and of later ones `foreign` tells.
  */
 typedef struct chiredis_sink {
     void *_Nonnull owner;
@@ -44,15 +45,22 @@ typedef struct chiredis_sink {
     int (*_Nonnull array)(void *_Nonnull owner, int64_t count);
     int (*_Nonnull integer)(void *_Nonnull owner, int64_t value);
     int (*_Nonnull null)(void *_Nonnull owner);
+    int foreign;
 } chiredis_sink;
 
 /* hiredis asks for an object and takes NULL for "out of memory": the sink itself stands for every accepted element. */
 static inline void *chiredis_accept(int accepted, chiredis_sink *sink) { return accepted ? (void *)sink : NULL; }
 
+/* hiredis would say "out of memory", so the sink is told what it really was. */
+static inline void *chiredis_refuse_foreign(chiredis_sink *sink) {
+    sink->foreign = 1;
+    return NULL;
+}
+
 static void *chiredis_on_string(const redisReadTask *task, char *data, size_t length) {
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS && task->type != REDIS_REPLY_ERROR)
-        return NULL; /* verbatim strings and big numbers are RESP3, which is never asked for */
+        return chiredis_refuse_foreign(sink); /* verbatim strings and big numbers */
     return chiredis_accept(sink->bytes(sink->owner, task->type, data, length), sink);
 }
 
@@ -63,7 +71,7 @@ static void *chiredis_on_array(const redisReadTask *task, int count) {
 #endif
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
     if (task->type != REDIS_REPLY_ARRAY || (uint64_t)count > (uint64_t)INT64_MAX)
-        return NULL; /* maps, sets and pushes are RESP3 */
+        return chiredis_refuse_foreign(sink); /* maps, sets and pushes */
     return chiredis_accept(sink->array(sink->owner, (int64_t)count), sink);
 }
 
@@ -74,6 +82,8 @@ static void *chiredis_on_integer(const redisReadTask *task, long long value) {
 
 static void *chiredis_on_null(const redisReadTask *task) {
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
+    if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
+        return chiredis_refuse_foreign(sink); /* the null of its own type, and null maps and sets */
     return chiredis_accept(sink->null(sink->owner), sink);
 }
 
@@ -81,13 +91,13 @@ static void chiredis_on_free(void *object) { (void)object; /* the sink's owner f
 
 #if HIREDIS_MAJOR >= 1
 static void *chiredis_on_double(const redisReadTask *task, double value, char *text, size_t length) {
-    (void)task; (void)value; (void)text; (void)length;
-    return NULL; /* RESP3 */
+    (void)value; (void)text; (void)length;
+    return chiredis_refuse_foreign((chiredis_sink *)task->privdata);
 }
 
 static void *chiredis_on_bool(const redisReadTask *task, int value) {
-    (void)task; (void)value;
-    return NULL; /* RESP3 */
+    (void)value;
+    return chiredis_refuse_foreign((chiredis_sink *)task->privdata);
 }
 #endif
 

@@ -67,9 +67,14 @@ package final class ReplyReader {
                 replaceGrownReader()
                 return
             default:
-                throw fail(builder.refusal ?? String(cString: chiredis_reader_error(reader)))
+                throw fail(builder.refusal ?? parserMessage)
             }
         }
+    }
+
+    private var parserMessage: String {
+        guard sink.pointee.foreign == 0 else { return "a reply has a type of RESP3, which was not asked for" }
+        return String(cString: chiredis_reader_error(reader))
     }
 
     /// Looks at the element that waits for more bytes, so that one that is too long is refused now and not when it is here.
@@ -115,7 +120,8 @@ package final class ReplyReader {
             },
             array: { owner, count in ReplyReader.from(owner).builder.beginArray(count) },
             integer: { owner, value in ReplyReader.from(owner).builder.append(.integer(value)) },
-            null: { owner in ReplyReader.from(owner).builder.append(.null) }
+            null: { owner in ReplyReader.from(owner).builder.append(.null) },
+            foreign: 0
         )
     }
 
