@@ -84,6 +84,9 @@ package final class ReplyReader {
             guard announced <= limits.bulkLength else {
                 throw fail("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
+            guard builder.hasRoom(for: Int(announced)) else {
+                throw fail("a reply is longer than the limit of \(limits.length) bytes")
+            }
             largestBulk = max(largestBulk, Int(announced))
         } else if chiredis_reader_unread(reader) - 1 > limits.lineLength {
             // Its last byte may be the first of the line end.
@@ -137,7 +140,7 @@ extension ReplyBuilder {
             guard bytes.count <= limits.bulkLength else {
                 return refuse("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
-            return append(.bytes([UInt8](bytes)))
+            return append(.bytes([UInt8](bytes)), ofLength: bytes.count)
         case REDIS_REPLY_STATUS: return appendLine(bytes) { .status($0) }
         default: return appendLine(bytes) { .error($0) }
         }
@@ -147,6 +150,6 @@ extension ReplyBuilder {
         guard bytes.count <= limits.lineLength else {
             return refuse("a line is longer than the limit of \(limits.lineLength) bytes")
         }
-        return append(make(String(decoding: bytes, as: UTF8.self)))
+        return append(make(String(decoding: bytes, as: UTF8.self)), ofLength: bytes.count)
     }
 }
