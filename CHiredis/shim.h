@@ -36,7 +36,8 @@ static inline size_t chiredis_sizeof_functions(void) { return sizeof(redisReplyO
 
 /*
  * Where parsed elements go. A callback returns 0 to refuse the element; parsing then ends with an error.
- * `kind` is one of REDIS_REPLY_STRING, REDIS_REPLY_STATUS, REDIS_REPLY_ERROR.
+ * `kind` is one of REDIS_REPLY_STRING, REDIS_REPLY_STATUS, REDIS_REPLY_ERROR. Types of RESP3, which is never asked for,
+ * do not get there: hiredis before 1.0 does not know them, and of later ones `foreign` tells.
  */
 typedef struct chiredis_sink {
     void *_Nonnull owner;
@@ -44,15 +45,22 @@ typedef struct chiredis_sink {
     int (*_Nonnull array)(void *_Nonnull owner, int64_t count);
     int (*_Nonnull integer)(void *_Nonnull owner, int64_t value);
     int (*_Nonnull null)(void *_Nonnull owner);
+    int foreign;
 } chiredis_sink;
 
 /* hiredis asks for an object and takes NULL for "out of memory": the sink itself stands for every accepted element. */
 static inline void *chiredis_accept(int accepted, chiredis_sink *sink) { return accepted ? (void *)sink : NULL; }
 
+/* hiredis would say "out of memory", so the sink is told what it really was. */
+static inline void *chiredis_refuse_foreign(chiredis_sink *sink) {
+    sink->foreign = 1;
+    return NULL;
+}
+
 static void *chiredis_on_string(const redisReadTask *task, char *data, size_t length) {
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS && task->type != REDIS_REPLY_ERROR)
-        return NULL; /* verbatim strings and big numbers are RESP3, which is never asked for */
+        return chiredis_refuse_foreign(sink); /* verbatim strings and big numbers */
     return chiredis_accept(sink->bytes(sink->owner, task->type, data, length), sink);
 }
 
@@ -63,7 +71,7 @@ static void *chiredis_on_array(const redisReadTask *task, int count) {
 #endif
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
     if (task->type != REDIS_REPLY_ARRAY || (uint64_t)count > (uint64_t)INT64_MAX)
-        return NULL; /* maps, sets and pushes are RESP3 */
+        return chiredis_refuse_foreign(sink); /* maps, sets and pushes */
     return chiredis_accept(sink->array(sink->owner, (int64_t)count), sink);
 }
 
@@ -74,6 +82,8 @@ static void *chiredis_on_integer(const redisReadTask *task, long long value) {
 
 static void *chiredis_on_null(const redisReadTask *task) {
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
+    if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
+        return chiredis_refuse_foreign(sink); /* the null of its own type, and null maps and sets */
     return chiredis_accept(sink->null(sink->owner), sink);
 }
 
@@ -81,13 +91,13 @@ static void chiredis_on_free(void *object) { (void)object; /* the sink's owner f
 
 #if HIREDIS_MAJOR >= 1
 static void *chiredis_on_double(const redisReadTask *task, double value, char *text, size_t length) {
-    (void)task; (void)value; (void)text; (void)length;
-    return NULL; /* RESP3 */
+    (void)value; (void)text; (void)length;
+    return chiredis_refuse_foreign((chiredis_sink *)task->privdata);
 }
 
 static void *chiredis_on_bool(const redisReadTask *task, int value) {
-    (void)task; (void)value;
-    return NULL; /* RESP3 */
+    (void)value;
+    return chiredis_refuse_foreign((chiredis_sink *)task->privdata);
 }
 #endif
 
@@ -129,38 +139,42 @@ static inline size_t chiredis_reader_unread(const void *_Nonnull reader) {
     return r->len - r->pos;
 }
 
-static inline const void *_Nullable chiredis_reader_unread_bytes(const void *_Nonnull reader) {
-    const redisReader *r = (const redisReader *)reader;
-    return r->buf == NULL ? NULL : (const void *)(r->buf + r->pos);
-}
-
-/* True between two replies: nothing of the next one has been taken yet. */
-static inline int chiredis_reader_at_boundary(const void *_Nonnull reader) {
-    return ((const redisReader *)reader)->ridx == -1;
+/* The task under way; only while r->ridx >= 0. */
+static inline const redisReadTask *_Nonnull chiredis_reader_task(const redisReader *_Nonnull r) {
+#if HIREDIS_MAJOR >= 1
+    return r->task[r->ridx];
+#else
+    return &r->rstack[r->ridx];
+#endif
 }
 
 /*
- * The length that the bulk string under way announces, -1 when the element under way is no bulk string, -2 when its
- * header is not complete. hiredis has no limit of its own: it would wait, and buffer, until the announced length is there.
+ * True between two replies: nothing of the next one has been taken yet. hiredis begins a reply as soon as it is asked for
+ * one, and takes the byte that tells its type at once, so neither the task's depth nor the unread bytes tell by themselves.
+ */
+static inline int chiredis_reader_at_boundary(const void *_Nonnull reader) {
+    const redisReader *r = (const redisReader *)reader;
+    return chiredis_reader_unread(reader) == 0 && (r->ridx == -1 || (r->ridx == 0 && chiredis_reader_task(r)->type < 0));
+}
+
+/*
+ * The length that the bulk string under way announces; -1 when the element under way is none, or its header is not
+ * complete, or is one that hiredis will refuse. hiredis has no limit of its own: it would wait, and buffer, until the
+ * announced length is there. A carriage return alone ends no header: hiredis looks on for the line feed.
  */
 static inline long long chiredis_reader_pending_bulk(const void *_Nonnull reader) {
     const redisReader *r = (const redisReader *)reader;
     if (r->ridx < 0 || r->buf == NULL) return -1;
-#if HIREDIS_MAJOR >= 1
-    const redisReadTask *task = r->task[r->ridx];
-#else
-    const redisReadTask *task = &r->rstack[r->ridx];
-#endif
-    if (task->type != REDIS_REPLY_STRING) return -1;
+    if (chiredis_reader_task(r)->type != REDIS_REPLY_STRING) return -1;
     long long length = 0;
     for (size_t i = r->pos; i < r->len; i++) {
         char c = r->buf[i];
-        if (c == '\r') return length;
-        if (c == '-' && i == r->pos) return -1; /* a null, or an error that hiredis will name */
-        if (c < '0' || c > '9' || length > (LLONG_MAX - 9) / 10) return LLONG_MAX; /* refused by any limit */
+        if (c == '\r') return i + 1 < r->len && r->buf[i + 1] == '\n' ? length : -1;
+        if (c < '0' || c > '9') return -1;
+        if (length > (LLONG_MAX - 9) / 10) return LLONG_MAX; /* refused by any limit */
         length = length * 10 + (c - '0');
     }
-    return -2;
+    return -1;
 }
 
 /* The reader's own words about what broke it; valid until the reader is freed. */

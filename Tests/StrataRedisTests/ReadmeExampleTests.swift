@@ -13,7 +13,9 @@ private struct Database: Sendable {
 
 @Suite("The README's example")
 struct ReadmeExampleTests {
-    /// The example, compiled. It is not run: it names a server that need not be there.
+    /// The example, compiled.
+    ///
+    /// It is not run: it names a server that need not be there.
     private func example(_ database: Database) async throws {
         typealias Product = Item
         // example begins

@@ -15,7 +15,7 @@ public struct FreshnessPolicy: Sendable, Hashable {
     public var absentFor: Duration
     /// By which share lifetimes are shortened at most, from 0 to 1.
     ///
-    /// The same for all writes of a key.
+    /// The same for all writes of a key. What lies outside is taken for the nearer end, NaN for 0.
     public var jitter: Double
 
     /// A policy, each part with its default.
@@ -47,7 +47,9 @@ public struct FreshnessPolicy: Sendable, Hashable {
             case .absent: absentFor
             }
         let share = Double(fingerprint >> 11) / Double(1 << 53)
-        let shortened = min(max(base, .milliseconds(1)), longest) * (1 - min(max(jitter, 0), 1) * share)
+        // No number compares above zero, so NaN is no jitter.
+        let portion = jitter > 0 ? min(jitter, 1) : 0
+        let shortened = min(max(base, .milliseconds(1)), longest) * (1 - portion * share)
         let fresh = max(shortened, .milliseconds(1))
         let stale: Duration =
             switch content {

@@ -86,9 +86,10 @@ extension Duration {
     /// The duration in whole nanoseconds, held within the range of `Int64` (292 years either way).
     @inlinable
     package var saturatedNanoseconds: Int64 {
+        // Compared first, because `components` traps where the seconds do not fit into 64 bits.
+        guard self < .nanoseconds(Int64.max) else { return .max }
+        guard self > .nanoseconds(Int64.min) else { return .min }
         let (seconds, attoseconds) = components
-        let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowed) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return overflow || overflowed ? (seconds < 0 ? .min : .max) : sum
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -16,13 +16,23 @@ struct ReplyBuilder {
     private(set) var refusal: String?
     private var open: [Frame] = []
     private var announced = 0
+    /// Bytes of the strings and lines of the reply under way.
+    private var length = 0
     private var complete: RESPValue?
-
-    var isEmpty: Bool { open.isEmpty && complete == nil }
 
     mutating func takeReply() -> RESPValue? {
         announced = 0
+        length = 0
         return complete.take()
+    }
+
+    /// Whether a string or line of `count` bytes still fits into the reply under way.
+    func hasRoom(for count: Int) -> Bool { count <= limits.length - length }
+
+    mutating func append(_ value: RESPValue, ofLength count: Int) -> CInt {
+        guard hasRoom(for: count) else { return refuse("a reply is longer than the limit of \(limits.length) bytes") }
+        length += count
+        return append(value)
     }
 
     mutating func beginArray(_ count: Int64) -> CInt {

@@ -5,6 +5,8 @@
 public struct ReplyLimits: Sendable, Hashable {
     /// Longest bulk string in bytes; 16 MiB by default.
     public var bulkLength: Int
+    /// Most bytes of one whole reply, over all its strings and lines; 512 MiB by default, the longest string of Redis.
+    public var length: Int
     /// Most elements of one whole reply, over all its arrays; 1 048 576 by default.
     public var elements: Int
     /// Deepest nesting of arrays; 7 by default, the most that every release of hiredis parses.
@@ -15,11 +17,13 @@ public struct ReplyLimits: Sendable, Hashable {
     /// Limits, each with its default.
     public init(
         bulkLength: Int = 16 << 20,
+        length: Int = 512 << 20,
         elements: Int = 1 << 20,
         depth: Int = 7,
         lineLength: Int = 64 << 10
     ) {
         self.bulkLength = bulkLength
+        self.length = length
         self.elements = elements
         self.depth = depth
         self.lineLength = lineLength

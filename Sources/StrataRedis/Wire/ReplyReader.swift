@@ -67,9 +67,14 @@ package final class ReplyReader {
                 replaceGrownReader()
                 return
             default:
-                throw fail(builder.refusal ?? String(cString: chiredis_reader_error(reader)))
+                throw fail(builder.refusal ?? parserMessage)
             }
         }
+    }
+
+    private var parserMessage: String {
+        guard sink.pointee.foreign == 0 else { return "a reply has a type of RESP3, which was not asked for" }
+        return String(cString: chiredis_reader_error(reader))
     }
 
     /// Looks at the element that waits for more bytes, so that one that is too long is refused now and not when it is here.
@@ -79,31 +84,24 @@ package final class ReplyReader {
             guard announced <= limits.bulkLength else {
                 throw fail("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
+            guard builder.hasRoom(for: Int(announced)) else {
+                throw fail("a reply is longer than the limit of \(limits.length) bytes")
+            }
             largestBulk = max(largestBulk, Int(announced))
-        } else if chiredis_reader_unread(reader) > limits.lineLength {
+        } else if chiredis_reader_unread(reader) - 1 > limits.lineLength {
+            // Its last byte may be the first of the line end.
             throw fail("a line is longer than the limit of \(limits.lineLength) bytes")
         }
     }
 
-    /// Starts over with a small buffer once a large reply has gone through.
-    ///
-    /// Between two replies only: the rest moves along.
+    /// Starts over with a small buffer once a large reply has gone through and nothing of the next one is here.
     private func replaceGrownReader() {
-        guard largestBulk > Self.keptBufferSize, chiredis_reader_at_boundary(reader) != 0 || isUntouched else {
-            return
-        }
+        guard largestBulk > Self.keptBufferSize, chiredis_reader_at_boundary(reader) != 0 else { return }
         guard let fresh = Self.make(sink) else { return }
-        let unread = chiredis_reader_unread(reader)
-        if unread > 0, let bytes = chiredis_reader_unread_bytes(reader) {
-            _ = chiredis_reader_feed(fresh, bytes, unread)
-        }
         chiredis_reader_free(reader)
         reader = fresh
         largestBulk = 0
     }
-
-    /// hiredis begins the next reply as soon as it is asked for one: with nothing unread it may still be replaced.
-    private var isUntouched: Bool { builder.isEmpty && chiredis_reader_unread(reader) == 0 }
 
     private func fail(_ message: String) -> Violation {
         let violation = Violation(message: message)
@@ -125,7 +123,8 @@ package final class ReplyReader {
             },
             array: { owner, count in ReplyReader.from(owner).builder.beginArray(count) },
             integer: { owner, value in ReplyReader.from(owner).builder.append(.integer(value)) },
-            null: { owner in ReplyReader.from(owner).builder.append(.null) }
+            null: { owner in ReplyReader.from(owner).builder.append(.null) },
+            foreign: 0
         )
     }
 
@@ -141,9 +140,16 @@ extension ReplyBuilder {
             guard bytes.count <= limits.bulkLength else {
                 return refuse("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
             }
-            return append(.bytes([UInt8](bytes)))
-        case REDIS_REPLY_STATUS: return append(.status(String(decoding: bytes, as: UTF8.self)))
-        default: return append(.error(String(decoding: bytes, as: UTF8.self)))
+            return append(.bytes([UInt8](bytes)), ofLength: bytes.count)
+        case REDIS_REPLY_STATUS: return appendLine(bytes) { .status($0) }
+        default: return appendLine(bytes) { .error($0) }
         }
+    }
+
+    private mutating func appendLine(_ bytes: UnsafeRawBufferPointer, _ make: (String) -> RESPValue) -> CInt {
+        guard bytes.count <= limits.lineLength else {
+            return refuse("a line is longer than the limit of \(limits.lineLength) bytes")
+        }
+        return append(make(String(decoding: bytes, as: UTF8.self)), ofLength: bytes.count)
     }
 }

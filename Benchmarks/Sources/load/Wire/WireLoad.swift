@@ -35,9 +35,10 @@ struct WireLoad: AsyncParsableCommand {
         for _ in 0..<rounds {
             yardsticks.append(try await Yardstick.operationsPerSecond(workload, server))
             for count in tasks {
-                rates[count, default: []].append(
-                    try await WireRate.measure(workload, redis, tasks: count, seconds: seconds)
-                )
+                rates[count, default: []]
+                    .append(
+                        try await WireRate.measure(workload, redis, tasks: count, seconds: seconds)
+                    )
             }
         }
         let yardstick = yardsticks.median
