@@ -6,6 +6,8 @@ public struct Receipt: Sendable, Hashable {
         case fresh
         /// Past its lifetime; the levels below could not give a newer one.
         case stale
+        /// Nobody can tell at the moment whether it has changed, and the levels below could not be asked.
+        case suspect
         /// There is no value.
         case absent
     }

@@ -1,10 +1,9 @@
-internal import Synchronization
 
 /// Takes down the steps of one read.
 ///
 /// Safe to share: a read may run in several tasks.
 public final class ReceiptRecorder: Sendable {
-    private let steps = Mutex<[Receipt.Step]>([])
+    private let steps = Locked<[Receipt.Step]>([])
 
     /// An empty record.
     public init() {}
@@ -22,6 +21,7 @@ public final class ReceiptRecorder: Sendable {
     func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {
         let state: Receipt.State =
             switch entry?.content {
+            case .value where entry?.isSuspect == true: .suspect
             case .value: entry?.isFresh(at: end) == false ? .stale : .fresh
             case .absent, nil: .absent
             }

@@ -6,11 +6,11 @@ internal import Synchronization
 final class Connection: Sendable {
     typealias Promise = UnsafeContinuation<RESPValue, any Error>
 
-    private let machine: Mutex<ConnectionMachine<Promise>>
+    private let machine: Locked<ConnectionMachine<Promise>>
     private let wakeup: Wakeup
 
     init(settings: ConnectionSettings, wakeup: Wakeup, seed: UInt64) {
-        machine = Mutex(ConnectionMachine(settings: settings, seed: seed))
+        machine = Locked(ConnectionMachine(settings: settings, seed: seed))
         self.wakeup = wakeup
     }
 
@@ -71,7 +71,7 @@ final class Connection: Sendable {
     ///
     /// Effects belong after it.
     @inline(__always)
-    func withMachine<Result>(_ body: (inout ConnectionMachine<Promise>) -> sending Result) -> sending Result {
+    func withMachine<Result>(_ body: (inout ConnectionMachine<Promise>) -> Result) -> Result {
         machine.withLock { body(&$0) }
     }
 

@@ -19,7 +19,7 @@ final class IOLoop: Sendable {
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
     private let started = Atomic<Bool>(false)
-    private let completion = Mutex(Completion())
+    private let completion = Locked(Completion())
 
     private struct Completion {
         var finished = false
