@@ -84,6 +84,8 @@ final class IOLoop: Sendable {
             for driver in drivers { _ = driver.pump(now: .now) }
             wakeup.announceSleep()
             for driver in drivers { _ = driver.pump(now: .now) }
+            // The last one may have closed just now, and then nobody would wake the thread any more.
+            if drivers.allSatisfy(\.isFinished) { break }
             wait(for: drivers, &descriptors)
         }
         let waiters = completion.withLock { completion in
