@@ -84,6 +84,10 @@ let package = Package(
             dependencies: ["StrataTesting"],
             swiftSettings: settings
         ),
-        .testTarget(name: "StratactlTests", dependencies: ["StrataRedis", "StrataTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "StratactlTests",
+            dependencies: ["stratactl", "StrataRedis", "StrataTesting"],
+            swiftSettings: settings
+        ),
     ]
 )
