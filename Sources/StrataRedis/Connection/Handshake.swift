@@ -57,10 +57,22 @@ struct Handshake: Sendable {
         // An ACL may forbid naming the connection, which harms nobody.
         if step == .name && text.hasPrefix("NOPERM") { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
-        // Nothing that a user typed but the credentials is in a handshake, and servers do not quote those.
-        error.message = "the handshake was refused: " + PrintableText.escape(Array(text.utf8.prefix(200)))
+        error.message = "the handshake was refused: " + Self.reason(of: step, text)
         error.effect = .notApplied
-        if step == .authenticate { error.code = .authentication }
+        if step == .authenticate {
+            error.code = .authentication
+            error.serverMessage = error.serverCode.map(String.init)
+        }
         return error
+    }
+
+    /// The server's own words, but not where they answer AUTH: a server that does not know the command quotes its arguments.
+    private static func reason(of step: Step, _ text: String) -> String {
+        guard step == .authenticate else { return PrintableText.escape(Array(text.utf8.prefix(200))) }
+        if text.hasPrefix("WRONGPASS") { return "user name or password are wrong, or the user is disabled" }
+        if text.contains("without any password configured") {
+            return "a password was given, but the server has none for the default user"
+        }
+        return "the server does not accept AUTH"
     }
 }

@@ -55,12 +55,17 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         var encoded: [UInt8] = []
         encoded.reserveCapacity(key.count + 2)
         encoded.append(UInt8(ascii: "{"))
-        PercentEncoding.append(key, to: &encoded) {
-            $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
-        }
+        Self.append(userKey: key, to: &encoded)
         if encoded.count - 1 > Self.longestKey || key.isEmpty { encoded = Self.hashed(key) }
         encoded.append(UInt8(ascii: "}"))
         return KeyNames(value: RedisKey(values + encoded), lease: RedisKey(leases + encoded))
+    }
+
+    /// Appends a user's key as it stands between the braces.
+    static func append(userKey: [UInt8], to target: inout [UInt8]) {
+        PercentEncoding.append(userKey, to: &target) {
+            $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
+        }
     }
 
     private static func hashed(_ key: [UInt8]) -> [UInt8] {
@@ -68,7 +73,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         return Array("{%#".utf8) + SHA256.hash(key).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    private static func component(_ text: String) -> [UInt8] {
+    static func component(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
         PercentEncoding.append(text.utf8, to: &encoded) {
             $0 < 0x20 || $0 == 0x7f || "%{}:".utf8.contains($0)

@@ -149,12 +149,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
         _ = try await counting {
-            try await redis.run(
-                LeaseScripts.invalidate,
-                keys: [names.value, names.lease],
-                arguments: [keyspace.events, KeyspaceEvent.invalidated.message(for: names)],
-                repetition: .repeatable
-            )
+            try await redis.invalidate(names, in: keyspace)
         }
     }
 
@@ -166,10 +161,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public func removeAll() async throws {
         fillGate.voidAll()
         defer { fillGate.voidAll() }
-        // Leases first: once they are gone, nothing that was fetched before can be stored behind the sweep's back.
-        for room in [keyspace.leases, keyspace.values] {
-            _ = try await counting { try await redis.sweep(room) }
-        }
+        _ = try await counting { try await redis.clear(keyspace) }
     }
 
     // MARK: Coherence
