@@ -1,6 +1,8 @@
 /// Percent-encoding of single bytes, as in RFC 3986 §2.1 but for other reserved bytes.
 enum PercentEncoding {
-    /// Appends `bytes`; those for which `isReserved` holds as `%HH`. Injective as long as `%` is among them.
+    /// Appends `bytes`; those for which `isReserved` holds as `%HH`.
+    ///
+    /// Injective as long as `%` is among them.
     static func append(_ bytes: some Sequence<UInt8>, to target: inout [UInt8], where isReserved: (UInt8) -> Bool) {
         for byte in bytes {
             guard isReserved(byte) else {
@@ -14,7 +16,9 @@ enum PercentEncoding {
     }
 
     /// The bytes that were encoded; `nil` when a `%` begins no escape.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+    ///
+    /// - Parameter anyCase: Whether the digits `a` to `f` count, which `append` does not write.
+    static func decode(_ bytes: some Collection<UInt8>, anyCase: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.popFirst() {
@@ -22,7 +26,9 @@ enum PercentEncoding {
                 decoded.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else { return nil }
+            guard let high = rest.popFirst().flatMap({ value($0, anyCase) }),
+                let low = rest.popFirst().flatMap({ value($0, anyCase) })
+            else { return nil }
             decoded.append(high << 4 | low)
         }
         return decoded
@@ -32,10 +38,11 @@ enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    private static func value(_ digit: UInt8) -> UInt8? {
+    private static func value(_ digit: UInt8, _ anyCase: Bool) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f") where anyCase: digit - UInt8(ascii: "a") + 10
         default: nil
         }
     }
