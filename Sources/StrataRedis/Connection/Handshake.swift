@@ -53,14 +53,35 @@ struct Handshake: Sendable {
 
     /// What a step's reply means: `nil` when the connection may be used.
     func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
-        guard case .error(let text) = reply else { return nil }
+        switch reply {
+        case .status: return nil
+        case .error(let text): return refusal(of: step, text, endpoint: endpoint)
+        default:
+            let message = "the handshake was answered with what no Redis server answers it with"
+            return RedisError(code: .protocolViolation, message: message, endpoint: endpoint)
+        }
+    }
+
+    private func refusal(of step: Step, _ text: String, endpoint: String) -> RedisError? {
         // An ACL may forbid naming the connection, which harms nobody.
         if step == .name && text.hasPrefix("NOPERM") { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
-        // Nothing that a user typed but the credentials is in a handshake, and servers do not quote those.
-        error.message = "the handshake was refused: " + PrintableText.escape(Array(text.utf8.prefix(200)))
         error.effect = .notApplied
-        if step == .authenticate { error.code = .authentication }
+        // A server that is full says so to whoever connects, before it has read a command.
+        if text.hasPrefix("ERR max number of clients") {
+            error.message = "the server takes no more clients"
+        } else if step == .authenticate {
+            // A server that does not have the command quotes its arguments, so nothing but the code of its answer is kept.
+            let code = RedisError.printableCode(of: text)
+            error.serverMessage = code
+            error.message = "AUTH was refused: \(code)"
+            if !Self.refusesForState.contains(code) { error.code = .authentication }
+        } else {
+            error.message = "the handshake was refused: " + PrintableText.escape(Array(text.utf8.prefix(200)))
+        }
         return error
     }
+
+    /// Codes that say nothing about user name and password.
+    private static let refusesForState: Set<String> = ["LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "DENIED"]
 }
