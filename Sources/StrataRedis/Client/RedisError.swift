@@ -103,10 +103,13 @@ extension RedisError {
     static func printableCode(of text: String) -> String {
         let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }
         let isCode = word.allSatisfy { byte in
-            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                || byte == UInt8(ascii: "_")
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+            default: false
+            }
         }
-        return isCode && !word.isEmpty && word.count <= 32 ? String(decoding: word, as: UTF8.self) : "an error without a code"
+        guard isCode, (1...32).contains(word.count) else { return "an error without a code" }
+        return String(decoding: word, as: UTF8.self)
     }
 
     /// Replies by which a server refuses a command for its own state, before running any of it.

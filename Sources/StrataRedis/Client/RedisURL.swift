@@ -103,10 +103,10 @@ struct RedisURL {
     }
 
     private static func port(_ text: Bytes) throws(RedisError) -> UInt16 {
-        guard text.first == UInt8(ascii: ":"), let port = number(text.dropFirst()).flatMap(UInt16.init(exactly:)),
-            port > 0
-        else { throw invalid("the port of the URL is no number from 1 to 65535") }
-        return port
+        guard text.first == UInt8(ascii: ":"), let number = number(text.dropFirst()), (1...65_535).contains(number) else {
+            throw invalid("the port of the URL is no number from 1 to 65535")
+        }
+        return UInt16(number)
     }
 
     private static func database(path: Bytes?, query: Bytes?) throws(RedisError) -> Int {
