@@ -26,7 +26,7 @@ setup: ## install what is missing (hiredis, OpenSSL and SQLite headers, redis-se
 	@.ci/setup
 
 demo: setup ## four processes share one Redis and fetch every document once
-	swift run -c release $(STRATA_SWIFT_FLAGS) stratactl demo $(ARGS)
+	swift run -c release --package-path Examples/Fleet $(STRATA_SWIFT_FLAGS) fleet $(ARGS)
 
 test: setup ## build and run the tests (STRICT=1: warnings are errors)
 	@.ci/test $(if $(STRICT),--strict) $(ARGS)
@@ -49,4 +49,4 @@ docs: setup ## build the documentation into docs/build/site; a dead link is an e
 	@.ci/docs $(DOCUMENTED)
 
 clean: ## remove everything built
-	rm -rf .build .build-* Benchmarks/.build docs/build
+	rm -rf .build .build-* Benchmarks/.build Examples/*/.build docs/build

@@ -63,7 +63,7 @@ let package = Package(
         .target(
             name: "StrataTesting",
             dependencies: ["Strata", "StrataRedis"],
-            swiftSettings: settings
+            swiftSettings: strictSettings
         ),
         .executableTarget(
             name: "stratactl",
@@ -79,10 +79,17 @@ let package = Package(
             dependencies: ["Strata", "StrataRedis", "StrataTesting"],
             swiftSettings: settings
         ),
+        // The process that tests of the test kit run many times and kill.
+        .executableTarget(
+            name: "StrataTestingInstance",
+            dependencies: ["StrataTesting"],
+            path: "Tests/StrataTestingInstance",
+            swiftSettings: strictSettings
+        ),
         .testTarget(
             name: "StrataTestingTests",
-            dependencies: ["StrataTesting"],
-            swiftSettings: settings
+            dependencies: ["StrataTesting", "StrataTestingInstance"],
+            swiftSettings: strictSettings
         ),
         .testTarget(name: "StratactlTests", dependencies: ["StrataRedis", "StrataTesting"], swiftSettings: settings),
     ]

@@ -1,10 +1,15 @@
 import ArgumentParser
 
+/// The load programs: each measures one promise of speed beside something that everybody can run.
 @main
 struct Load: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
-        abstract: "Load programs that measure Strata; each prints one JSON object a line.",
-        subcommands: [Wire.self]
+        abstract: "Measures Strata; prints one JSON object a line.",
+        discussion: """
+            A result is {"name": …, "value": …, "unit": …, "comparedTo": …}. Servers are private ones. Run nothing else
+            meanwhile; on a shared machine compare ratios of one run and not times of two.
+            """,
+        subcommands: [WireLoad.self]
     )
 }

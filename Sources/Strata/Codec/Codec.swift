@@ -1,6 +1,8 @@
 /// How values become bytes and come back.
 public struct Codec<Value: Sendable>: Sendable {
-    /// The number by which an envelope names the codec. Numbers below 128 are Strata's.
+    /// The number by which an envelope names the codec.
+    ///
+    /// Numbers below 128 are Strata's.
     public let identifier: UInt8
     private let encodeValue: @Sendable (Value) throws -> [UInt8]
     private let decodeBytes: @Sendable ([UInt8]) throws -> Value
@@ -50,7 +52,9 @@ extension Codec where Value == [UInt8] {
 }
 
 extension Codec where Value == String {
-    /// Text as UTF-8. Bytes that are no UTF-8 are an error.
+    /// Text as UTF-8.
+    ///
+    /// Bytes that are no UTF-8 are an error.
     public static var text: Codec {
         Codec(identifier: 2, encode: { Array($0.utf8) }) { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else {

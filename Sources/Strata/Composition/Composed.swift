@@ -253,6 +253,9 @@ extension Composed {
     /// Puts another level below both: `a.compose(b).compose(c)` is built as `a` over (`b` over `c`).
     public func compose<Bottom: CacheLevel>(_ bottom: Bottom) -> Composed<Upper, Composed<Lower, Bottom>>
     where Bottom.Key == Key, Bottom.Value == Value {
-        Composed<Upper, Composed<Lower, Bottom>>(upper: upper, lower: Composed<Lower, Bottom>(upper: lower, lower: bottom))
+        Composed<Upper, Composed<Lower, Bottom>>(
+            upper: upper,
+            lower: Composed<Lower, Bottom>(upper: lower, lower: bottom)
+        )
     }
 }

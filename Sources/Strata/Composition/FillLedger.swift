@@ -25,7 +25,9 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
         state.withLock { $0.tickets[key] }
     }
 
-    /// Notes a fill. Returns a key that had to be forgotten for it.
+    /// Notes a fill.
+    ///
+    /// Returns a key that had to be forgotten for it.
     func record(_ ticket: Ticket, for key: Key) -> Key? {
         state.withLock { state in
             state.tickets[key] = ticket

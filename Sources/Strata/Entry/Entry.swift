@@ -15,7 +15,9 @@ public struct Entry<Value: Sendable>: Sendable {
     public var content: Content
     /// Until when the entry is served without question.
     public var freshUntil: MonotonicInstant
-    /// Until when the entry may be served flagged as stale, when the levels below fail. Never earlier than `freshUntil`.
+    /// Until when the entry may be served flagged as stale, when the levels below fail.
+    ///
+    /// Never earlier than `freshUntil`.
     public var staleUntil: MonotonicInstant
     /// The write that this entry comes from.
     public var version: EntryVersion

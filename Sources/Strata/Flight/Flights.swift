@@ -72,7 +72,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         return (output, role)
     }
 
-    /// Lets later callers of a key start anew. O(1).
+    /// Lets later callers of a key start anew.
+    ///
+    /// O(1).
     package func void(_ key: Key) {
         state.withLock { state in state.current[key] = nil }
     }
@@ -82,7 +84,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         state.withLock { $0.current.removeAll() }
     }
 
-    /// Puts a caller on the flight of its key. Returns the flight's number when it has yet to be started.
+    /// Puts a caller on the flight of its key.
+    ///
+    /// Returns the flight's number when it has yet to be started.
     private func board(
         _ waiter: UInt64,
         _ key: Key,
@@ -90,9 +94,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         _ continuation: CheckedContinuation<Output, any Error>
     ) -> UInt64? {
         state.withLock { state in
-            let joined = state.current[key].flatMap { number in
-                state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
-            }
+            let joined = state.current[key]
+                .flatMap { number in
+                    state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
+                }
             let number = joined ?? state.lastFlight + 1
             if joined == nil {
                 state.lastFlight = number

@@ -13,8 +13,9 @@ public struct FreshnessPolicy: Sendable, Hashable {
     public var staleFor: Duration
     /// How long it is remembered that a key has no value; zero means not at all.
     public var absentFor: Duration
-    /// By which share lifetimes are shortened at most, from 0 to 1. The same for all writes of a key. What lies outside is
-    /// taken for the nearer end, NaN for 0.
+    /// By which share lifetimes are shortened at most, from 0 to 1.
+    ///
+    /// The same for all writes of a key. What lies outside is taken for the nearer end, NaN for 0.
     public var jitter: Double
 
     /// A policy, each part with its default.
@@ -30,7 +31,9 @@ public struct FreshnessPolicy: Sendable, Hashable {
         self.jitter = jitter
     }
 
-    /// How long content of this kind is fresh and kept, for the key with this fingerprint. Both are at least 1 ms.
+    /// How long content of this kind is fresh and kept, for the key with this fingerprint.
+    ///
+    /// Both are at least 1 ms.
     ///
     /// Beyond a hundred years a lifetime makes no difference, and it is cut there so that sums of times stay in range.
     package func lifetimes<Value>(

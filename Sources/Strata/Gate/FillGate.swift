@@ -48,7 +48,9 @@ public final class FillGate: Sendable {
         return Ticket(bits: slot << 40 | count & Self.countMask)
     }
 
-    /// Whether nothing has voided the ticket. ``Ticket/none`` always lives, ``Ticket/void`` never.
+    /// Whether nothing has voided the ticket.
+    ///
+    /// ``Ticket/none`` always lives, ``Ticket/void`` never.
     @inlinable
     public func isLive(_ ticket: Ticket) -> Bool {
         let slot = ticket.slot
@@ -64,7 +66,9 @@ public final class FillGate: Sendable {
         unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Voids every ticket that was ever taken. O(size of the table).
+    /// Voids every ticket that was ever taken.
+    ///
+    /// O(size of the table).
     public func voidAll() {
         for slot in 0...Int(mask) { unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing) }
     }
@@ -81,11 +85,12 @@ public final class FillGate: Sendable {
         guard UInt64(slot) <= mask else { return nil }
         let current = unsafe counters[slot].load(ordering: .acquiring)
         if current & Self.countMask == ticket.bits & Self.countMask {
-            let (exchanged, _) = unsafe counters[slot].compareExchange(
-                expected: current,
-                desired: current &+ 1,
-                ordering: .acquiringAndReleasing
-            )
+            let (exchanged, _) = unsafe counters[slot]
+                .compareExchange(
+                    expected: current,
+                    desired: current &+ 1,
+                    ordering: .acquiringAndReleasing
+                )
             if exchanged { return Ticket(bits: UInt64(slot) << 40 | (current &+ 1) & Self.countMask) }
         }
         unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)

@@ -14,7 +14,9 @@ public struct Ticket: Sendable, Hashable {
         self.bits = bits
     }
 
-    /// No ticket: the entry was put where it is by a user, not filled from below. No gate voids it.
+    /// No ticket: the entry was put where it is by a user, not filled from below.
+    ///
+    /// No gate voids it.
     @inlinable
     public static var none: Ticket { Ticket(bits: .max) }
 

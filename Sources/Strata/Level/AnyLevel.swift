@@ -5,7 +5,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     @usableFromInline
     let base: any CacheLevel<Key, Value>
 
-    /// Erases a level. A level that is erased already comes back as it is, without another wrapper.
+    /// Erases a level.
+    ///
+    /// A level that is erased already comes back as it is, without another wrapper.
     public init(_ level: some CacheLevel<Key, Value>) {
         if let erased = level as? AnyLevel<Key, Value> {
             self = erased

@@ -1,6 +1,8 @@
 /// Why a cache could not do what it was asked.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was. More may be added.
+    /// What kind of failure it was.
+    ///
+    /// More may be added.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         /// The name of the code.
         public let description: String
@@ -19,7 +21,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// What kind of failure it was.
     public var code: Code
-    /// What went wrong, for a person. Holds neither keys nor values.
+    /// What went wrong, for a person.
+    ///
+    /// Holds neither keys nor values.
     public var message: String
     /// The errors behind this one, the one of the lowest level last.
     public var causes: [any Error]

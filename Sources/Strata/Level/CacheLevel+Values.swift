@@ -34,7 +34,9 @@ extension CacheLevel {
         try await entries(for: keys, ReadRequest()).map { $0?.value }
     }
 
-    /// Sets a value in this level and those below it. Its lifetime is the level's own.
+    /// Sets a value in this level and those below it.
+    ///
+    /// Its lifetime is the level's own.
     ///
     /// - Throws: What failed, after all levels were tried.
     public func set(_ value: Value, for key: Key) async throws {

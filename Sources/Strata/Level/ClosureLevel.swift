@@ -6,7 +6,9 @@ public struct ClosureLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLeve
     private let onClear: @Sendable () async throws -> Void
     private let onPressure: @Sendable (MemoryPressure) -> Void
 
-    /// A level that asks closures. Each runs once a call; what it throws reaches the caller as it is.
+    /// A level that asks closures.
+    ///
+    /// Each runs once a call; what it throws reaches the caller as it is.
     ///
     /// - Parameters:
     ///   - get: Returns a key's value, or `nil`.

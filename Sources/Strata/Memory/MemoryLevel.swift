@@ -48,7 +48,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         return entry
     }
 
-    /// The entries of several keys. Nothing suspends.
+    /// The entries of several keys.
+    ///
+    /// Nothing suspends.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let start = MonotonicInstant.now
         return keys.map { key in

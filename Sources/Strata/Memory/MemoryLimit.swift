@@ -15,6 +15,7 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - total: The limit, in the unit of `weigh`: bytes, for example.
     ///   - weigh: The cost of a value, asked once when it is stored. Absent entries cost 1.
+    /// - Returns: The limit.
     public static func cost(_ total: Int, of weigh: @escaping @Sendable (Value) -> Int) -> MemoryLimit {
         MemoryLimit(total: total, weigh: weigh)
     }

@@ -1,6 +1,8 @@
 internal import Synchronization
 
-/// Takes down the steps of one read. Safe to share: a read may run in several tasks.
+/// Takes down the steps of one read.
+///
+/// Safe to share: a read may run in several tasks.
 public final class ReceiptRecorder: Sendable {
     private let steps = Mutex<[Receipt.Step]>([])
 

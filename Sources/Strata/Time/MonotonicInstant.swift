@@ -6,7 +6,9 @@ import Musl
 import Glibc
 #endif
 
-/// A point on the system's monotonic clock, in nanoseconds. It means nothing outside this machine and this boot.
+/// A point on the system's monotonic clock, in nanoseconds.
+///
+/// It means nothing outside this machine and this boot.
 ///
 /// Lifetimes and deadlines run on it; no wall clock decides anything. Reading it is measured on x86-64 Linux:
 /// `ContinuousClock.now` 56 ns, ``now`` 22 ns, ``coarse`` 7 ns.
@@ -32,7 +34,9 @@ public struct MonotonicInstant: Sendable, Hashable, Comparable {
     /// The present instant, exact to the clock's resolution.
     public static var now: MonotonicInstant { read(CLOCK_MONOTONIC) }
 
-    /// The present instant as of the kernel's last tick, up to 4 ms (10 ms at 100 Hz) ago. Exact where there is no such clock.
+    /// The present instant as of the kernel's last tick, up to 4 ms (10 ms at 100 Hz) ago.
+    ///
+    /// Exact where there is no such clock.
     public static var coarse: MonotonicInstant {
         #if os(Linux) || os(Android)
         read(CLOCK_MONOTONIC_COARSE)

@@ -22,7 +22,9 @@ public final class RedisClient: Sendable {
     private let loop: IOLoop
     private let turn = Atomic<Int>(0)
 
-    /// A client for the server that a configuration names. Nothing is connected yet.
+    /// A client for the server that a configuration names.
+    ///
+    /// Nothing is connected yet.
     ///
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.

@@ -29,7 +29,9 @@ public struct RedisConfiguration: Sendable {
     public var commandTimeout: Duration = .seconds(1)
     /// Most replies owed at once, for each connection.
     public var inFlightLimit = 8192
-    /// Most bytes waiting to be sent, for each connection. A single command may be larger if nothing else waits.
+    /// Most bytes waiting to be sent, for each connection.
+    ///
+    /// A single command may be larger if nothing else waits.
     public var queuedBytesLimit = 16 << 20
     /// With replies owed and not a byte received for this long, a connection counts as dead.
     public var healthWindow: Duration = .seconds(2)

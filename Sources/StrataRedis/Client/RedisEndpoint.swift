@@ -7,7 +7,9 @@ public struct RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
 
     let address: Address
 
-    /// A host name or numeric address with a port. Names are resolved afresh at every connect.
+    /// A host name or numeric address with a port.
+    ///
+    /// Names are resolved afresh at every connect.
     public static func tcp(host: String, port: UInt16 = 6379) -> RedisEndpoint {
         RedisEndpoint(address: .tcp(host: host, port: port))
     }

@@ -3,7 +3,9 @@
 /// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own text
 /// of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
 public struct RedisError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was. More may be added.
+    /// What kind of failure it was.
+    ///
+    /// More may be added.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let description: String
@@ -18,7 +20,9 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connection lost")
         /// User name or password were refused, or are missing.
         public static let authentication = Code(description: "authentication failed")
-        /// The call's deadline passed. Its reply, if it still comes, is dropped.
+        /// The call's deadline passed.
+        ///
+        /// Its reply, if it still comes, is dropped.
         public static let timeout = Code(description: "timed out")
         /// Too much is under way already: calls in flight, or bytes waiting to be sent.
         public static let overloaded = Code(description: "overloaded")

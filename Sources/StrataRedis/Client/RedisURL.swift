@@ -1,4 +1,6 @@
-/// A parsed `redis://` or `unix://` URL. The user information is taken out at once and never printed.
+/// A parsed `redis://` or `unix://` URL.
+///
+/// The user information is taken out at once and never printed.
 ///
 /// Forms: `redis://[[user]:password@]host[:port][/database]` and `unix://[[user]:password@]/path[?db=database]`; the port is
 /// 6379 and the database 0 by default. User, password, host and path are percent-decoded.

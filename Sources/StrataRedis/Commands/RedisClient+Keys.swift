@@ -1,7 +1,9 @@
 internal import Strata
 
 extension RedisClient {
-    /// DEL: removes keys; the server frees their memory at once. One round trip.
+    /// DEL: removes keys; the server frees their memory at once.
+    ///
+    /// One round trip.
     ///
     /// - Returns: How many of them existed.
     @discardableResult
@@ -9,7 +11,9 @@ extension RedisClient {
         try await count(of: "DEL", .repeatable, keys, timeout: timeout)
     }
 
-    /// UNLINK: removes keys; the server frees their memory in the background. One round trip, none for no keys.
+    /// UNLINK: removes keys; the server frees their memory in the background.
+    ///
+    /// One round trip, none for no keys.
     ///
     /// - Returns: How many of them existed.
     @discardableResult
@@ -17,12 +21,16 @@ extension RedisClient {
         try await count(of: "UNLINK", .repeatable, keys, timeout: timeout)
     }
 
-    /// EXISTS: how many of the keys exist; one that is named twice counts twice. One round trip, none for no keys.
+    /// EXISTS: how many of the keys exist; one that is named twice counts twice.
+    ///
+    /// One round trip, none for no keys.
     public func exists(_ keys: RedisKey...) async throws -> Int {
         try await count(of: "EXISTS", .repeatable, keys)
     }
 
-    /// PTTL: how long a key has to live. One round trip.
+    /// PTTL: how long a key has to live.
+    ///
+    /// One round trip.
     public func timeToLive(of key: RedisKey) async throws -> RedisTimeToLive {
         let reply = try await execute(.repeatable) { writer in
             writer.begin(2)
@@ -37,7 +45,9 @@ extension RedisClient {
         }
     }
 
-    /// PEXPIRE: gives a key a new time to live. One round trip.
+    /// PEXPIRE: gives a key a new time to live.
+    ///
+    /// One round trip.
     ///
     /// - Returns: False when the key does not exist.
     @discardableResult
@@ -60,6 +70,7 @@ extension RedisClient {
     ///   - pattern: A glob; ``RedisGlob/literal(_:)`` escapes text for it.
     ///   - count: How much the server should look at in this step.
     /// - Returns: The cursor of the next step, 0 at the end, and the keys of this step; a key may come more than once.
+    /// - Throws: ``RedisError``; `CancellationError`.
     public func scan(
         from cursor: UInt64 = 0,
         matching pattern: [UInt8]? = nil,

@@ -1,5 +1,7 @@
 extension RedisClient {
-    /// PING: returns when the server has answered. One round trip.
+    /// PING: returns when the server has answered.
+    ///
+    /// One round trip.
     public func ping(timeout: Duration? = nil) async throws {
         let reply = try await execute(.repeatable, timeout: timeout) { writer in
             writer.begin(1)
@@ -8,7 +10,9 @@ extension RedisClient {
         guard case .status("PONG") = reply else { throw unexpected("PING") }
     }
 
-    /// TIME: the server's clock, as the time since the beginning of 1970 in UTC. One round trip.
+    /// TIME: the server's clock, as the time since the beginning of 1970 in UTC.
+    ///
+    /// One round trip.
     public func time() async throws -> Duration {
         let reply = try await execute(.repeatable) { writer in
             writer.begin(1)
@@ -20,9 +24,13 @@ extension RedisClient {
         return .seconds(seconds) + .microseconds(microseconds)
     }
 
-    /// INFO: the server's own account of itself, by field. One round trip.
+    /// INFO: the server's own account of itself, by field.
+    ///
+    /// One round trip.
     ///
     /// - Parameter section: For example `server` or `stats`; `nil` means the server's default selection.
+    /// - Returns: The fields' values as text.
+    /// - Throws: ``RedisError``; `CancellationError`.
     public func info(_ section: String? = nil) async throws -> [String: String] {
         let reply = try await execute(.repeatable) { writer in
             writer.begin(section == nil ? 1 : 2)
@@ -38,7 +46,9 @@ extension RedisClient {
         return fields
     }
 
-    /// CLIENT with its subcommand and arguments, for example `"LIST"` or `"KILL", "ID", "7"`. One round trip.
+    /// CLIENT with its subcommand and arguments, for example `"LIST"` or `"KILL", "ID", "7"`.
+    ///
+    /// One round trip.
     public func client(_ arguments: String...) async throws -> RESPValue {
         try await execute(.once) { writer in
             writer.begin(arguments.count + 1)
@@ -47,7 +57,9 @@ extension RedisClient {
         }
     }
 
-    /// PUBLISH: hands a message to whoever listens on a channel at this moment. One round trip.
+    /// PUBLISH: hands a message to whoever listens on a channel at this moment.
+    ///
+    /// One round trip.
     ///
     /// - Returns: How many subscribers of this server got it.
     @discardableResult

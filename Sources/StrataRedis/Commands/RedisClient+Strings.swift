@@ -1,5 +1,7 @@
 extension RedisClient {
-    /// GET: the value of a key, `nil` when there is none. One round trip.
+    /// GET: the value of a key, `nil` when there is none.
+    ///
+    /// One round trip.
     ///
     /// - Throws: ``RedisError``; a key that holds another type than a string gives ``RedisError/Code/server``.
     public func get(_ key: RedisKey, timeout: Duration? = nil) async throws -> [UInt8]? {
@@ -40,7 +42,9 @@ extension RedisClient {
         return bytes
     }
 
-    /// STRLEN: the length of a value in bytes, 0 when there is none. One round trip.
+    /// STRLEN: the length of a value in bytes, 0 when there is none.
+    ///
+    /// One round trip.
     public func length(of key: RedisKey) async throws -> Int {
         try await count(of: "STRLEN", .repeatable, [key])
     }
@@ -55,7 +59,9 @@ extension RedisClient {
         case present
     }
 
-    /// SET: writes a value, with a time to live and a condition. One round trip.
+    /// SET: writes a value, with a time to live and a condition.
+    ///
+    /// One round trip.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -64,6 +70,7 @@ extension RedisClient {
     ///   - condition: Whether the key has to be absent or present.
     ///   - timeout: How long the call may take.
     /// - Returns: False when the condition kept the value from being written.
+    /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
     public func set(
         _ key: RedisKey,

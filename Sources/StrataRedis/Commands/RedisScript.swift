@@ -1,7 +1,11 @@
-/// A constant Lua script. Users' bytes travel in its KEYS and ARGV only, never in its text.
+/// A constant Lua script.
+///
+/// Users' bytes travel in its KEYS and ARGV only, never in its text.
 struct RedisScript: Sendable {
     let name: String
-    /// The SHA-1 of the source in hexadecimal, by which EVALSHA names it. A test asks a server whether it is right.
+    /// The SHA-1 of the source in hexadecimal, by which EVALSHA names it.
+    ///
+    /// A test asks a server whether it is right.
     let digest: String
     let source: String
 }

@@ -21,6 +21,7 @@ final class Connection: Sendable {
     /// - Parameters:
     ///   - deadline: When to give up, with ``RedisError/Code/timeout``.
     ///   - encode: Writes the command. It runs under the connection's lock.
+    /// - Returns: The reply, which may be an error of the server.
     /// - Throws: ``RedisError``, or `CancellationError`.
     @inline(__always)
     func call(deadline: MonotonicInstant, encode: (inout CommandWriter) -> Void) async throws -> RESPValue {
@@ -66,7 +67,9 @@ final class Connection: Sendable {
     /// Replies that are owed; a hint for spreading calls.
     var inFlight: Int { machine.withLock { $0.inFlight } }
 
-    /// For the I/O thread: runs a step of the state machine under the lock. Effects belong after it.
+    /// For the I/O thread: runs a step of the state machine under the lock.
+    ///
+    /// Effects belong after it.
     @inline(__always)
     func withMachine<Result>(_ body: (inout ConnectionMachine<Promise>) -> sending Result) -> sending Result {
         machine.withLock { body(&$0) }

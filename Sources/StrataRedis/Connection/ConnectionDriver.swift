@@ -8,7 +8,9 @@ import Musl
 import Glibc
 #endif
 
-/// The thin shell between a connection's state machine and its socket. Lives and dies on the I/O thread.
+/// The thin shell between a connection's state machine and its socket.
+///
+/// Lives and dies on the I/O thread.
 final class ConnectionDriver {
     private enum Link {
         case closed
@@ -25,7 +27,9 @@ final class ConnectionDriver {
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
     private var openUntil = MonotonicInstant.distantFuture
-    /// A look-up that outlived its attempt. It is waited for instead of starting a second thread beside it.
+    /// A look-up that outlived its attempt.
+    ///
+    /// It is waited for instead of starting a second thread beside it.
     private var lateResolution: Resolution?
     private var reader: ReplyReader
     private var sending = CommandWriter()
@@ -66,8 +70,8 @@ final class ConnectionDriver {
 
     var isFinished: Bool { connection.withMachine { $0.phase == .closed } }
 
-    /// Lets time pass, takes what callers left, and sends. Returns whether anything was sent.
-    func pump(now: MonotonicInstant) -> Bool {
+    /// Lets time pass, takes what callers left, and sends.
+    func pump(now: MonotonicInstant) {
         while let action = connection.withMachine({ $0.advance(now: now, &completions) }) { perform(action, now: now) }
         switch link {
         case .resolving(let resolution):
@@ -76,9 +80,8 @@ final class ConnectionDriver {
             connectFailed(SystemError(number: ETIMEDOUT), now: now)
         default: break
         }
-        let moved = flush(now: now)
+        flush(now: now)
         settle()
-        return moved
     }
 
     /// The socket has something to say.
@@ -169,25 +172,20 @@ final class ConnectionDriver {
 
     // MARK: Sending and receiving
 
-    private func flush(now: MonotonicInstant) -> Bool {
-        var moved = false
+    private func flush(now: MonotonicInstant) {
         while true {
             if sent == sending.count {
                 sending.removeAll()
                 sent = 0
                 connection.withMachine { $0.exchangeOutput(with: &sending) }
-                if sending.isEmpty { return moved }
+                if sending.isEmpty { return }
             }
-            guard case .open(let socket) = link else { return moved }
+            guard case .open(let socket) = link else { return }
             let rest = UnsafeRawBufferPointer(rebasing: sending.bytes[sent...])
             switch socket.send(rest) {
-            case .moved(let count):
-                sent += count
-                moved = true
-            case .wouldBlock, .ended: return moved
-            case .failed(let error):
-                lost("the connection broke: \(error)", now: now)
-                return moved
+            case .moved(let count): sent += count
+            case .wouldBlock, .ended: return
+            case .failed(let error): return lost("the connection broke: \(error)", now: now)
             }
         }
     }

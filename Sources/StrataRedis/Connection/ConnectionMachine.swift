@@ -50,7 +50,9 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     private(set) var phase = Phase.idle
     private(set) var lastError: RedisError?
     private var slots = RingBuffer<Slot>()
-    /// The number of the slot at the head. A call's number is fixed when it is submitted.
+    /// The number of the slot at the head.
+    ///
+    /// A call's number is fixed when it is submitted.
     private var headNumber: UInt64 = 1
     private var outgoing = CommandWriter()
     /// Bytes that left `outgoing` since the connection was opened; with its content they are the stream.
@@ -90,8 +92,10 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     /// - Parameters:
     ///   - promise: Completed exactly once, unless the call is refused.
     ///   - deadline: When the caller gives up.
+    ///   - now: The time.
     ///   - encode: Writes the command.
     /// - Returns: The call's number.
+    /// - Throws: ``RedisError`` when the call is refused.
     @inline(__always)
     mutating func submit(
         _ promise: Promise,
@@ -179,7 +183,11 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
 
     /// The connection ended, or broke the protocol.
     ///
-    /// - Parameter unsent: How many of the bytes taken the system never accepted.
+    /// - Parameters:
+    ///   - error: Why.
+    ///   - unsent: How many of the bytes taken the system never accepted.
+    ///   - now: The time.
+    ///   - completions: Gets the calls that are over.
     mutating func lost(
         _ error: RedisError,
         unsent: Int,
@@ -242,7 +250,9 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         return nil
     }
 
-    /// Moves on with time. To be called again until it returns `nil`.
+    /// Moves on with time.
+    ///
+    /// To be called again until it returns `nil`.
     mutating func advance(now: MonotonicInstant, _ completions: inout [Completion]) -> Action? {
         if now >= earliestDeadline { expireCalls(now: now, &completions) }
         if draining, slots.isEmpty || now >= drainDeadline, phase != .closed { return close(&completions) }
@@ -327,8 +337,10 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         phaseDeadline = now.advanced(byNanoseconds: delay(after: error))
     }
 
-    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015): anything from nothing to a bound that
-    /// doubles with each failed attempt. Wrong credentials do not mend by themselves and wait for the whole upper bound.
+    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015): anything from nothing to a bound
+    /// that doubles with each failed attempt.
+    ///
+    /// Wrong credentials do not mend by themselves and wait for the whole upper bound.
     private mutating func delay(after error: RedisError) -> Int64 {
         let range = settings.reconnectDelay
         guard error.code != .authentication else { return range.upperBound }
@@ -350,7 +362,9 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         earliestDeadline = .distantFuture
     }
 
-    /// Lets every caller go whose deadline has passed; the slots stay. O(calls in flight), at most once a deadline.
+    /// Lets every caller go whose deadline has passed; the slots stay.
+    ///
+    /// O(calls in flight), at most once a deadline.
     private mutating func expireCalls(now: MonotonicInstant, _ completions: inout [Completion]) {
         earliestDeadline = .distantFuture
         for position in 0..<slots.count {
@@ -361,7 +375,8 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
                 continue
             }
             guard let promise = slots[position].promise.take() else { continue }
-            let waiting = phase == .ready ? "no reply before the call's deadline" : "no connection before the call's deadline"
+            let waiting =
+                phase == .ready ? "no reply before the call's deadline" : "no connection before the call's deadline"
             let error = RedisError(
                 code: .timeout,
                 message: waiting,

@@ -15,7 +15,8 @@ final class ConnectionObserver: Sendable {
 
     func ready() {
         let hadFailed = lastFailure.withLock { $0.take() != nil }
-        logger?.log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: ["redis.endpoint": "\(endpoint)"])
+        logger?
+            .log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: ["redis.endpoint": "\(endpoint)"])
     }
 
     func failed(_ error: RedisError) {
@@ -24,9 +25,10 @@ final class ConnectionObserver: Sendable {
             return last != error.code.description
         }
         guard isNews else { return }
-        logger?.info(
-            "no connection to Redis",
-            metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
-        )
+        logger?
+            .info(
+                "no connection to Redis",
+                metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
+            )
     }
 }

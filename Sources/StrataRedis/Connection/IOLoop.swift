@@ -10,8 +10,9 @@ import Musl
 import Glibc
 #endif
 
-/// The I/O thread of a client and what it shares with the callers. The thread starts with the first call and ends when every
-/// connection is closed.
+/// The I/O thread of a client and what it shares with the callers.
+///
+/// The thread starts with the first call and ends when every connection is closed.
 final class IOLoop: Sendable {
     let connections: [Connection]
     private let configuration: RedisConfiguration
@@ -31,9 +32,10 @@ final class IOLoop: Sendable {
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
         observer = ConnectionObserver(logger: logger, endpoint: configuration.endpoint.description)
-        connections = (0..<configuration.connections).map { _ in
-            Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
-        }
+        connections = (0..<configuration.connections)
+            .map { _ in
+                Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
+            }
     }
 
     /// Starts the thread unless it runs already.
@@ -80,10 +82,12 @@ final class IOLoop: Sendable {
             )
         }
         var descriptors: [pollfd] = []
-        while !drivers.allSatisfy(\.isFinished) {
-            for driver in drivers { _ = driver.pump(now: .now) }
+        while true {
+            for driver in drivers { driver.pump(now: .now) }
+            // What came in between would otherwise wait for the next event.
             wakeup.announceSleep()
-            for driver in drivers { _ = driver.pump(now: .now) }
+            for driver in drivers { driver.pump(now: .now) }
+            if drivers.allSatisfy(\.isFinished) { break }
             wait(for: drivers, &descriptors)
         }
         let waiters = completion.withLock { completion in

@@ -39,14 +39,19 @@ enum NativeThread {
         #else
         var thread = pthread_t()
         #endif
-        let status = pthread_create(&thread, &attributes, { argument in
-            #if canImport(Darwin)
-            NativeThread.enter(argument)
-            #else
-            if let argument = argument { NativeThread.enter(argument) }
-            #endif
-            return nil
-        }, body.toOpaque())
+        let status = pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                #if canImport(Darwin)
+                NativeThread.enter(argument)
+                #else
+                if let argument = argument { NativeThread.enter(argument) }
+                #endif
+                return nil
+            },
+            body.toOpaque()
+        )
         if status != 0 { body.release() }
         return status == 0
     }

@@ -1,4 +1,6 @@
-/// A first-in, first-out queue on a circular array. Adding and removing are O(1), amortised when it grows.
+/// A first-in, first-out queue on a circular array.
+///
+/// Adding and removing are O(1), amortised when it grows.
 struct RingBuffer<Element: Sendable>: Sendable {
     private var storage: ContiguousArray<Element?>
     private var head = 0

@@ -6,7 +6,9 @@ import Musl
 import Glibc
 #endif
 
-/// A non-blocking stream socket, closed when it goes away. Lives on the I/O thread.
+/// A non-blocking stream socket, closed when it goes away.
+///
+/// Lives on the I/O thread.
 final class Socket {
     enum Transfer {
         case moved(Int)

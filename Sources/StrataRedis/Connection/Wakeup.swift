@@ -54,7 +54,9 @@ final class Wakeup: Sendable {
         #endif
     }
 
-    /// Says that the thread is about to sleep. It must look for work once more afterwards.
+    /// Says that the thread is about to sleep.
+    ///
+    /// It must look for work once more afterwards.
     func announceSleep() {
         asleep.store(true, ordering: .sequentiallyConsistent)
     }

@@ -40,7 +40,8 @@ extension Envelope {
     ///
     /// - Parameters:
     ///   - bytes: What was found.
-    ///   - keyHash: The hash of the key under which it was found; `nil` to take any.
+    ///   - expected: The hash of the key under which it was found; `nil` to take any.
+    /// - Throws: Why the bytes are no envelope of that key.
     package init(_ bytes: [UInt8], keyHash expected: UInt64?) throws(EnvelopeFault) {
         guard bytes.count >= 4 else { throw .truncated }
         guard bytes.starts(with: Self.magic) else { throw .foreign }

@@ -77,7 +77,9 @@ package struct Envelope: Sendable, Hashable {
     }
 }
 
-/// Why bytes under a value key are no envelope of that key. Each is a miss.
+/// Why bytes under a value key are no envelope of that key.
+///
+/// Each is a miss.
 package enum EnvelopeFault: Error, Sendable, Hashable, CaseIterable {
     /// Too short, or lengths that do not add up.
     case truncated

@@ -60,7 +60,9 @@ extension KeyRepresentable where Self: RawRepresentable, RawValue: KeyRepresenta
 
 /// Keys of several parts.
 public enum KeyBytes {
-    /// The parts joined by colons. A colon inside a part is escaped, so different parts never give the same bytes.
+    /// The parts joined by colons.
+    ///
+    /// A colon inside a part is escaped, so different parts never give the same bytes.
     public static func joining(_ parts: any KeyRepresentable...) -> [UInt8] {
         var bytes: [UInt8] = []
         for (index, part) in parts.enumerated() {

@@ -24,7 +24,9 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     /// Encoded keys longer than this are hashed.
     static let longestKey = 512
 
-    /// A keyspace. Any text will do; bytes that would be misread are percent-encoded.
+    /// A keyspace.
+    ///
+    /// Any text will do; bytes that would be misread are percent-encoded.
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.

@@ -1,4 +1,6 @@
-/// The name of a key in Redis taken apart: prefix, keyspace, room and user key. For tools that look at a whole database.
+/// The name of a key in Redis taken apart: prefix, keyspace, room and user key.
+///
+/// For tools that look at a whole database.
 public struct KeyspaceEntryName: Sendable, Hashable {
     /// What a key is for.
     public enum Room: Sendable, Hashable {

@@ -1,6 +1,7 @@
 extension RedisClient {
-    /// Removes every key that begins with these bytes, in batches. SCAN's pattern is only a filter at the server: what comes
-    /// back is compared byte by byte before it is removed.
+    /// Removes every key that begins with these bytes, in batches.
+    ///
+    /// SCAN's pattern is only a filter at the server: what comes back is compared byte by byte before it is removed.
     ///
     /// - Returns: How many keys were removed.
     @discardableResult
@@ -16,7 +17,9 @@ extension RedisClient {
     }
 }
 
-/// The keys of a database that begin with a prefix, as a sequence of batches. One round trip each.
+/// The keys of a database that begin with a prefix, as a sequence of batches.
+///
+/// One round trip each.
 public struct RedisKeyBatches: AsyncSequence {
     let client: RedisClient
     let prefix: [UInt8]

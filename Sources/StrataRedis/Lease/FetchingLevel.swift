@@ -148,7 +148,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         return try await store(entry, lease)
     }
 
-    /// Stores what was fetched. Whatever happens there, the caller gets its value.
+    /// Stores what was fetched.
+    ///
+    /// Whatever happens there, the caller gets its value.
     private func store(_ entry: Entry<Value>, _ lease: Lease) async throws -> Entry<Value> {
         var unsealed = entry
         unsealed.ticket = .void
@@ -197,7 +199,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         return entry
     }
 
-    /// Asks the source. `nil` when there is no value and its absence is not to be remembered.
+    /// Asks the source.
+    ///
+    /// `nil` when there is no value and its absence is not to be remembered.
     private func callSource(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         level.counters.add(\.fetches)
         let start = MonotonicInstant.now
@@ -265,6 +269,7 @@ extension RedisLevel {
     ///   - options: How the fleet agrees on who fetches.
     ///   - fetch: Returns the value of a key, or `nil` when there is none. What it throws reaches those who wait for it.
     ///     It is cancelled when nobody in this process waits any more.
+    /// - Returns: The level with its source.
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?

@@ -29,9 +29,18 @@ struct Lease: Sendable {
     /// When the lease ends at the latest as far as this process knows: counted from before it was asked for.
     let grantedAt: MonotonicInstant
 
-    /// Reads the value, or becomes the one who fetches it. One round trip.
+    /// Reads the value, or becomes the one who fetches it.
     ///
-    /// - Parameter refreshing: Whether to fetch although there is a value.
+    /// One round trip.
+    ///
+    /// - Parameters:
+    ///   - redis: The server.
+    ///   - keyspace: The keyspace of the key.
+    ///   - names: The names of value and lease.
+    ///   - duration: How long the lease stands without being renewed.
+    ///   - refreshing: Whether to fetch although there is a value.
+    /// - Returns: The value, the lease, or that somebody else holds it.
+    /// - Throws: ``RedisError``; `CancellationError`.
     static func readOrLead(
         _ redis: RedisClient,
         _ keyspace: Keyspace,
@@ -69,7 +78,9 @@ struct Lease: Sendable {
         }
     }
 
-    /// Extends the lease. One round trip.
+    /// Extends the lease.
+    ///
+    /// One round trip.
     ///
     /// - Returns: False when it is gone.
     func renew() async throws -> Bool {
@@ -82,7 +93,9 @@ struct Lease: Sendable {
         return reply.integer == 1
     }
 
-    /// Stores a value if the lease still stands, and ends it. One round trip.
+    /// Stores a value if the lease still stands, and ends it.
+    ///
+    /// One round trip.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
         let reply = try await redis.run(
             LeaseScripts.storeIfLeader,
@@ -97,7 +110,9 @@ struct Lease: Sendable {
         }
     }
 
-    /// Ends the lease without a value, so that others need not wait for it to run out. One round trip.
+    /// Ends the lease without a value, so that others need not wait for it to run out.
+    ///
+    /// One round trip.
     func end() async throws {
         _ = try await redis.run(
             LeaseScripts.endWithoutValue,
@@ -133,7 +148,9 @@ struct Lease: Sendable {
         var expiry = grantedAt.advanced(by: duration)
         while !Task.isCancelled {
             let wait = MonotonicInstant.now.duration(to: expiry.advanced(by: duration * (-2.0 / 3)))
-            guard (try? await Task.sleep(for: max(wait, duration / 20))) != nil, .now < limit, .now < expiry else { return }
+            guard (try? await Task.sleep(for: max(wait, duration / 20))) != nil, .now < limit, .now < expiry else {
+                return
+            }
             let sent = MonotonicInstant.now
             switch try? await renew() {
             case true: expiry = sent.advanced(by: duration)

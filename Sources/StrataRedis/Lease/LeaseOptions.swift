@@ -7,7 +7,9 @@
 /// | waitLimit | 10 s | nobody waits without an end |
 /// | fetchLimit | 64 | fetches without a lease at once, in this process |
 public struct LeaseOptions: Sendable, Hashable {
-    /// How long a lease stands without being renewed. It is renewed after a third of that.
+    /// How long a lease stands without being renewed.
+    ///
+    /// It is renewed after a third of that.
     public var duration: Duration
     /// How long a lease is renewed in all; then others may fetch as well.
     public var renewalLimit: Duration

@@ -1,8 +1,12 @@
-/// The scripts that touch a value and its lease in one step. KEYS are the value's and the lease's name, in that order.
+/// The scripts that touch a value and its lease in one step.
+///
+/// KEYS are the value's and the lease's name, in that order.
 ///
 /// Digests are checked against a server by a test.
 enum LeaseScripts {
-    /// Reads the value, or becomes the one who fetches it. ARGV: token, lease in ms, `miss` or `refresh`.
+    /// Reads the value, or becomes the one who fetches it.
+    ///
+    /// ARGV: token, lease in ms, `miss` or `refresh`.
     ///
     /// Answers {1, value, ms to live}, {2, old value or nil, 0} to the leader, {3, old value or nil, ms of the lease} to
     /// everybody else. Running it again with the same token gives the same answer, so a lost reply locks nobody out.
@@ -21,7 +25,9 @@ enum LeaseScripts {
             """
     )
 
-    /// Extends a lease that still stands. ARGV: token, lease in ms. Answers 1, or 0 when the lease is another's or gone.
+    /// Extends a lease that still stands.
+    ///
+    /// ARGV: token, lease in ms. Answers 1, or 0 when the lease is another's or gone.
     static let renew = RedisScript(
         name: "renew",
         digest: "af66142e9d6a7330837964d13b949c74217d3525",
@@ -31,7 +37,9 @@ enum LeaseScripts {
             """
     )
 
-    /// Stores a value if the lease still stands, and ends the lease. ARGV: token, value, ms to live.
+    /// Stores a value if the lease still stands, and ends the lease.
+    ///
+    /// ARGV: token, value, ms to live.
     ///
     /// Answers 1; 0 when the lease is another's or gone; -1 when the server had no memory for the value. The SET is
     /// protected, or the error would leave the lease behind.
@@ -47,7 +55,9 @@ enum LeaseScripts {
             """
     )
 
-    /// Ends a lease without a value. ARGV: token, channel, message. Answers 1, or 0 when the lease is another's or gone.
+    /// Ends a lease without a value.
+    ///
+    /// ARGV: token, channel, message. Answers 1, or 0 when the lease is another's or gone.
     static let endWithoutValue = RedisScript(
         name: "end-without-value",
         digest: "c2abfaa340f8c321a82727fdbe02c8c95ad0614a",
@@ -59,7 +69,9 @@ enum LeaseScripts {
             """
     )
 
-    /// Removes value and lease, so that a fetch under way cannot store what it found. ARGV: channel, message.
+    /// Removes value and lease, so that a fetch under way cannot store what it found.
+    ///
+    /// ARGV: channel, message.
     ///
     /// No broadcast comes for a value key that did not exist; the message tells those who wait for it.
     static let invalidate = RedisScript(
@@ -73,6 +85,7 @@ enum LeaseScripts {
     )
 
     /// Stores a value that a user has set, and ends any lease: a fetch under way may have found something older.
+    ///
     /// ARGV: value, ms to live.
     ///
     /// The SET comes first: behind a write of its own, a script is let past the memory limit.

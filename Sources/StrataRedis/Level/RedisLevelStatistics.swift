@@ -24,7 +24,9 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var refusedStores = 0
 }
 
-/// The counters behind ``RedisLevelStatistics``. Every one is on the far side of a round trip, so one lock serves.
+/// The counters behind ``RedisLevelStatistics``.
+///
+/// Every one is on the far side of a round trip, so one lock serves.
 final class RedisLevelCounters: Sendable {
     private let statistics = Mutex(RedisLevelStatistics())
 

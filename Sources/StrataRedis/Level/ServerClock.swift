@@ -22,7 +22,9 @@ final class ServerClock: Sendable {
         self.redis = redis
     }
 
-    /// Server time minus monotonic time, in nanoseconds. Mostly no round trip, one each ten seconds.
+    /// Server time minus monotonic time, in nanoseconds.
+    ///
+    /// Mostly no round trip, one each ten seconds.
     func offset() async throws -> Int64 {
         let last = reading.withLock { $0 }
         if let last, MonotonicInstant.coarse < last.takenAt.advanced(by: Self.validity) { return last.offset }

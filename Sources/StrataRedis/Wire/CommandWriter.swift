@@ -22,7 +22,9 @@ public struct CommandWriter: ~Copyable, Sendable {
         buffer.removeAll()
     }
 
-    /// Begins a command of `count` arguments, its name included. Exactly that many arguments must follow.
+    /// Begins a command of `count` arguments, its name included.
+    ///
+    /// Exactly that many arguments must follow.
     @inline(__always)
     public mutating func begin(_ count: Int) {
         header(UInt8(ascii: "*"), count)

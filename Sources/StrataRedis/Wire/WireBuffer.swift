@@ -1,4 +1,6 @@
-/// A growing run of bytes on its way to the socket. Owned by one place at a time; reused without freeing.
+/// A growing run of bytes on its way to the socket.
+///
+/// Owned by one place at a time; reused without freeing.
 ///
 /// Proof of `Sendable`: the type cannot be copied, the allocation is never shared, so whoever holds the value is alone with it.
 struct WireBuffer: ~Copyable, @unchecked Sendable {

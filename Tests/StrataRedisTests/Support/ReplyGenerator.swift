@@ -1,3 +1,4 @@
+import Strata
 import StrataRedis
 
 /// Makes random replies together with the bytes by which a server would send them.

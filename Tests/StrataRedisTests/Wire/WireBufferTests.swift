@@ -1,3 +1,4 @@
+import Strata
 import Testing
 
 @testable import StrataRedis

@@ -1,4 +1,5 @@
 import Strata
+import StrataTesting
 import Testing
 
 @Suite("Reading through two levels")
@@ -90,7 +91,7 @@ struct ComposedReadTests {
 
     @Test("A025 cancelled while the upper level is pending: the lower is not asked, nothing is written")
     func cancelledAbove() async throws {
-        let gate = Gate()
+        let gate = AsyncGate()
         upper.holdGets(gate)
         lower.put(1, for: "k")
         let cache = upper.compose(lower)
@@ -104,7 +105,7 @@ struct ComposedReadTests {
 
     @Test("A026 cancelled while the lower level is pending: the upper is not written")
     func cancelledBelow() async throws {
-        let gate = Gate()
+        let gate = AsyncGate()
         lower.put(1, for: "k")
         lower.holdGets(gate)
         let cache = upper.compose(lower)
@@ -126,7 +127,7 @@ struct ComposedReadTests {
 
     @Test("A028 a get waits for the fill")
     func fillIsAwaited() async throws {
-        let gate = Gate()
+        let gate = AsyncGate()
         upper.holdSets(gate)
         lower.put(1, for: "k")
         let cache = upper.compose(lower)

@@ -1,4 +1,5 @@
 import Strata
+import StrataTesting
 import Testing
 
 @Suite("Writing through two levels")
@@ -31,7 +32,7 @@ struct ComposedWriteTests {
 
     @Test("A033 a cancelled set ends as cancelled")
     func setCancelled() async throws {
-        let gate = Gate()
+        let gate = AsyncGate()
         lower.holdSets(gate)
         let cache = upper.compose(lower)
         let task = Task { try await cache.set(1, for: "k") }

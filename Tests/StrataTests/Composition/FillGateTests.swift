@@ -1,3 +1,4 @@
+import StrataTesting
 import Testing
 
 @testable import Strata
@@ -21,7 +22,7 @@ struct FillGateTests {
     @Test("a fill that was read before an invalidation is returned and not kept", arguments: Invalidation.allCases)
     func fillOverMemory(kind: Invalidation) async throws {
         let lower = ProbeLevel(["k": 1])
-        let gate = Gate()
+        let gate = AsyncGate()
         lower.holdGets(gate)
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(lower)
         let slow = Task { try await cache.get("k") }
@@ -37,7 +38,7 @@ struct FillGateTests {
     func fillOverProbe(kind: Invalidation) async throws {
         let upper = ProbeLevel()
         let lower = ProbeLevel(["k": 1])
-        let gate = Gate()
+        let gate = AsyncGate()
         lower.holdGets(gate)
         let cache = upper.compose(lower)
         let slow = Task { try await cache.get("k") }
@@ -53,7 +54,7 @@ struct FillGateTests {
     func invalidationDuringFill(kind: Invalidation) async throws {
         let upper = ProbeLevel()
         let lower = ProbeLevel(["k": 1])
-        let gate = Gate()
+        let gate = AsyncGate()
         upper.holdSets(gate)
         let cache = upper.compose(lower)
         let slow = Task { try await cache.get("k") }
@@ -84,7 +85,7 @@ struct FillGateTests {
     @Test("of two overlapping sets the upper level never keeps one that the lower has lost")
     func overlappingSets() async throws {
         let lower = ProbeLevel()
-        let gate = Gate()
+        let gate = AsyncGate()
         lower.holdSets(gate)
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(lower)
         let first = Task { try await cache.set(1, for: "k") }

@@ -1,10 +1,11 @@
 import Strata
+import StrataTesting
 import Testing
 
 @Suite("Pooled reads")
 struct PooledTests {
     private let probe = ProbeLevel(["k": 1, "j": 2])
-    private let gate = Gate()
+    private let gate = AsyncGate()
 
     /// Waits until as many callers as given wait for the pool; they cannot be seen from outside it.
     private func settle(_ callers: [Task<Int?, any Error>]) async {
@@ -112,7 +113,7 @@ struct PooledTests {
 
     @Test("A057 the last caller who leaves cancels the work, and the flight is gone")
     func allCancel() async throws {
-        let cancelled = Gate()
+        let cancelled = AsyncGate()
         let level = ClosureLevel<String, Int>(
             get: { [gate] _ in
                 do {

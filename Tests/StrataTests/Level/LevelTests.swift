@@ -1,4 +1,5 @@
 import Strata
+import StrataTesting
 import Synchronization
 import Testing
 
@@ -50,7 +51,7 @@ struct ClosureLevelTests {
 
     @Test("A003 a cancelled get ends as cancelled and the closure sees it")
     func getCancelled() async {
-        let gate = Gate()
+        let gate = AsyncGate()
         let level = ClosureLevel<String, Int>(
             get: { _ in
                 try await gate.pass()
@@ -73,7 +74,7 @@ struct ClosureLevelTests {
     @Test("A005 a failed or cancelled set ends so")
     func setFails() async {
         await #expect(throws: Failure()) { try await level(failure: Failure()).set(1, for: "k") }
-        let gate = Gate()
+        let gate = AsyncGate()
         let slow = ClosureLevel<String, Int>(get: { _ in nil }, set: { _, _ in try await gate.pass() })
         let task = Task { try await slow.set(1, for: "k") }
         await gate.arrivals()
@@ -113,12 +114,13 @@ struct FetcherTests {
         #expect(try await ClosureFetcher<Int, Int> { $0 + 1 }.get(1) == 2)
         #expect(try await ClosureFetcher<Int, Int> { _ in nil }.get(1) == nil)
         await #expect(throws: Failure()) { try await ClosureFetcher<Int, Int> { _ in throw Failure() }.get(1) }
-        let gate = Gate()
+        let gate = AsyncGate()
         let task = Task {
             try await ClosureFetcher<Int, Int> { _ in
                 try await gate.pass()
                 return 1
-            }.get(1)
+            }
+            .get(1)
         }
         await gate.arrivals()
         task.cancel()

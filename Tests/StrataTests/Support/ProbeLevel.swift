@@ -1,4 +1,5 @@
 import Strata
+import StrataTesting
 import Synchronization
 
 /// A level that does what a test tells it to, and takes down what it was asked.
@@ -21,8 +22,8 @@ final class ProbeLevel: CacheLevel {
         var getFailure: Failure?
         var setFailure: Failure?
         var removeFailure: Failure?
-        var gets: Gate?
-        var sets: Gate?
+        var gets: AsyncGate?
+        var sets: AsyncGate?
     }
 
     private let state = Mutex(State())
@@ -46,10 +47,10 @@ final class ProbeLevel: CacheLevel {
     func failRemoves(_ name: String?) { state.withLock { $0.removeFailure = name.map { Failure(name: $0) } } }
 
     /// Holds every get after it has read its value, until the gate opens.
-    func holdGets(_ gate: Gate?) { state.withLock { $0.gets = gate } }
+    func holdGets(_ gate: AsyncGate?) { state.withLock { $0.gets = gate } }
 
     /// Holds every set before it writes, until the gate opens.
-    func holdSets(_ gate: Gate?) { state.withLock { $0.sets = gate } }
+    func holdSets(_ gate: AsyncGate?) { state.withLock { $0.sets = gate } }
 
     func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? {
         let (gate, failure, value) = state.withLock { state in

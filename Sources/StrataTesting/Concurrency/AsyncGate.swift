@@ -1,7 +1,9 @@
-import Synchronization
+internal import Synchronization
 
-/// A place where tasks stop until a test lets them go on. The test can wait until they are there.
-final class Gate: Sendable {
+/// A place where tasks stop until a test lets them go on.
+///
+/// The test can wait until they are there.
+public final class AsyncGate: Sendable {
     private struct State {
         var isOpen = false
         var lastNumber = 0
@@ -18,8 +20,11 @@ final class Gate: Sendable {
 
     private let state = Mutex(State())
 
+    /// A closed gate.
+    public init() {}
+
     /// Stops here until the gate opens; throws `CancellationError` when the task is cancelled meanwhile.
-    func pass() async throws {
+    public func pass() async throws {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -40,7 +45,7 @@ final class Gate: Sendable {
     }
 
     /// Lets everybody go on, now and later.
-    func open() {
+    public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
             defer { state.waiting = [:] }
@@ -50,7 +55,7 @@ final class Gate: Sendable {
     }
 
     /// Returns when `count` tasks have come, whether they have gone on since or not.
-    func arrivals(_ count: Int = 1) async {
+    public func arrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if state.arrived < count { state.watchers.append((count, continuation)) }

@@ -1,0 +1,24 @@
+import StrataTesting
+
+/// redis-benchmark, which everybody with a Redis has.
+enum Yardstick {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// What it reaches with 50 connections and no pipelining.
+    static func operationsPerSecond(_ workload: Workload, _ server: RedisServer) async throws -> Double {
+        guard let port = server.port else { throw Failure(description: "the server has no TCP port") }
+        let arguments = ["-p", "\(port)", "-P", "1", "-c", "50", "-n", "\(workload.yardstickCalls)", "--csv"]
+        let process = try await InstanceProcess.start("redis-benchmark", arguments: arguments + workload.command)
+        var rate: Double?
+        for await line in process.lines {
+            // The command itself may hold commas; the rate is the first field behind it that is a number.
+            let fields = line.split(separator: "\",\"").dropFirst()
+            if let first = fields.first.flatMap({ Double($0) }) { rate = first }
+        }
+        _ = try await process.waitForExit()
+        guard let rate else { throw Failure(description: "redis-benchmark gave no rate") }
+        return rate
+    }
+}

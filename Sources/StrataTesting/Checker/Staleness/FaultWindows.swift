@@ -1,0 +1,23 @@
+/// The times at which a fault was at work, as sorted intervals that do not touch.
+struct FaultWindows {
+    private var starts: [UInt64] = []
+    private var ends: [UInt64] = []
+
+    /// Joins the faults; one that never ended lasts for ever.
+    init(_ faults: [HistoryEvent], recovery: UInt64) {
+        for fault in faults.sorted(by: { $0.start < $1.start }) {
+            let end = fault.hasEnded ? fault.end.addingSaturating(recovery) : .max
+            if let last = ends.last, fault.start <= last {
+                ends[ends.count - 1] = max(last, end)
+            } else {
+                starts.append(fault.start)
+                ends.append(end)
+            }
+        }
+    }
+
+    func contains(_ time: UInt64) -> Bool {
+        let after = starts.firstIndexOfSorted { $0 > time }
+        return after > 0 && time <= ends[after - 1]
+    }
+}

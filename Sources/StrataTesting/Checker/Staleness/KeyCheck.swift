@@ -1,0 +1,116 @@
+/// The judgement of one key: all checks are made key by key, in O(n log n) of the key's events.
+struct KeyCheck {
+    private let rules: StalenessRules
+    private let teller: Storyteller
+    private var gets: [HistoryEvent] = []
+    private var fetches: [HistoryEvent] = []
+    private var invalidations: [HistoryEvent]
+    private let written: WrittenVersions
+    private let obligations: Obligations
+
+    /// Takes the key's own events, in any order, and the tag and whole-run invalidations that touch it.
+    init(_ events: ArraySlice<HistoryEvent>, widespread: [HistoryEvent], rules: StalenessRules, teller: Storyteller) {
+        self.rules = rules
+        self.teller = teller
+        self.invalidations = widespread
+        var writes: [HistoryEvent] = []
+        for event in events {
+            switch event.kind {
+            case .get: gets.append(event)
+            case .write: writes.append(event)
+            case .fetch: fetches.append(event)
+            case .invalidateKey, .set: invalidations.append(event)
+            case .invalidateTag, .invalidateAll, .instance, .fault: break
+            }
+        }
+        written = WrittenVersions(initialVersion: rules.initialVersion, writes: writes, gets: gets)
+        obligations = Obligations(invalidations, written, initialVersion: rules.initialVersion)
+    }
+
+    /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with it.
+    func judge(into findings: inout Findings) {
+        var sound: [MonotoneReads.Read] = []
+        for get in gets {
+            switch get.outcome {
+            case .value, .absent:
+                if let isSound = judge(get, &findings), rules.monotoneReads {
+                    sound.append(.init(get: get, mayBeReported: isSound && get.marks.isEmpty))
+                }
+            case .stranger:
+                findings.report(.stranger, start: get.start) {
+                    teller.story(.stranger, get, version: 0, "gave the value of key \(get.version >> 32)")
+                }
+            case .forged:
+                findings.report(.forged, start: get.start) {
+                    teller.story(
+                        .forged,
+                        get,
+                        version: 0,
+                        "gave a value that this run's source never made; it calls itself version \(get.version)"
+                    )
+                }
+            case .open, .miss, .failed, .done: break
+            }
+        }
+        MonotoneReads.check(sound) { get, earlier in
+            findings.report(.backwards, start: get.start) {
+                teller.story(
+                    .backwards,
+                    get,
+                    version: get.version,
+                    "gave \(teller.version(get.version)), when one that ended "
+                        + "\(teller.span(get.start - earlier.end)) before had given \(teller.version(earlier.version))"
+                )
+            }
+        }
+        FetchCheck(fetches, invalidations, rules: rules, teller: teller).judge(into: &findings)
+    }
+
+    /// Whether the version is one that may be given; nil if it is none at all.
+    private func judge(_ get: HistoryEvent, _ findings: inout Findings) -> Bool? {
+        let version = get.outcome == .absent ? 0 : get.version
+        let written = written.start(of: version)
+        guard let written, written <= get.end else {
+            findings.report(.thinAir, start: get.start) {
+                let reason =
+                    written.map { "whose write began \(teller.span($0 - get.end)) after the get had ended" }
+                    ?? "which nobody had written"
+                return teller.story(.thinAir, get, version: version, "gave \(teller.version(version)), \(reason)")
+            }
+            return nil
+        }
+        let (readClass, limit) = rules.judgement(of: get)
+        let age = obligations.age(of: version, at: get.start)
+        findings.add(age: age?.nanoseconds ?? 0, to: readClass)
+        guard let limit, let age else { return true }
+        if age.nanoseconds > limit.fleet {
+            report(.stale, get, age, limit.fleet, "instance \(teller.name(age.cause.instance))", &findings)
+            return false
+        }
+        if let age = obligations.age(of: version, at: get.start, by: get.instance), age.nanoseconds > limit.own {
+            report(.ownStale, get, age, limit.own, "the same instance", &findings)
+            return false
+        }
+        return true
+    }
+
+    private func report(
+        _ kind: ViolationKind,
+        _ get: HistoryEvent,
+        _ age: Obligations.Age,
+        _ limit: UInt64,
+        _ cause: String,
+        _ findings: inout Findings
+    ) {
+        findings.report(kind, start: get.start) {
+            teller.story(
+                kind,
+                get,
+                version: get.version,
+                staleness: age.nanoseconds,
+                "gave \(teller.version(get.version)), when an invalidation of version \(age.cause.version) by \(cause) "
+                    + "had returned \(teller.span(age.nanoseconds)) before; the bound is \(teller.span(limit))"
+            )
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// The rule that of all instances one at a time fetches a key, and what excuses a second.
+///
+/// A second fetch is excused by an invalidation between the two: it takes the lease away, so that the next caller
+/// starts afresh while the voided fetch still runs. It is also excused while a fault lasts, and within
+/// ``StalenessBounds/recovery`` after it. Fetches of one instance among themselves are never held against it.
+public struct OneFetchRule: Sendable, Hashable {
+    /// How long before its recorded beginning a fetch may have taken its lease.
+    public var leaseLead: Duration
+    /// How long an invalidation that failed, or whose process was killed in it, may still come to have its effect.
+    public var ambiguity: Duration
+
+    /// Makes the rule.
+    ///
+    /// - Parameters:
+    ///   - leaseLead: How long before its recorded beginning a fetch may have taken its lease; 50 ms by default.
+    ///   - ambiguity: How long a failed invalidation may still come to have its effect; 10 s by default.
+    public init(leaseLead: Duration = .milliseconds(50), ambiguity: Duration = .seconds(10)) {
+        self.leaseLead = leaseLead
+        self.ambiguity = ambiguity
+    }
+}

@@ -1,0 +1,50 @@
+/// The checker's settings in nanoseconds, ready for millions of look-ups.
+struct StalenessRules {
+    /// A bound in nanoseconds.
+    struct Limit {
+        var fleet: UInt64
+        var own: UInt64
+
+        init(_ bound: StalenessBound) {
+            fleet = bound.fleet.clampedNanoseconds
+            own = bound.own.clampedNanoseconds
+        }
+
+        func widened(to other: Limit) -> Limit {
+            var wider = self
+            wider.fleet = max(fleet, other.fleet)
+            wider.own = max(own, other.own)
+            return wider
+        }
+    }
+
+    let initialVersion: UInt64
+    let monotoneReads: Bool
+    let oneFetch: (leaseLead: UInt64, ambiguity: UInt64)?
+    let faults: FaultWindows
+    private let normal: [Limit]
+    private let faulty: [Limit]
+    private let stale: Limit?
+    private let suspect: Limit?
+
+    init(_ checker: StalenessChecker, run: VersionedRun, faults: [HistoryEvent]) {
+        let bounds = checker.bounds
+        self.initialVersion = run.initialVersion
+        self.monotoneReads = checker.monotoneReads
+        self.oneFetch = checker.oneFetch.map { ($0.leaseLead.clampedNanoseconds, $0.ambiguity.clampedNanoseconds) }
+        self.faults = FaultWindows(faults, recovery: bounds.recovery.clampedNanoseconds)
+        let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
+        self.normal = normal
+        self.faulty = bounds.duringFaults.map { bound in normal.map { $0.widened(to: Limit(bound)) } } ?? normal
+        self.stale = bounds.stale.map { Limit($0) }
+        self.suspect = bounds.suspect.map { Limit($0) }
+    }
+
+    /// Which kind of read it was, and what bounds it; nil if nothing does.
+    func judgement(of get: HistoryEvent) -> (class: ReadClass, limit: Limit?) {
+        if get.marks.contains(.stale) { return (.stale, stale) }
+        if get.marks.contains(.suspect) { return (.suspect, suspect) }
+        let level = Int(get.level.rawValue)
+        return faults.contains(get.start) ? (.fault, faulty[level]) : (.normal, normal[level])
+    }
+}

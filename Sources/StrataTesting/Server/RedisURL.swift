@@ -1,0 +1,79 @@
+/// The parts of the URL of a server that somebody else runs: `redis://[[user]:password@]host[:port][/database]` or
+/// `unix:///path`.
+package struct RedisURL: Sendable {
+    package var endpoint: TestEndpoint
+    package var credentials: RedisServer.Credentials?
+    package var database = 0
+
+    package init(_ text: String) throws {
+        if let path = text.dropping(prefix: "unix://") {
+            endpoint = .unix(path: String(path))
+            return
+        }
+        guard let rest = text.dropping(prefix: "redis://") else {
+            throw HarnessError(.invalidAddress, "the URL of a test server begins with redis:// or unix://")
+        }
+        let parts = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        var authority = parts[0]
+        if parts.count > 1, !parts[1].isEmpty {
+            guard let number = Int(parts[1]), number >= 0 else {
+                throw HarnessError(.invalidAddress, "the database of a URL is a number")
+            }
+            database = number
+        }
+        if let at = authority.lastIndex(of: "@") {
+            credentials = try Self.credentials(authority[..<at])
+            authority = authority[authority.index(after: at)...]
+        }
+        endpoint = try Self.endpoint(authority)
+    }
+
+    private static func credentials(_ text: Substring) throws -> RedisServer.Credentials {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let name = decoded(parts[0]), let password = decoded(parts[1]) else {
+            throw HarnessError(.invalidAddress, "credentials in a URL have the form user:password@ or :password@")
+        }
+        return .init(username: name.isEmpty ? nil : name, password: password)
+    }
+
+    private static func endpoint(_ authority: Substring) throws -> TestEndpoint {
+        var host = authority
+        var port: UInt16 = 6379
+        let bracket = authority.lastIndex(of: "]") ?? authority.startIndex
+        if let colon = authority[bracket...].lastIndex(of: ":") {
+            guard let number = UInt16(authority[authority.index(after: colon)...]), number > 0 else {
+                throw HarnessError(.invalidAddress, "the port of a URL is a number from 1 to 65535")
+            }
+            port = number
+            host = authority[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        }
+        guard !host.isEmpty else { throw HarnessError(.invalidAddress, "the URL names no host") }
+        return .tcp(host: String(host), port: port)
+    }
+
+    private static func decoded(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst(), let low = rest.popFirst(),
+                let high = Character(UnicodeScalar(high)).hexDigitValue,
+                let low = Character(UnicodeScalar(low)).hexDigitValue
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}
+
+extension String {
+    fileprivate func dropping(prefix: String) -> Substring? {
+        hasPrefix(prefix) ? dropFirst(prefix.count) : nil
+    }
+}

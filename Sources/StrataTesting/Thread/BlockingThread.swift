@@ -1,0 +1,114 @@
+internal import Synchronization
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Threads of the kit's own, for work that blocks: the cooperative pool must never wait for a process or a socket.
+package enum BlockingThread {
+    /// Tells the work on a thread that the task waiting for it was cancelled.
+    package final class Cancellation: Sendable {
+        private let flag = Atomic(false)
+
+        func cancel() {
+            flag.store(true, ordering: .releasing)
+        }
+
+        package func check() throws {
+            if flag.load(ordering: .acquiring) { throw CancellationError() }
+        }
+    }
+
+    private final class Work: Sendable {
+        let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) {
+            self.body = body
+        }
+    }
+
+    /// Starts a detached thread; it costs some tens of microseconds.
+    static func start(_ body: @escaping @Sendable () -> Void) throws {
+        let work = unsafe Unmanaged.passRetained(Work(body))
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        #if canImport(Darwin)
+        var thread: pthread_t? = nil
+        let status = unsafe pthread_create(&thread, &attributes, { Self.run($0) }, work.toOpaque())
+        #else
+        var thread = pthread_t()
+        let status = unsafe pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                return unsafe Self.run(argument)
+            },
+            work.toOpaque()
+        )
+        #endif
+        guard status == 0 else {
+            unsafe work.release()
+            throw HarnessError(.launchFailed, "pthread_create: \(SystemCall.text(of: status))")
+        }
+    }
+
+    /// Runs blocking work on a thread of its own and waits for it without blocking.
+    ///
+    /// Cancelling the waiting task only sets the flag that the work is given: whether and when it stops is its own choice.
+    package static func run<Result: Sendable>(
+        _ body: @escaping @Sendable (Cancellation) throws -> Result
+    ) async throws -> Result {
+        let cancellation = Cancellation()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
+                do {
+                    try start {
+                        continuation.resume(with: Swift.Result { try body(cancellation) })
+                    }
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+    }
+
+    /// Asks again and again, a millisecond apart, until there is an answer; throws when the time is over.
+    package static func poll<Result>(
+        for what: String,
+        until deadline: ContinuousClock.Instant,
+        every interval: Duration = .milliseconds(1),
+        _ cancellation: Cancellation? = nil,
+        _ answer: () throws -> Result?
+    ) throws -> Result {
+        while true {
+            if let result = try answer() { return result }
+            try cancellation?.check()
+            guard ContinuousClock.now < deadline else {
+                throw HarnessError(.deadlineExceeded, "waited too long for \(what)")
+            }
+            pause(interval)
+        }
+    }
+
+    /// Blocks the calling thread.
+    package static func pause(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        // An early end by a signal is harmless: every caller looks again.
+        _ = unsafe nanosleep(&time, nil)
+    }
+
+    private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
+        return nil
+    }
+}

@@ -1,0 +1,257 @@
+import Strata
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataRedis
+
+/// A source that counts, can be held, and fails when told to.
+final class CountingSource: Sendable {
+    struct Failure: Error, Equatable {}
+
+    private let state = Mutex((calls: 0, failing: false, value: "value" as String?))
+    let gate = AsyncGate()
+
+    var calls: Int { state.withLock { $0.calls } }
+
+    func fail(_ failing: Bool) { state.withLock { $0.failing = failing } }
+
+    func set(_ value: String?) { state.withLock { $0.value = value } }
+
+    func fetch() async throws -> String? {
+        let (failing, value) = state.withLock { state in
+            state.calls += 1
+            return (state.failing, state.value)
+        }
+        try await gate.pass()
+        if failing { throw Failure() }
+        return value
+    }
+}
+
+@Suite("A fleet that fetches through leases")
+struct FetchingTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private func instance(
+        of server: RedisServer,
+        options: LeaseOptions = LeaseOptions(),
+        freshness: FreshnessPolicy = FreshnessPolicy()
+    ) throws -> FetchingLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace, freshness: freshness)
+            .fetching(options) { [source] _ in try await source.fetch() }
+    }
+
+    @Test("one missing key, four instances of 32 tasks, one fetch")
+    func oneFetch() async throws {
+        try await RedisServer.withServer { server in
+            let instances = try (0..<4).map { _ in try instance(of: server) }
+            let tasks = instances.flatMap { instance in (0..<32).map { _ in Task { try await instance.get("k") } } }
+            await source.gate.arrivals()
+            source.gate.open()
+            for task in tasks { #expect(try await task.value == "value") }
+            #expect(source.calls == 1)
+            #expect(instances.reduce(0) { $0 + $1.level.statistics.stores } == 1)
+        }
+    }
+
+    @Test("absence is remembered for its own lifetime; without one it is asked for again")
+    func absence() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            source.set(nil)
+            let remembering = try instance(of: server)
+            #expect(try await remembering.get("k") == nil)
+            #expect(try await remembering.get("k") == nil)
+            #expect(source.calls == 1)
+            let forgetting = try instance(of: server, freshness: FreshnessPolicy(absentFor: .zero))
+            #expect(try await forgetting.get("other") == nil)
+            #expect(try await forgetting.get("other") == nil)
+            #expect(source.calls == 3)
+        }
+    }
+
+    @Test("a failing source: its own error reaches all who wait in the process, the lease is ended at once")
+    func failure() async throws {
+        try await RedisServer.withServer { server in
+            source.fail(true)
+            let cache = try instance(of: server)
+            let tasks = (0..<10).map { _ in Task { try await cache.get("k") } }
+            await source.gate.arrivals()
+            source.gate.open()
+            for task in tasks { await #expect(throws: CountingSource.Failure()) { try await task.value } }
+            #expect(try await server.command("DBSIZE").integer == 0)
+            source.fail(false)
+            #expect(try await cache.get("k") == "value")
+        }
+    }
+
+    @Test("a remove during a fetch: the caller gets its value, nobody stores it")
+    func removeDuringFetch() async throws {
+        try await RedisServer.withServer { server in
+            let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(try instance(of: server))
+            let other = try instance(of: server)
+            let early = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await other.remove("k")
+            source.set("new")
+            source.gate.open()
+            #expect(try await early.value == "value")
+            #expect(cache.lower.level.statistics.refusedStores == 1)
+            #expect(try await cache.get("k") == "new")
+            #expect(try await other.get("k") == "new")
+        }
+    }
+
+    @Test("a set during a fetch wins over what the fetch finds")
+    func setDuringFetch() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server)
+            let early = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await instance(of: server).set("set", for: "k")
+            source.gate.open()
+            #expect(try await early.value == "value")
+            #expect(try await cache.get("k") == "set")
+        }
+    }
+
+    @Test("a clear during a fetch: what it finds is not stored")
+    func clearDuringFetch() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server)
+            let early = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await instance(of: server).clear()
+            source.gate.open()
+            #expect(try await early.value == "value")
+            #expect(cache.level.statistics.refusedStores == 1)
+        }
+    }
+
+    @Test("a fetch that lasts longer than its lease is still the only one")
+    func renewal() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .seconds(1))
+            let leader = try instance(of: server, options: options)
+            let waiter = try instance(of: server, options: options)
+            let first = Task { try await leader.get("k") }
+            await source.gate.arrivals()
+            let second = Task { try await waiter.get("k") }
+            // Two and a half leases' time, as the server sees it.
+            let lease = keyspace.names(for: "k".keyBytes).lease
+            let redis = leader.level.redis
+            let end = try await redis.time() + .milliseconds(2_500)
+            while try await redis.time() < end {
+                #expect(try await redis.exists(lease) == 1)
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            source.gate.open()
+            #expect(try await first.value == "value")
+            #expect(try await second.value == "value")
+            #expect(source.calls == 1)
+        }
+    }
+
+    @Test("a holder that is gone costs those who wait its lease, then another fetches")
+    func crashedHolder() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let cache = try instance(of: server)
+            let lease = keyspace.names(for: "k".keyBytes).lease
+            try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(100))
+            let call = Task { try await cache.getWithReceipt("k") }
+            while cache.level.statistics.waits == 0 { await Task.yield() }
+            #expect(source.calls == 0)
+            try await cache.level.redis.expire(lease, in: .milliseconds(1))
+            let (value, receipt) = try await call.value
+            #expect(value == "value")
+            #expect(receipt.hasWaited)
+            #expect(source.calls == 1)
+        }
+    }
+
+    @Test("nobody waits without an end: past the limit a caller fetches by itself, and does not store")
+    func waitLimit() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let cache = try instance(of: server, options: LeaseOptions(waitLimit: .milliseconds(100)))
+            let names = keyspace.names(for: "k".keyBytes)
+            try await cache.level.redis.set(names.lease, [1, 2, 3], expiringIn: .seconds(100))
+            #expect(try await cache.get("k") == "value")
+            #expect(cache.level.statistics.uncoordinatedFetches == 1)
+            #expect(try await cache.level.redis.get(names.value) == nil)
+        }
+    }
+
+    @Test("without Redis the source answers, once for all callers of the process")
+    func outage() async throws {
+        let redis = try RedisClient("redis://127.0.0.1:1")
+        let cache = RedisLevel<String, String>(redis, keyspace: keyspace)
+            .fetching { [source] _ in try await source.fetch() }
+        let tasks = (0..<10).map { _ in Task { try await cache.get("k") } }
+        await source.gate.arrivals()
+        for _ in 0..<500 { await Task.yield() }
+        source.gate.open()
+        for task in tasks { #expect(try await task.value == "value") }
+        #expect(source.calls == 1)
+    }
+
+    @Test("a server without memory: the value is returned, no lease is left behind")
+    func outOfMemory() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let cache = try instance(of: server)
+            #expect(try await cache.get("before") == "value")
+            let lease = keyspace.names(for: "k".keyBytes).lease
+            let answer = try await Lease.readOrLead(
+                cache.level.redis,
+                keyspace,
+                keyspace.names(for: "k".keyBytes),
+                duration: .seconds(100),
+                refreshing: false
+            )
+            guard case .leads(let held) = answer else {
+                Issue.record("no lease")
+                return
+            }
+            try await server.command("CONFIG", "SET", "maxmemory", "1")
+            #expect(try await held.store([1], expiry: Array("1000".utf8)) == .outOfMemory)
+            #expect(try await cache.level.redis.exists(lease) == 0)
+            #expect(try await cache.get("other") == "value")
+            try await cache.remove("before")
+            try await server.command("CONFIG", "SET", "maxmemory", "0")
+            #expect(try await cache.get("before") == "value")
+        }
+    }
+
+    @Test("what a newer release has written is left to it")
+    func newerFormat() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let cache = try instance(of: server)
+            _ = try await cache.get("k")
+            let name = keyspace.names(for: "k".keyBytes).value
+            var bytes = try #require(try await cache.level.redis.get(name))
+            bytes[3] = 2
+            try await cache.level.redis.set(name, bytes)
+            #expect(try await cache.get("k") == "value")
+            #expect(try await cache.level.redis.get(name) == bytes)
+        }
+    }
+
+    @Test("the last caller who leaves cancels the fetch and ends the lease")
+    func cancelled() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server)
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            let lease = keyspace.names(for: "k".keyBytes).lease
+            while try await cache.level.redis.exists(lease) == 1 { await Task.yield() }
+            #expect(try await server.command("DBSIZE").integer == 0)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import StrataTesting
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The process that the tests of the test kit start, freeze and kill.
+///
+/// The first argument says what it does.
+@main
+struct StrataTestingInstance {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        switch arguments.dropFirst().first {
+        case "echo":
+            while let line = readLine() {
+                print("echo \(line)")
+                fflush(nil)
+            }
+        case "count":
+            for number in 0..<(Int(arguments[2]) ?? 0) {
+                print(number)
+            }
+        case "descriptors":
+            // Looked for one by one: listing /dev/fd would open one more.
+            print((Int32(0)..<256).filter { fcntl($0, F_GETFD) >= 0 }.map(String.init).joined(separator: " "))
+        case "flags":
+            try await listInheritable()
+        case "own-everything":
+            try await ownEverything()
+        case "shared":
+            let server = try await RedisServer.shared()
+            print(server.isExternal, server.url)
+            print(try await server.command("PING"))
+            do {
+                try await server.stop()
+                print("stopped")
+            } catch let error as HarnessError {
+                print(error.code)
+            }
+        case let file? where file.hasSuffix("/redis.conf"):
+            // A server that never answers.
+            while true { pause() }
+        default:
+            exit(64)
+        }
+    }
+
+    /// Opens one of each and lists the descriptors that a careless child would inherit.
+    private static func listInheritable() async throws {
+        let server = try await ScriptedServer.start(answering: { _, _ in [.send(text: "+OK\r\n")] })
+        let proxy = try await FaultProxy.start(to: server.endpoint)
+        let redis = try await RedisServer.start()
+        let process = try await InstanceProcess.start("sleep", arguments: ["1000"])
+        let endpoint = proxy.endpoint
+        let inheritable = try await BlockingThread.run { _ in
+            var connection = try RawConnection(to: endpoint, until: .now + .seconds(30))
+            _ = try connection.command(["PING"])
+            return (Int32(3)..<256).filter { fcntl($0, F_GETFD) == 0 }
+        }
+        print(inheritable.map(String.init).joined(separator: " "))
+        withExtendedLifetime((server, proxy, redis, process)) {}
+        exit(0)
+    }
+
+    /// Starts one of each, says what there is to clean up, and waits for its end, which the test decides on.
+    private static func ownEverything() async throws {
+        let server = try await RedisServer.start()
+        let dead = try await RedisServer.start()
+        let proxy = try await FaultProxy.start(to: server.endpoint, at: .unixSocket)
+        let sleeper = try await InstanceProcess.start("sleep", arguments: ["1000"])
+        let stopped = try await RedisServer.start()
+        try await stopped.stop()
+        try await dead.kill()
+        try await server.pause()
+        print("process", server.pid ?? -1)
+        print("process", sleeper.pid)
+        print("folder", server.folder ?? "")
+        print("folder", dead.folder ?? "")
+        print("folder", proxy.endpoint.url.dropFirst("unix://".count).dropLast("/socket".count))
+        print("ready")
+        fflush(nil)
+        let line = readLine()
+        if line == "crash" { fatalError("on request") }
+        withExtendedLifetime((server, dead, proxy, sleeper)) {}
+        exit(0)
+    }
+}

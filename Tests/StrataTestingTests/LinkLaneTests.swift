@@ -1,0 +1,319 @@
+import StrataTesting
+import Testing
+
+@Suite("One direction of a faulty link")
+struct LinkLaneTests {
+    let start = ContinuousClock.now
+
+    private func lane(_ conditions: LinkConditions = LinkConditions(), _ edits: WireEdit...) -> LinkLane {
+        LinkLane(conditions, edits: edits, seed: 1)
+    }
+
+    /// Everything that may leave at one moment, piece by piece, and what comes after.
+    private func drain(_ lane: inout LinkLane, at now: LinkLane.Instant) -> (pieces: [String], then: LinkLane.Action) {
+        var pieces: [String] = []
+        while true {
+            let action = lane.nextAction(at: now)
+            guard case .send(let bytes) = action else { return (pieces, action) }
+            pieces.append(String(decoding: bytes, as: UTF8.self))
+            lane.sent(bytes.count, at: now)
+        }
+    }
+
+    private func bytes(_ text: String) -> ArraySlice<UInt8> {
+        ArraySlice(text.utf8)
+    }
+
+    @Test("A faultless link hands on what it gets, and then the end")
+    func faultless() {
+        var lane = lane()
+        lane.receive(bytes("abc"), at: start)
+        lane.receive(bytes("de"), at: start)
+        lane.receiveEnd(at: start)
+        let (pieces, then) = drain(&lane, at: start)
+        #expect(pieces == ["abc", "de"])
+        #expect(then == .end)
+        #expect(lane.nextAction(at: start) == .idle)
+        #expect(lane.counts.received == 5)
+        #expect(lane.counts.delivered == 5)
+    }
+
+    @Test("A partial send leaves the rest in place")
+    func partialSend() {
+        var lane = lane()
+        lane.receive(bytes("abc"), at: start)
+        lane.sent(2, at: start)
+        #expect(lane.nextAction(at: start) == .send(bytes("c")))
+    }
+
+    @Test("A delay holds bytes and the end, and not longer than that")
+    func delay() {
+        var lane = lane(.delayed(by: .seconds(5)))
+        lane.receive(bytes("ab"), at: start)
+        lane.receive(bytes("cd"), at: start + .seconds(1))
+        lane.receiveEnd(at: start + .seconds(2))
+        #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(5)))
+        #expect(drain(&lane, at: start + .seconds(5)) == (["ab"], .wait(until: start + .seconds(6))))
+        #expect(drain(&lane, at: start + .seconds(6)) == (["cd"], .wait(until: start + .seconds(7))))
+        #expect(drain(&lane, at: start + .seconds(7)) == ([], .end))
+    }
+
+    @Test("Jitter adds to the delay, keeps the order, and repeats with the seed")
+    func jitter() {
+        func releases(seed: UInt64) -> [LinkLane.Instant] {
+            var lane = LinkLane(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
+            return (0..<50)
+                .map { _ in
+                    lane.receive(bytes("x"), at: start)
+                    guard case .wait(let moment) = lane.nextAction(at: start) else { return start }
+                    _ = drain(&lane, at: moment)
+                    return moment
+                }
+        }
+        let first = releases(seed: 7)
+        #expect(first == first.sorted())
+        #expect(first.allSatisfy { (start + .seconds(1)...start + .seconds(2)).contains($0) })
+        #expect(Set(first).count > 1)
+        #expect(first == releases(seed: 7))
+        #expect(first != releases(seed: 8))
+    }
+
+    @Test("A rate spreads bytes evenly over time")
+    func rate() {
+        var lane = lane(.slow(bytesPerSecond: 1000))
+        lane.receive(bytes(String(repeating: "x", count: 25)), at: start)
+        #expect(drain(&lane, at: start) == (["xxxxxxxxxx"], .wait(until: start + .milliseconds(10))))
+        #expect(drain(&lane, at: start + .milliseconds(10)).pieces == ["xxxxxxxxxx"])
+        // What a late wake-up missed is made good, once.
+        #expect(drain(&lane, at: start + .milliseconds(24)).pieces == ["xxxxx"])
+        lane.receive(bytes(String(repeating: "y", count: 100)), at: start + .seconds(60))
+        #expect(drain(&lane, at: start + .seconds(60)).pieces == ["yyyyyyyyyy", "yyyyyyyyyy"])
+    }
+
+    @Test("Pieces have the size and the distance asked for")
+    func pieces() {
+        var lane = lane(.pieces(of: 2...2))
+        lane.receive(bytes("abcde"), at: start)
+        #expect(drain(&lane, at: start) == (["ab", "cd", "e"], .idle))
+        lane.change { $0 = .pieces(of: 1...1, every: .seconds(1)) }
+        lane.receive(bytes("xy"), at: start)
+        #expect(drain(&lane, at: start) == (["x"], .wait(until: start + .seconds(1))))
+        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["y"])
+        lane.change { $0 = .pieces(of: 1...3) }
+        lane.receive(bytes(String(repeating: "z", count: 300)), at: start + .seconds(9))
+        let sizes = drain(&lane, at: start + .seconds(9)).pieces.dropLast().map(\.count)
+        #expect(Set(sizes) == [1, 2, 3])
+    }
+
+    @Test("A stalled link neither delivers nor reads, and then goes on where it was")
+    func stall() {
+        var lane = lane()
+        lane.receive(bytes("abc"), at: start)
+        lane.change { $0.isStalled = true }
+        #expect(lane.nextAction(at: start) == .idle)
+        #expect(lane.room == 0)
+        lane.change { $0.isStalled = false }
+        #expect(drain(&lane, at: start).pieces == ["abc"])
+        #expect(lane.room == 1 << 20)
+    }
+
+    @Test("A black hole takes everything and gives no end until it is healed")
+    func blackhole() {
+        var lane = lane()
+        lane.receive(bytes("abc"), at: start)
+        lane.change { $0.isBlackhole = true }
+        lane.receive(bytes("de"), at: start)
+        lane.receiveEnd(at: start)
+        #expect(lane.nextAction(at: start) == .idle)
+        #expect(lane.counts.swallowed == 5)
+        lane.heal(at: start)
+        #expect(drain(&lane, at: start) == ([], .end))
+    }
+
+    @Test("No more is read than the buffer may hold")
+    func buffer() {
+        var conditions = LinkConditions.delayed(by: .seconds(1))
+        conditions.bufferLimit = 4
+        var lane = lane(conditions)
+        #expect(lane.room == 4)
+        lane.receive(bytes("abc"), at: start)
+        #expect(lane.room == 1)
+        lane.receive(bytes("d"), at: start)
+        #expect(lane.room == 0)
+        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["abc", "d"])
+        #expect(lane.room == 4)
+    }
+
+    @Test(
+        "Each edit does its work at its place",
+        arguments: [
+            (WireEdit.corrupt(byteAt: 2, mask: 0x20), "abCdef", LinkLane.Action.end),
+            (.swallow(2, after: 1), "adef", .end),
+            (.swallow(99, after: 4), "abcd", .end),
+            (.swallow(0), "abcdef", .end),
+            (.duplicate(2, after: 1), "abcbcdef", .end),
+            (.duplicate(99), "abcdef", .end),
+            (.insert(Array("XY".utf8), after: 3), "abcXYdef", .end),
+            (.insert(Array("XY".utf8), after: 6), "abcdefXY", .end),
+            (.insert(Array("XY".utf8), after: 7), "abcdef", .end),
+            (.stall(after: 2), "ab", .idle),
+            (.end(after: 2), "ab", .end),
+            (.close(after: 5), "abcde", .close(reset: false)),
+            (.close(after: 0), "", .close(reset: false)),
+            (.reset(after: 5), "abcde", .close(reset: true)),
+            (.close(after: -1), "", .close(reset: false)),
+            (.swallow(-1), "abcdef", .end),
+        ]
+    )
+    func edit(_ edit: WireEdit, output: String, then: LinkLane.Action) {
+        // However the stream comes in, and in whatever pieces it leaves.
+        for cut in 0...6 {
+            for size in 1...6 {
+                var lane = lane(.pieces(of: size...size), edit)
+                let input = Array("abcdef".utf8)
+                if cut > 0 { lane.receive(input[..<cut], at: start) }
+                if cut < 6 { lane.receive(input[cut...], at: start) }
+                lane.receiveEnd(at: start)
+                let result = drain(&lane, at: start)
+                #expect(result.pieces.joined() == output, "cut at \(cut), pieces of \(size)")
+                #expect(result.then == then, "cut at \(cut), pieces of \(size)")
+            }
+        }
+    }
+
+    @Test("An edit reaches bytes that were waiting")
+    func waitingBytes() {
+        var lane = lane(.delayed(by: .seconds(1)))
+        lane.receive(bytes("abcdef"), at: start)
+        lane.add(.swallow(3))
+        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["def"])
+    }
+
+    @Test("A reset travels behind what was sent before it")
+    func reset() {
+        var lane = lane(.delayed(by: .seconds(1)))
+        lane.receive(bytes("ab"), at: start)
+        lane.receiveReset(at: start)
+        #expect(drain(&lane, at: start + .seconds(1)) == (["ab"], .close(reset: true)))
+    }
+
+    @Test("A half-close drops what waits, ends a frozen link too, and makes the rest vanish")
+    func cut() {
+        var lane = lane()
+        lane.receive(bytes("ab"), at: start)
+        lane.change { $0.isStalled = true }
+        lane.cut()
+        #expect(lane.nextAction(at: start) == .end)
+        #expect(lane.room > 0)
+        lane.receive(bytes("cd"), at: start)
+        #expect(lane.nextAction(at: start) == .idle)
+        #expect(lane.counts.swallowed == 4)
+        lane.cut()
+        #expect(lane.nextAction(at: start) == .idle)
+    }
+
+    @Test("Healing takes back everything and lets go what was held")
+    func heal() {
+        var lane = lane(.delayed(by: .seconds(3600)), .close(after: 1), .swallow(2))
+        lane.receive(bytes("abc"), at: start)
+        lane.receiveEnd(at: start)
+        lane.heal(at: start)
+        #expect(drain(&lane, at: start) == (["abc"], .end))
+        #expect(lane.conditions == LinkConditions())
+    }
+
+    @Test("Numbers out of any reason do no harm")
+    func hostileNumbers() {
+        var conditions = LinkConditions()
+        conditions.delay = .seconds(Int64.max)
+        conditions.jitter = .seconds(-5)
+        conditions.bytesPerSecond = 0
+        conditions.pieceSize = -5...0
+        conditions.pieceInterval = .seconds(Int64.max)
+        conditions.bufferLimit = -1
+        var lane = lane(conditions, .duplicate(.max, after: .max), .corrupt(byteAt: .max), .swallow(.max, after: 1))
+        lane.receive(bytes("abc"), at: start)
+        #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(86_400)))
+        #expect(drain(&lane, at: start + .seconds(86_400)).pieces == ["a"])
+        lane.change { $0.bytesPerSecond = .max }
+        #expect(drain(&lane, at: start + .seconds(200_000)).pieces == [])
+        #expect(lane.counts.swallowed == 2)
+    }
+
+    @Test("Any number of edits at once does what a plain model says")
+    func random() {
+        let first = UInt64.random(in: 0 ... .max)
+        for round: UInt64 in 0..<1000 {
+            check(seed: first &+ round)
+        }
+    }
+
+    private func check(seed: UInt64) {
+        var generator = LinkLane.Generator(seed: seed)
+        let input = (0..<Int.random(in: 1...40, using: &generator)).map { UInt8(truncatingIfNeeded: $0) }
+        let edits = (0..<Int.random(in: 0...6, using: &generator))
+            .map { _ -> WireEdit in
+                let position = Int.random(in: 0...45, using: &generator)
+                let count = Int.random(in: 0...8, using: &generator)
+                return switch Int.random(in: 0..<9, using: &generator) {
+                case 0, 1: .corrupt(byteAt: position, mask: UInt8(count))
+                case 2, 3: .swallow(count, after: position)
+                case 4, 5: .duplicate(count, after: position)
+                case 6, 7: .insert([UInt8](repeating: 0xee, count: count), after: position)
+                default: .close(after: position)
+                }
+            }
+        var lane = LinkLane(.pieces(of: 1...9), edits: edits, seed: seed)
+        var rest = input[...]
+        while !rest.isEmpty {
+            let part = rest.prefix(Int.random(in: 1...12, using: &generator))
+            lane.receive(part, at: start)
+            rest = rest.dropFirst(part.count)
+        }
+        lane.receiveEnd(at: start)
+        var output: [UInt8] = []
+        while case .send(let bytes) = lane.nextAction(at: start) {
+            let count = Int.random(in: 1...bytes.count, using: &generator)
+            output += bytes.prefix(count)
+            lane.sent(count, at: start)
+        }
+        #expect(output == Self.model(input, edits), "seed \(seed), edits \(edits)")
+        #expect(lane.counts.delivered == output.count)
+    }
+
+    /// The stream as the documentation of the edits says it comes out, written without regard to cost.
+    private static func model(_ input: [UInt8], _ edits: [WireEdit]) -> [UInt8] {
+        var output: [UInt8] = []
+        var copies: [Int: [UInt8]] = [:]
+        for position in 0...input.count {
+            for edit in edits where edit.position == position {
+                switch edit.kind {
+                case .insert(let bytes): output += bytes
+                case .close: return output
+                default: break
+                }
+            }
+            guard position < input.count else { break }
+            var byte = input[position]
+            var isSwallowed = false
+            for edit in edits {
+                switch edit.kind {
+                case .corrupt(let mask) where edit.position == position: byte ^= mask ?? 0
+                case .swallow(let count) where (edit.position..<edit.position + count).contains(position):
+                    isSwallowed = true
+                default: break
+                }
+            }
+            guard !isSwallowed else { continue }
+            output.append(byte)
+            for (index, edit) in edits.enumerated() {
+                guard case .duplicate(let count) = edit.kind, position >= edit.position,
+                    copies[index, default: []].count < count
+                else { continue }
+                copies[index, default: []].append(byte)
+                if copies[index]?.count == count { output += copies[index] ?? [] }
+            }
+        }
+        return output
+    }
+}
