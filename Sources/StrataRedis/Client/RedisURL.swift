@@ -89,7 +89,8 @@ struct RedisURL {
         // Stricter than the system's resolver: in a host with other characters there is a part of a malformed URL, maybe of
         // its password, and a host is printed.
         let name = try decode(host, part: "host")
-        guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ isHostByte($0, isNumeric: isNumeric) }) else {
+        guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ isHostByte($0, isNumeric: isNumeric) })
+        else {
             throw invalid("the URL has no usable host")
         }
         return .tcp(host: name, port: port)
@@ -105,7 +106,8 @@ struct RedisURL {
     }
 
     private static func port(_ text: Bytes) throws(RedisError) -> UInt16 {
-        guard text.first == UInt8(ascii: ":"), let number = number(text.dropFirst()), (1...65_535).contains(number) else {
+        guard text.first == UInt8(ascii: ":"), let number = number(text.dropFirst()), (1...65_535).contains(number)
+        else {
             throw invalid("the port of the URL is no number from 1 to 65535")
         }
         return UInt16(number)

@@ -17,7 +17,7 @@ enum PercentEncoding {
 
     /// The bytes that were encoded; `nil` when a `%` begins no escape.
     ///
-    /// - Parameter anyCase: Whether the digits `a` to `f` count, which `append` does not write.
+    /// The digits `a` to `f`, which `append` does not write, count only with `anyCase`.
     static func decode(_ bytes: some Collection<UInt8>, anyCase: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var rest = bytes[...]
