@@ -206,6 +206,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         now: MonotonicInstant,
         _ completions: inout [Completion]
     ) -> Action? {
+        guard phase == .handshaking || phase == .ready else { return nil }
         lastSign = now
         var first = 0
         while phase == .handshaking, first < replies.count {
@@ -215,7 +216,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             }
             first += 1
         }
-        guard replies.count - first <= slots.count else {
+        guard isOwed(replies.count - first) else {
             let error = RedisError(
                 code: .protocolViolation,
                 message: "the server sent a reply that nobody asked for",
@@ -229,6 +230,13 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             if let promise = slots.popFirst()?.promise { completions.append((promise, .success(replies[index]))) }
         }
         return nil
+    }
+
+    /// Whether so many replies are owed to commands whose bytes were handed out.
+    ///
+    /// A reply that comes before its command was sent is an answer to nothing, and would be a stranger's value.
+    private func isOwed(_ count: Int) -> Bool {
+        count == 0 || count <= slots.count && slots[count - 1].start < takenBytes
     }
 
     private mutating func answerHandshake(with reply: RESPValue) -> RedisError? {
