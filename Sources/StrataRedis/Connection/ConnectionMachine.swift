@@ -128,14 +128,13 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     }
 
     private func checkAdmission() throws(RedisError) {
+        guard !draining, phase != .closed else { throw .shutDown(settings.endpoint) }
         switch phase {
-        case .closed: throw .shutDown(settings.endpoint)
         case .opening, .handshaking, .waiting:
             // Told apart by whether an attempt has failed since the last success.
             if failures > 0, let lastError { throw lastError }
         default: break
         }
-        guard !draining else { throw .shutDown(settings.endpoint) }
         guard slots.count < settings.inFlightLimit else {
             throw overloaded("\(settings.inFlightLimit) replies are owed already")
         }
@@ -147,6 +146,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
 
     /// Accepts no more calls; the connection closes when the last reply is here, or at `deadline`.
     mutating func drain(until deadline: MonotonicInstant) {
+        guard phase != .closed else { return }
         draining = true
         phaseDeadline = min(phaseDeadline, deadline)
         drainDeadline = deadline
