@@ -385,11 +385,12 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             guard let promise = slots[position].promise.take() else { continue }
             let waiting =
                 phase == .ready ? "no reply before the call's deadline" : "no connection before the call's deadline"
+            // Not sent yet is no promise: the slot stays, and its command goes out with the others.
             let error = RedisError(
                 code: .timeout,
                 message: waiting,
                 endpoint: settings.endpoint,
-                effect: slot.start < takenBytes ? .ambiguous : .notApplied
+                effect: .ambiguous
             )
             completions.append((promise, .failure(error)))
         }
