@@ -54,7 +54,7 @@ public struct RedisConfiguration: Sendable {
 
     /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`.
     ///
-    /// - Parameter url: The URL; its user information is kept as a ``Secret`` and printed nowhere.
+    /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
     public init(url: String) throws {
         let url = try RedisURL(url)
@@ -74,14 +74,29 @@ public struct RedisConfiguration: Sendable {
         try require(linkPingInterval > .zero && linkPingTimeout > .zero, "a ping time of the link is not above zero")
         try require(reconnectDelay.lowerBound > .zero, "reconnectDelay does not begin above zero")
         try require(inFlightLimit > 0 && queuedBytesLimit > 0, "a limit is not above zero")
+        let reply = replyLimits
+        try require(
+            min(reply.bulkLength, reply.length, reply.elements, reply.lineLength) > 0,
+            "a limit of replies is not above zero"
+        )
+        // Nested values are freed by recursion, on whatever stack drops them.
+        try require((1...128).contains(reply.depth), "the depth of replies is not within 1 to 128")
         try require(database >= 0, "database is negative")
+        // Without a password nothing would be sent, and the connection be another user's.
+        try require(username == nil || password != nil, "there is a user name, but no password")
         if let clientName {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
-        if case .unix(let path) = endpoint.address {
+        switch endpoint.address {
+        case .unix(let path):
+            try require(!path.isEmpty, "the path of the Unix socket is empty")
             try require(path.utf8.count < SocketAddress.longestPath, "the path of the Unix socket is too long")
             try require(!path.utf8.contains(0), "the path of the Unix socket holds a NUL")
+        case .tcp(let host, let port):
+            try require((1...255).contains(host.utf8.count), "the host is empty or too long")
+            try require(!host.utf8.contains(0), "the host holds a NUL")
+            try require(port > 0, "the port is zero")
         }
     }
 }

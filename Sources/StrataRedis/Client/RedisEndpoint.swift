@@ -19,11 +19,13 @@ public struct RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
         RedisEndpoint(address: .unix(path: path))
     }
 
-    /// `host:port`, or the path of the socket.
+    /// `host:port`, or the path of the socket, safe to print.
     public var description: String {
         switch address {
-        case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        case .unix(let path): PrintableText.escape(Array(path.utf8))
+        case .tcp(let host, let port):
+            let printable = PrintableText.escape(Array(host.utf8))
+            return host.utf8.contains(UInt8(ascii: ":")) ? "[\(printable)]:\(port)" : "\(printable):\(port)"
+        case .unix(let path): return PrintableText.escape(Array(path.utf8))
         }
     }
 }

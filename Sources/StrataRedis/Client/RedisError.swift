@@ -85,7 +85,8 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
 extension RedisError {
     /// An error reply as an error.
     ///
-    /// The message names the reply's code alone: what follows may quote arguments.
+    /// The message names the reply's code alone, and only what has the form of one: the rest may quote arguments, and
+    /// neither it nor a first word of any form is fit for a log.
     static func reply(_ text: String, endpoint: String?) -> RedisError {
         let word = text.prefix { $0 != " " }
         let code: Code =
@@ -95,11 +96,24 @@ extension RedisError {
             }
         return RedisError(
             code: code,
-            message: "the server answered \(word)",
+            message: "the server answered \(printableCode(of: text))",
             endpoint: endpoint,
             effect: Self.refusedForState.contains(word) ? .notApplied : .ambiguous,
             serverMessage: text
         )
+    }
+
+    /// The code of an error reply, or words for that it has none.
+    static func printableCode(of text: String) -> String {
+        let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }
+        let isCode = word.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+        guard isCode, (1...32).contains(word.count) else { return "an error without a code" }
+        return String(decoding: word, as: UTF8.self)
     }
 
     /// Replies by which a server refuses a command for its own state, before running any of it.

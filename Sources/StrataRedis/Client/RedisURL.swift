@@ -3,20 +3,27 @@
 /// The user information is taken out at once and never printed.
 ///
 /// Forms: `redis://[[user]:password@]host[:port][/database]` and `unix://[[user]:password@]/path[?db=database]`; the port is
-/// 6379 and the database 0 by default. User and password are percent-decoded.
+/// 6379 and the database 0 by default. User, password, host and path are percent-decoded.
+///
+/// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
+/// would be taken for the host.
 struct RedisURL {
+    private typealias Bytes = ArraySlice<UInt8>
+
     var endpoint: RedisEndpoint
     var username: String?
     var password: Secret?
     var database: Int
 
     init(_ text: String) throws(RedisError) {
-        guard let separator = Self.firstRange(of: "://", in: text) else {
+        let bytes = Array(text.utf8)
+        guard let separator = bytes.firstRange(of: Array("://".utf8)) else {
             throw Self.invalid("the URL has no scheme; use redis://host:port or unix:///path")
         }
-        let scheme = text[..<separator.lowerBound].lowercased()
-        var rest = text[separator.upperBound...]
-        (username, password) = try Self.takeUserInformation(from: &rest, authorityEnds: scheme == "unix" ? nil : "/")
+        let scheme = String(decoding: bytes[..<separator.lowerBound], as: UTF8.self).lowercased()
+        let isUnix = scheme == "unix"
+        var rest = bytes[separator.upperBound...]
+        (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
         let query = try Self.takeQuery(from: &rest)
         switch scheme {
         case "redis":
@@ -24,7 +31,9 @@ struct RedisURL {
             endpoint = try Self.tcpEndpoint(rest)
             database = try Self.database(path: path, query: query)
         case "unix":
-            guard rest.hasPrefix("/") else { throw Self.invalid("the path of a unix:// URL is not absolute") }
+            guard rest.first == UInt8(ascii: "/") else {
+                throw Self.invalid("the path of a unix:// URL is not absolute")
+            }
             endpoint = .unix(path: try Self.decode(rest, part: "path"))
             database = try Self.database(path: nil, query: query)
         case "rediss":
@@ -35,101 +44,106 @@ struct RedisURL {
     }
 
     private static func takeUserInformation(
-        from rest: inout Substring,
-        authorityEnds end: Character?
+        from rest: inout Bytes,
+        isUnix: Bool
     ) throws(RedisError) -> (String?, Secret?) {
-        let authority = end.flatMap { rest.firstIndex(of: $0) }.map { rest[..<$0] } ?? rest
-        // The last @ ends the user information: an unescaped one inside a password is then still not taken for a host.
-        guard let at = authority.lastIndex(of: "@") else { return (nil, nil) }
-        let information = rest[..<at]
-        rest = rest[rest.index(after: at)...]
-        guard let colon = information.firstIndex(of: ":") else {
+        // The last @ ends the user information: an unescaped one inside a password is then still not taken for a host. A
+        // path may have one, too, so for a Unix socket it has to be the last with a slash behind it.
+        let authority = isUnix ? rest : rest.prefix { $0 != UInt8(ascii: "/") }
+        let end = authority.indices.last { index in
+            guard rest[index] == UInt8(ascii: "@") else { return false }
+            return !isUnix || rest[(index + 1)...].first == UInt8(ascii: "/")
+        }
+        guard let end else { return (nil, nil) }
+        let information = rest[..<end]
+        rest = rest[(end + 1)...]
+        guard let colon = information.firstIndex(of: UInt8(ascii: ":")) else {
             return (information.isEmpty ? nil : try decode(information, part: "user name"), nil)
         }
         let user = try decode(information[..<colon], part: "user name")
-        let password = try decode(information[information.index(after: colon)...], part: "password")
+        let password = try decode(information[(colon + 1)...], part: "password")
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
     }
 
-    private static func takeQuery(from rest: inout Substring) throws(RedisError) -> String? {
+    private static func takeQuery(from rest: inout Bytes) throws(RedisError) -> Bytes? {
         guard let query = take(from: "?", of: &rest), !query.isEmpty else { return nil }
-        guard query.hasPrefix("db="), !query.contains("&") else {
+        guard query.starts(with: "db=".utf8), !query.contains(UInt8(ascii: "&")) else {
             throw invalid("the only parameter a Redis URL may have is db")
         }
-        return String(query.dropFirst(3))
+        return query.dropFirst(3)
     }
 
-    private static func tcpEndpoint(_ authority: Substring) throws(RedisError) -> RedisEndpoint {
+    private static func tcpEndpoint(_ authority: Bytes) throws(RedisError) -> RedisEndpoint {
         var host = authority
         var port: UInt16 = 6379
-        if let bracket = authority.firstIndex(of: "]"), authority.hasPrefix("[") {
-            host = authority[authority.index(after: authority.startIndex)..<bracket]
-            let tail = authority[authority.index(after: bracket)...]
+        var isNumeric = false
+        if authority.first == UInt8(ascii: "["), let bracket = authority.firstIndex(of: UInt8(ascii: "]")) {
+            isNumeric = true
+            host = authority[..<bracket].dropFirst()
+            let tail = authority[(bracket + 1)...]
             if !tail.isEmpty { port = try Self.port(tail) }
-        } else if let colon = authority.lastIndex(of: ":") {
+        } else if let colon = authority.lastIndex(of: UInt8(ascii: ":")) {
             host = authority[..<colon]
             port = try Self.port(authority[colon...])
         }
+        // Stricter than the system's resolver: in a host with other characters there is a part of a malformed URL, maybe of
+        // its password, and a host is printed.
         let name = try decode(host, part: "host")
-        guard !name.isEmpty, !name.utf8.contains(0), name.utf8.count <= 255 else {
+        guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ isHostByte($0, isNumeric: isNumeric) })
+        else {
             throw invalid("the URL has no usable host")
         }
         return .tcp(host: name, port: port)
     }
 
-    private static func port(_ text: Substring) throws(RedisError) -> UInt16 {
-        guard text.hasPrefix(":"), let port = UInt16(text.dropFirst()), port > 0 else {
-            throw invalid("the port of the URL is no number from 1 to 65535")
+    private static func isHostByte(_ byte: UInt8, isNumeric: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), 0x80...: true
+        case _ where "-._~".utf8.contains(byte): true
+        default: isNumeric && ":%".utf8.contains(byte)
         }
-        return port
     }
 
-    private static func database(path: Substring?, query: String?) throws(RedisError) -> Int {
-        let path = path.flatMap { $0.isEmpty ? nil : String($0) }
+    private static func port(_ text: Bytes) throws(RedisError) -> UInt16 {
+        guard text.first == UInt8(ascii: ":"), let number = number(text.dropFirst()), (1...65_535).contains(number)
+        else {
+            throw invalid("the port of the URL is no number from 1 to 65535")
+        }
+        return UInt16(number)
+    }
+
+    private static func database(path: Bytes?, query: Bytes?) throws(RedisError) -> Int {
+        let path = path.flatMap { $0.isEmpty ? nil : $0 }
         guard path == nil || query == nil else { throw invalid("the URL names a database twice") }
         guard let text = path ?? query else { return 0 }
-        guard let database = Int(text), (0...Int(Int32.max)).contains(database) else {
+        guard let database = number(text).flatMap(Int32.init(exactly:)) else {
             throw invalid("the database of the URL is no number")
         }
-        return database
+        return Int(database)
+    }
+
+    /// A number of decimal digits and nothing else.
+    private static func number(_ text: Bytes) -> Int? {
+        let isDecimal = text.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        return isDecimal ? Int(String(decoding: text, as: UTF8.self)) : nil
     }
 
     /// Cuts `rest` at the first `separator` and returns what follows it.
-    private static func take(from separator: Character, of rest: inout Substring) -> Substring? {
-        guard let index = rest.firstIndex(of: separator) else { return nil }
+    private static func take(from separator: Unicode.Scalar, of rest: inout Bytes) -> Bytes? {
+        guard let index = rest.firstIndex(of: UInt8(ascii: separator)) else { return nil }
         defer { rest = rest[..<index] }
-        return rest[rest.index(after: index)...]
+        return rest[(index + 1)...]
     }
 
-    private static func decode(_ text: Substring, part: String) throws(RedisError) -> String {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-                throw invalid("the \(part) of the URL holds a % that begins no escape")
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
+    private static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
+        guard let bytes = PercentEncoding.decode(text, anyCase: true) else {
+            throw invalid("the \(part) of the URL holds a % that begins no escape")
         }
         guard let decoded = String(validating: bytes, as: UTF8.self) else {
             throw invalid("the \(part) of the URL is no UTF-8")
         }
         return decoded
-    }
-
-    private static func firstRange(of needle: String, in text: String) -> Range<String.Index>? {
-        var start = text.startIndex
-        while start < text.endIndex {
-            if text[start...].hasPrefix(needle) {
-                return start..<text.index(start, offsetBy: needle.count)
-            }
-            start = text.index(after: start)
-        }
-        return nil
     }
 
     private static func invalid(_ message: String) -> RedisError {

@@ -102,7 +102,11 @@ final class ConnectionDriver {
 
     private func perform(_ action: ConnectionMachine<Connection.Promise>.Action, now: MonotonicInstant) {
         switch action {
-        case .close: drop()
+        case .close:
+            drop()
+            // The state machine has given the connection up by itself, so nobody else tells.
+            let error = connection.withMachine { $0.phase == .waiting ? $0.lastError : nil }
+            if let error { observer.failed(error) }
         case .open: open(now: now)
         }
     }

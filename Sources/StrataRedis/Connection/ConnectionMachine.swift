@@ -128,14 +128,13 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     }
 
     private func checkAdmission() throws(RedisError) {
+        guard !draining, phase != .closed else { throw .shutDown(settings.endpoint) }
         switch phase {
-        case .closed: throw .shutDown(settings.endpoint)
         case .opening, .handshaking, .waiting:
             // Told apart by whether an attempt has failed since the last success.
             if failures > 0, let lastError { throw lastError }
         default: break
         }
-        guard !draining else { throw .shutDown(settings.endpoint) }
         guard slots.count < settings.inFlightLimit else {
             throw overloaded("\(settings.inFlightLimit) replies are owed already")
         }
@@ -147,6 +146,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
 
     /// Accepts no more calls; the connection closes when the last reply is here, or at `deadline`.
     mutating func drain(until deadline: MonotonicInstant) {
+        guard phase != .closed else { return }
         draining = true
         phaseDeadline = min(phaseDeadline, deadline)
         drainDeadline = deadline
@@ -206,6 +206,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         now: MonotonicInstant,
         _ completions: inout [Completion]
     ) -> Action? {
+        guard phase == .handshaking || phase == .ready else { return nil }
         lastSign = now
         var first = 0
         while phase == .handshaking, first < replies.count {
@@ -215,7 +216,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             }
             first += 1
         }
-        guard replies.count - first <= slots.count else {
+        guard isOwed(replies.count - first) else {
             let error = RedisError(
                 code: .protocolViolation,
                 message: "the server sent a reply that nobody asked for",
@@ -229,6 +230,13 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             if let promise = slots.popFirst()?.promise { completions.append((promise, .success(replies[index]))) }
         }
         return nil
+    }
+
+    /// Whether so many replies are owed to commands whose bytes were handed out.
+    ///
+    /// A reply that comes before its command was sent is an answer to nothing, and would be a stranger's value.
+    private func isOwed(_ count: Int) -> Bool {
+        count == 0 || count <= slots.count && slots[count - 1].start < takenBytes
     }
 
     private mutating func answerHandshake(with reply: RESPValue) -> RedisError? {
@@ -367,11 +375,12 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             guard let promise = slots[position].promise.take() else { continue }
             let waiting =
                 phase == .ready ? "no reply before the call's deadline" : "no connection before the call's deadline"
+            // Not sent yet is no promise: the slot stays, and its command goes out with the others.
             let error = RedisError(
                 code: .timeout,
                 message: waiting,
                 endpoint: settings.endpoint,
-                effect: slot.start < takenBytes ? .ambiguous : .notApplied
+                effect: .ambiguous
             )
             completions.append((promise, .failure(error)))
         }

@@ -53,26 +53,43 @@ struct Handshake: Sendable {
 
     /// What a step's reply means: `nil` when the connection may be used.
     func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
-        guard case .error(let text) = reply else { return nil }
+        switch reply {
+        case .status: return nil
+        case .error(let text): return refusal(of: step, text, endpoint: endpoint)
+        default:
+            let message = "the handshake was answered with what no Redis server answers it with"
+            return RedisError(code: .protocolViolation, message: message, endpoint: endpoint)
+        }
+    }
+
+    private func refusal(of step: Step, _ text: String, endpoint: String) -> RedisError? {
         // An ACL may forbid naming the connection, which harms nobody.
         if step == .name && text.hasPrefix("NOPERM") { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
-        error.message = "the handshake was refused: " + Self.reason(of: step, text)
         error.effect = .notApplied
-        if step == .authenticate {
-            error.code = .authentication
-            error.serverMessage = error.serverCode.map(String.init)
+        // A server that is full says so to whoever connects, before it has read a command.
+        if text.hasPrefix("ERR max number of clients") {
+            error.message = "the server takes no more clients"
+        } else if step == .authenticate {
+            // A server that does not have the command quotes its arguments, so nothing but the code of its answer is kept.
+            let code = RedisError.printableCode(of: text)
+            error.serverMessage = code
+            error.message = Self.reason(of: text, code)
+            if !Self.refusesForState.contains(code) { error.code = .authentication }
+        } else {
+            error.message = "the handshake was refused: " + PrintableText.escape(Array(text.utf8.prefix(200)))
         }
         return error
     }
 
-    /// The server's own words, but not where they answer AUTH: a server that does not know the command quotes its arguments.
-    private static func reason(of step: Step, _ text: String) -> String {
-        guard step == .authenticate else { return PrintableText.escape(Array(text.utf8.prefix(200))) }
-        if text.hasPrefix("WRONGPASS") { return "user name or password are wrong, or the user is disabled" }
+    /// Codes that say nothing about user name and password.
+    private static let refusesForState: Set<String> = ["LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "DENIED"]
+
+    private static func reason(of text: String, _ code: String) -> String {
+        if code == "WRONGPASS" { return "user name or password are wrong, or the user is disabled" }
         if text.contains("without any password configured") {
             return "a password was given, but the server has none for the default user"
         }
-        return "the server does not accept AUTH"
+        return "AUTH was refused: \(code)"
     }
 }

@@ -16,7 +16,9 @@ enum PercentEncoding {
     }
 
     /// The bytes that were encoded; `nil` when a `%` begins no escape.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+    ///
+    /// The digits `a` to `f`, which `append` does not write, count only with `anyCase`.
+    static func decode(_ bytes: some Collection<UInt8>, anyCase: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.popFirst() {
@@ -24,9 +26,9 @@ enum PercentEncoding {
                 decoded.append(byte)
                 continue
             }
-            guard let high = rest.popFirst().flatMap(value), let low = rest.popFirst().flatMap(value) else {
-                return nil
-            }
+            guard let high = rest.popFirst().flatMap({ value($0, anyCase) }),
+                let low = rest.popFirst().flatMap({ value($0, anyCase) })
+            else { return nil }
             decoded.append(high << 4 | low)
         }
         return decoded
@@ -36,10 +38,11 @@ enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    private static func value(_ digit: UInt8) -> UInt8? {
+    private static func value(_ digit: UInt8, _ anyCase: Bool) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f") where anyCase: digit - UInt8(ascii: "a") + 10
         default: nil
         }
     }
