@@ -90,5 +90,8 @@ struct KeyNames: Sendable, Hashable {
     let lease: RedisKey
 
     /// The number by which gates and envelopes know the key.
-    var fingerprint: UInt64 { XXH64.hash(value.bytes) }
+    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
+
+    /// The number by which gates and envelopes know the value under this name.
+    static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
 }
