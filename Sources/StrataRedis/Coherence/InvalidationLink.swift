@@ -38,7 +38,9 @@ final class InvalidationLink: Sendable {
         self.logger = logger
     }
 
-    /// Asks to be told of changes in a keyspace. Returns a number by which to take that back.
+    /// Asks to be told of changes in a keyspace.
+    ///
+    /// Returns a number by which to take that back.
     func add(_ listener: any LinkListener, for keyspace: Keyspace) -> UInt64 {
         let number = listeners.withLock { listeners in
             listeners.lastNumber += 1

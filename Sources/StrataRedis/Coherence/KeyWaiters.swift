@@ -20,7 +20,9 @@ final class KeyWaiters: Sendable {
 
     var count: Int { state.withLock { $0.waiters.count } }
 
-    /// Begins to listen for a key. Each number has to be given back by ``leave(_:)``.
+    /// Begins to listen for a key.
+    ///
+    /// Each number has to be given back by ``leave(_:)``.
     func enter(_ name: [UInt8]) -> UInt64 {
         state.withLock { state in
             state.lastNumber += 1

@@ -25,7 +25,9 @@ final class KeyspaceCoherence: LinkListener {
 
     // MARK: Own writes
 
-    /// A write of this process is about to be sent. Its echo will be checked and not be taken for a stranger's change.
+    /// A write of this process is about to be sent.
+    ///
+    /// Its echo will be checked and not be taken for a stranger's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
         guard isTrusted else { return }
         ownWrites.withLock { $0.begin(names.fingerprint, version) }
@@ -67,7 +69,7 @@ final class KeyspaceCoherence: LinkListener {
             }
         }
         waiters.wake(name)
-        report(.changed(name))
+        report(.changed(RedisKey(name)))
     }
 
     func everythingChanged() {
@@ -86,7 +88,7 @@ final class KeyspaceCoherence: LinkListener {
             let fingerprint = KeyNames.fingerprint(of: name)
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)
-            report(.changed(name))
+            report(.changed(RedisKey(name)))
         }
         waiters.wake(name)
     }
@@ -107,16 +109,4 @@ final class KeyspaceCoherence: LinkListener {
         let all = observers.withLock { $0.isEmpty ? [] : Array($0.values) }
         for observer in all { observer(change) }
     }
-}
-
-/// What a keyspace's level has heard.
-enum KeyspaceChange: Sendable, Equatable {
-    /// Changes are told from now on.
-    case listening
-    /// They are no longer told.
-    case deaf
-    /// The value under this name has changed.
-    case changed([UInt8])
-    /// Everything may have changed.
-    case everythingChanged
 }

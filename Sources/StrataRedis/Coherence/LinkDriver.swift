@@ -63,7 +63,9 @@ final class LinkDriver: LoopDriver {
         tell()
     }
 
-    /// Runs a step of the machine and what it asks for. Returns whether it asked for anything.
+    /// Runs a step of the machine and what it asks for.
+    ///
+    /// Returns whether it asked for anything.
     @discardableResult
     private func step(
         _ body: (inout LinkMachine, inout [LinkMachine.Notice]) -> LinkMachine.Action?

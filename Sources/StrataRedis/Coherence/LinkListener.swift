@@ -1,6 +1,8 @@
 internal import Strata
 
-/// Somebody who has to know of changes that others make. All calls come on the I/O thread, one after the other.
+/// Somebody who has to know of changes that others make.
+///
+/// All calls come on the I/O thread, one after the other.
 protocol LinkListener: AnyObject, Sendable {
     /// From now on changes are told; what was read until now may have changed unheard.
     func linkEstablished(trustedUntil: MonotonicInstant)

@@ -73,7 +73,9 @@ struct LinkMachine: ~Copyable, Sendable {
 
     // MARK: Wishes
 
-    /// Listens for these topics. A link that stands is made anew, for its topics are fixed when it subscribes.
+    /// Listens for these topics.
+    ///
+    /// A link that stands is made anew, for its topics are fixed when it subscribes.
     mutating func listen(to topics: LinkTopics, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
         guard topics != self.topics, phase != .closed else { return nil }
         self.topics = topics

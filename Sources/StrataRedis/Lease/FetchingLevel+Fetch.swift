@@ -49,7 +49,9 @@ extension FetchingLevel {
         )
     }
 
-    /// Stores what was fetched. Whatever happens there, the caller gets its value.
+    /// Stores what was fetched.
+    ///
+    /// Whatever happens there, the caller gets its value.
     private func store(_ entry: Entry<Value>, _ lease: Lease) async throws -> Entry<Value> {
         var unsealed = entry
         unsealed.ticket = .void

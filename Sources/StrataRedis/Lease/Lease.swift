@@ -34,7 +34,9 @@ struct Lease: Sendable {
     let grantedAt: MonotonicInstant
     private let record: [UInt8]
 
-    /// Reads the value, or becomes the one who fetches it. One round trip.
+    /// Reads the value, or becomes the one who fetches it.
+    ///
+    /// One round trip.
     ///
     /// - Parameters:
     ///   - redis: The server.
@@ -105,7 +107,9 @@ struct Lease: Sendable {
         self.record = record
     }
 
-    /// Extends the lease. One round trip.
+    /// Extends the lease.
+    ///
+    /// One round trip.
     ///
     /// - Returns: False when it is gone.
     func renew() async throws -> Bool {
@@ -113,7 +117,9 @@ struct Lease: Sendable {
         return reply.integer == 1
     }
 
-    /// Stores a value if the lease still stands, and ends it. One round trip.
+    /// Stores a value if the lease still stands, and ends it.
+    ///
+    /// One round trip.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
         let reply = try await run(LeaseScripts.storeIfLeader, bytes, expiry, repetition: .once)
         return switch reply.integer {
@@ -123,7 +129,9 @@ struct Lease: Sendable {
         }
     }
 
-    /// Ends the lease without a value, so that others need not wait for it to run out. One round trip.
+    /// Ends the lease without a value, so that others need not wait for it to run out.
+    ///
+    /// One round trip.
     func end() async throws {
         _ = try await run(
             LeaseScripts.endWithoutValue,
@@ -133,7 +141,9 @@ struct Lease: Sendable {
         )
     }
 
-    /// Ends the lease with a failure that all who wait share. One round trip.
+    /// Ends the lease with a failure that all who wait share.
+    ///
+    /// One round trip.
     func end(failing message: String, attempts: Int, backOff: Duration) async throws {
         _ = try await run(
             LeaseScripts.endWithFailure,

@@ -16,8 +16,9 @@ public struct LeaseOptions: Sendable, Hashable {
     public var renewalLimit: Duration
     /// How long a caller waits for another process; then it fetches by itself.
     public var waitLimit: Duration
-    /// For how long a failed fetch is not tried again by anybody; doubled with each failure in a row. All who wait for the
-    /// value meanwhile get the failure.
+    /// For how long a failed fetch is not tried again by anybody; doubled with each failure in a row.
+    ///
+    /// All who wait for the value meanwhile get the failure.
     ///
     /// `nil` lets the next one try at once.
     public var failureBackOff: ClosedRange<Duration>?
