@@ -3,7 +3,15 @@ internal import Strata
 extension FetchingLevel {
     /// Fetches under a lease and stores what was fetched.
     ///
-    /// - Parameter stale: Served when the source fails, if it may still be.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - lease: The lease; ended here in any case.
+    ///   - ticket: The right to keep what is fetched, taken before the lease was asked for.
+    ///   - failures: How many fetches have failed in a row before.
+    ///   - stale: Served when the source fails, if it may still be.
+    ///   - request: The read.
+    /// - Returns: The entry; `nil` when there is no value and its absence is not to be remembered.
+    /// - Throws: ``SourceFailure``; `CancellationError`.
     func fetch(
         _ key: Key,
         _ lease: Lease,
