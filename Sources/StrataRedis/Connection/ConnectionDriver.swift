@@ -214,7 +214,8 @@ final class ConnectionDriver {
         var violation: ReplyReader.Violation?
         do { try reader.read(bytes, into: &replies) } catch { violation = error }
         let wasReady = connection.withMachine { $0.phase == .ready }
-        let action = connection.withMachine { $0.received(&replies, now: now, &completions) }
+        let unsent = sending.count - sent
+        let action = connection.withMachine { $0.received(&replies, unsent: unsent, now: now, &completions) }
         replies.removeAll(keepingCapacity: true)
         if let action {
             perform(action, now: now)
