@@ -169,6 +169,15 @@ struct ConnectionCallTests {
         #expect(rig.ended.count == 2)
     }
 
+    @Test("a command that is refused before all of it was sent has its reply")
+    func earlyRefusal() throws {
+        let rig = try MachineRig.ready()
+        try rig.submit(1)
+        let length = rig.takeBytes().count
+        #expect(rig.receive(.error("ERR Protocol error: invalid bulk length"), unsent: length - 1) == nil)
+        #expect(rig.ending(of: 1) == .reply(.error("ERR Protocol error: invalid bulk length")))
+    }
+
     @Test("a reply is no answer to a command that was not sent yet")
     func beforeSending() throws {
         let rig = try MachineRig.ready()
@@ -178,6 +187,12 @@ struct ConnectionCallTests {
         #expect(rig.receive(.integer(1), .integer(2)) == .close)
         #expect(rig.ending(of: 1) == .failure(.protocolViolation, .ambiguous))
         #expect(rig.ending(of: 2) == .failure(.protocolViolation, .notApplied))
+
+        let unsent = try MachineRig.ready()
+        try unsent.submit(1)
+        let length = unsent.takeBytes().count
+        #expect(unsent.receive(.integer(1), unsent: length) == .close)
+        #expect(unsent.ending(of: 1) == .failure(.protocolViolation, .notApplied))
 
         let other = try MachineRig.ready()
         try other.submit(1)

@@ -120,10 +120,13 @@ final class MachineRig {
     }
 
     @discardableResult
-    func receive(_ replies: RESPValue...) -> Machine.Action? {
+    func receive(_ replies: RESPValue..., unsent: Int = 0) -> Machine.Action? { receive(replies, unsent: unsent) }
+
+    @discardableResult
+    func receive(_ replies: [RESPValue], unsent: Int = 0) -> Machine.Action? {
         var replies = replies
         var completions: [Machine.Completion] = []
-        let action = machine.received(&replies, now: now, &completions)
+        let action = machine.received(&replies, unsent: unsent, now: now, &completions)
         note(completions)
         return action
     }
