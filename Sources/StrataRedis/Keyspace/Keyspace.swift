@@ -26,7 +26,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     /// A keyspace.
     ///
-    /// Any text will do; bytes that would be misread are percent-encoded.
+    /// Any text will do, in Unicode's normalization form C; bytes that would be misread are percent-encoded.
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
@@ -80,7 +80,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     private static func component(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
-        PercentEncoding.append(text.utf8, to: &encoded) {
+        PercentEncoding.append(text.keyBytes, to: &encoded) {
             $0 < 0x20 || $0 == 0x7f || "%{}:".utf8.contains($0)
         }
         return encoded
