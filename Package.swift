@@ -77,6 +77,7 @@ let package = Package(
         .testTarget(
             name: "StrataRedisTests",
             dependencies: ["Strata", "StrataRedis", "StrataTesting"],
+            exclude: ["Envelope/Golden"],
             swiftSettings: settings
         ),
         // The process that tests of the test kit run many times and kill.

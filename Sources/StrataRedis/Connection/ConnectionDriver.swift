@@ -98,9 +98,10 @@ final class ConnectionDriver: LoopDriver {
 
     private func receive(now: MonotonicInstant) {
         let wasReady = connection.withMachine { $0.phase == .ready }
+        let unsent = stream?.unsent ?? 0
         let error = stream?
             .receive(through: buffer, into: &replies) { replies in
-                let action = connection.withMachine { $0.received(&replies, now: now, &completions) }
+                let action = connection.withMachine { $0.received(&replies, unsent: unsent, now: now, &completions) }
                 if let action { perform(action, now: now) }
                 return action == nil
             }

@@ -91,22 +91,6 @@ struct Lease: Sendable {
         }
     }
 
-    private init(
-        redis: RedisClient,
-        keyspace: Keyspace,
-        names: KeyNames,
-        duration: Duration,
-        grantedAt: MonotonicInstant,
-        record: [UInt8]
-    ) {
-        self.redis = redis
-        self.keyspace = keyspace
-        self.names = names
-        self.duration = duration
-        self.grantedAt = grantedAt
-        self.record = record
-    }
-
     /// Extends the lease.
     ///
     /// One round trip.
