@@ -92,6 +92,10 @@ let package = Package(
             dependencies: ["StrataTesting", "StrataTestingInstance"],
             swiftSettings: strictSettings
         ),
-        .testTarget(name: "StratactlTests", dependencies: ["StrataRedis", "StrataTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "StratactlTests",
+            dependencies: ["stratactl", "StrataRedis", "StrataTesting"],
+            swiftSettings: settings
+        ),
     ]
 )

@@ -43,9 +43,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// A fresh value in the upper level's memory, if nothing has voided it.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard let resident = upper.resident(key, at: now), now < fillGate.trustedUntil else { return nil }
-        let ticket = ledger?.ticket(of: key) ?? resident.ticket
-        return fillGate.isLive(ticket) ? resident : nil
+        guard let resident = upper.resident(key, at: now) else { return nil }
+        return fillGate.admits(ledger?.ticket(of: key) ?? resident.ticket, at: now) ? resident : nil
     }
 
     /// The upper level's entry if it is fresh and nothing has voided it; else the lower level's, which then fills the upper.
@@ -61,14 +60,15 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch {
             errors.append(error)
         }
-        above = above.flatMap { isLive($0, key) ? $0 : nil }
-        if let above, above.isFresh(at: .now), .now < fillGate.trustedUntil { return above }
+        let start = MonotonicInstant.now
+        above = above.flatMap { judged($0, key, at: start) }
+        if let above, above.isFresh(at: start), !above.isSuspect { return above }
         try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
             guard let below = try await lower.entry(for: key, request) else { return nil }
-            await fill(below, for: key, ticket)
+            await fill(below, for: key, ticket, askedAt: start)
             return below
         } catch is CancellationError {
             throw CancellationError()
@@ -90,14 +90,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
             entries = Array(repeating: nil, count: keys.count)
         }
-        let now = MonotonicInstant.now
-        let trusted = now < fillGate.trustedUntil
+        let start = MonotonicInstant.now
+        for index in keys.indices { entries[index] = entries[index].flatMap { judged($0, keys[index], at: start) } }
         let missing = keys.indices.filter { index in
-            guard let entry = entries[index], isLive(entry, keys[index]) else {
-                entries[index] = nil
-                return true
-            }
-            return !trusted || !entry.isFresh(at: now)
+            entries[index].map { $0.isSuspect || !$0.isFresh(at: start) } ?? true
         }
         guard !missing.isEmpty else { return entries }
         try Task.checkCancellation()
@@ -107,7 +103,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             let below = try await lower.entries(for: missing.map { keys[$0] }, request)
             for (position, index) in missing.enumerated() {
                 entries[index] = below[position]
-                if let entry = below[position] { await fill(entry, for: keys[index], tickets[position]) }
+                if let entry = below[position] {
+                    await fill(entry, for: keys[index], tickets[position], askedAt: start)
+                }
             }
             return entries
         } catch is CancellationError {
@@ -135,6 +133,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         var errors: [any Error] = []
+        let start = MonotonicInstant.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
         var ticket: Ticket?
         do {
@@ -145,7 +144,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var kept = entry
         kept.ticket = ticket ?? fillGate.renew(before) ?? .void
         do {
-            try await keep(kept, for: key)
+            try await keep(kept, for: key, askedAt: start)
         } catch {
             errors.insert(error, at: 0)
         }
@@ -197,20 +196,34 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     // MARK: Inside
 
-    private func isLive(_ entry: Entry<Value>, _ key: Key) -> Bool {
-        fillGate.isLive(ledger?.ticket(of: key) ?? entry.ticket)
+    /// The upper level's entry, marked when it cannot be relied on, `nil` when it is void.
+    private func judged(_ entry: Entry<Value>, _ key: Key, at now: MonotonicInstant) -> Entry<Value>? {
+        let ticket = ledger?.ticket(of: key) ?? entry.ticket
+        guard fillGate.isLive(ticket) else { return nil }
+        var entry = entry
+        entry.isSuspect = !fillGate.admits(ticket, at: now)
+        return entry
     }
 
     /// Keeps what the lower level had, unless its key has changed since; a failure is not the caller's.
-    private func fill(_ entry: Entry<Value>, for key: Key, _ ticket: Ticket) async {
+    private func fill(
+        _ entry: Entry<Value>,
+        for key: Key,
+        _ ticket: Ticket,
+        askedAt start: MonotonicInstant
+    ) async {
         var entry = entry
         if entry.ticket == .none { entry.ticket = ticket }
-        guard fillGate.isLive(entry.ticket) else { return }
-        do { try await keep(entry, for: key) } catch { failures.add() }
+        guard fillGate.isLive(entry.ticket), !entry.isSuspect else { return }
+        do { try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
     }
 
     /// Stores an entry above while its ticket lives, and removes the key when it does not.
-    private func keep(_ entry: Entry<Value>, for key: Key) async throws {
+    private func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws {
+        var entry = entry
+        if entry.ticket.isTimed {
+            entry.freshUntil = min(entry.freshUntil, start.advanced(by: fillGate.deafLifetime))
+        }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket) else { return try await upper.remove(key) }
             return try await upper.store(entry, for: key)

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Remembers with which ticket each key was filled, for an upper level that does not keep tickets itself, and lets only one
 /// task at a time change a key there.
 ///
@@ -14,7 +12,7 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     /// Past this many keys one is forgotten for each that is added, and must then be removed above.
     private let capacity: Int
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(capacity: Int = 1 << 16) {
         self.capacity = capacity

@@ -29,6 +29,8 @@ public struct Entry<Value: Sendable>: Sendable {
     public var origin: EntryOrigin
     /// The right of levels above to keep the entry.
     public var ticket: Ticket
+    /// Whether the entry is handed out although nobody can tell at the moment whether it has changed.
+    public var isSuspect: Bool
 
     /// An entry with all its parts.
     @inlinable
@@ -40,7 +42,8 @@ public struct Entry<Value: Sendable>: Sendable {
         tags: [String] = [],
         fetchDuration: Duration = .zero,
         origin: EntryOrigin = .source,
-        ticket: Ticket = .none
+        ticket: Ticket = .none,
+        isSuspect: Bool = false
     ) {
         self.content = content
         self.freshUntil = freshUntil
@@ -50,6 +53,7 @@ public struct Entry<Value: Sendable>: Sendable {
         self.fetchDuration = fetchDuration
         self.origin = origin
         self.ticket = ticket
+        self.isSuspect = isSuspect
     }
 
     /// An entry of a value that does not expire.
@@ -90,7 +94,8 @@ public struct Entry<Value: Sendable>: Sendable {
             tags: tags,
             fetchDuration: fetchDuration,
             origin: origin,
-            ticket: ticket
+            ticket: ticket,
+            isSuspect: isSuspect
         )
     }
 }

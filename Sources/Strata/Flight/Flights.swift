@@ -30,7 +30,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         case joined
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let lastWaiter = Atomic<UInt64>(0)
     private let gate: FillGate?
 

@@ -8,31 +8,41 @@ public import Synchronization
 /// ``voidAll()``, which is O(size of the table).
 ///
 /// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
-/// that nothing has changed; past it, tickets are neither honoured nor of use, until trust is renewed.
+/// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
+/// for again. What is read meanwhile gets a timed ticket and is kept for ``deafLifetime`` at most, so that an outage of the
+/// messenger bounds how old a value can be and does not switch memory off.
+///
+/// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
 @safe
 public final class FillGate: Sendable {
     /// The count takes 40 bits: at a million changes of one counter a second it comes round after 12 days, and then only
     /// matters to an entry that was not asked for in all that time.
     @usableFromInline
-    static let countMask: UInt64 = (1 << 40) - 1
+    static let countMask: UInt64 = 1 << 40 - 1
 
-    // Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
     @usableFromInline
     let mask: UInt64
     @usableFromInline
-    let trust = Atomic<Int64>(.max)
+    let trust: Atomic<Int64>
+    /// How long an entry may be kept that was read while nobody could hear of changes.
+    public let deafLifetime: Duration
 
     /// A gate with at least `size` counters, rounded up to a power of two between 2¹⁰ and 2²².
     ///
-    /// - Parameter size: Twice the entries that are expected above keeps needless invalidation low; 8 bytes each.
-    public init(size: Int = 1 << 16) {
+    /// - Parameters:
+    ///   - size: Twice the entries that are expected above keeps needless invalidation low; 8 bytes each.
+    ///   - deafLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
+    ///     needs no messenger and is always trusted.
+    public init(size: Int = 1 << 16, deafLifetime: Duration? = nil) {
         var rounded = 1 << 10
         while rounded < min(size, 1 << 22) { rounded *= 2 }
         mask = UInt64(rounded - 1)
         unsafe counters = .allocate(capacity: rounded)
         for index in 0..<rounded { unsafe (counters + index).initialize(to: Atomic<UInt64>(0)) }
+        trust = Atomic(deafLifetime == nil ? .max : .min)
+        self.deafLifetime = deafLifetime ?? .zero
     }
 
     deinit {
@@ -40,12 +50,15 @@ public final class FillGate: Sendable {
         unsafe counters.deallocate()
     }
 
+    // MARK: Tickets
+
     /// A ticket for a key, to be taken before asking below.
-    @inlinable
     public func ticket(for fingerprint: UInt64) -> Ticket {
+        // Trust is looked at first: when it ends in between, the ticket is one of those that its return voids.
+        let timed: UInt64 = .coarse < trustedUntil ? 0 : 1
         let slot = fingerprint & mask
         let count = unsafe counters[Int(truncatingIfNeeded: slot)].load(ordering: .acquiring)
-        return Ticket(bits: slot << 40 | count & Self.countMask)
+        return Ticket(bits: timed << 62 | slot << 40 | count & Self.countMask)
     }
 
     /// Whether nothing has voided the ticket.
@@ -53,10 +66,15 @@ public final class FillGate: Sendable {
     /// ``Ticket/none`` always lives, ``Ticket/void`` never.
     @inlinable
     public func isLive(_ ticket: Ticket) -> Bool {
-        let slot = ticket.slot
-        guard UInt64(slot) <= mask else { return ticket == .none }
-        let count = unsafe counters[slot].load(ordering: .acquiring)
-        return count & Self.countMask == ticket.bits & Self.countMask
+        guard ticket.belongsToGate, UInt64(ticket.slot) <= mask else { return ticket == .none }
+        let count = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        return count & Self.countMask == ticket.count
+    }
+
+    /// Whether an entry with this ticket may be served at `now` without asking below.
+    @inlinable
+    public func admits(_ ticket: Ticket, at now: MonotonicInstant) -> Bool {
+        isLive(ticket) && (now < trustedUntil || ticket.isTimed || ticket == .none)
     }
 
     /// Voids every ticket of a key.
@@ -79,19 +97,18 @@ public final class FillGate: Sendable {
     /// come in between, and reads that began before the write may not be kept any more.
     ///
     /// - Returns: `nil` when the ticket is void; the key's other tickets are then void too.
-    @inlinable
     public func renew(_ ticket: Ticket) -> Ticket? {
+        guard ticket.belongsToGate, UInt64(ticket.slot) <= mask else { return nil }
         let slot = ticket.slot
-        guard UInt64(slot) <= mask else { return nil }
         let current = unsafe counters[slot].load(ordering: .acquiring)
-        if current & Self.countMask == ticket.bits & Self.countMask {
+        if current & Self.countMask == ticket.count {
             let (exchanged, _) = unsafe counters[slot]
                 .compareExchange(
                     expected: current,
                     desired: current &+ 1,
                     ordering: .acquiringAndReleasing
                 )
-            if exchanged { return Ticket(bits: UInt64(slot) << 40 | (current &+ 1) & Self.countMask) }
+            if exchanged { return Ticket(bits: ticket.bits & ~Self.countMask | (current &+ 1) & Self.countMask) }
         }
         unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)
         return nil
@@ -105,7 +122,7 @@ public final class FillGate: Sendable {
         MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring))
     }
 
-    /// Extends or ends the trust.
+    /// Extends the trust, or ends it with an instant that has passed.
     public func setTrustedUntil(_ instant: MonotonicInstant) {
         trust.store(instant.nanoseconds, ordering: .releasing)
     }

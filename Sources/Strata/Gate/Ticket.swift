@@ -5,7 +5,10 @@
 /// the way or long after: what was read before it is dead.
 @frozen
 public struct Ticket: Sendable, Hashable {
-    /// The slot of the gate in the upper 24 bits, its count when the ticket was taken in the lower 40.
+    /// Bits 0 to 39: the count of the key's slot when the ticket was taken.
+    ///
+    /// 40 to 61: the slot. 62: whether the ticket was taken while nobody could hear of changes. 63: whether it belongs
+    /// to no gate.
     @usableFromInline
     let bits: UInt64
 
@@ -14,16 +17,28 @@ public struct Ticket: Sendable, Hashable {
         self.bits = bits
     }
 
-    /// No ticket: the entry was put where it is by a user, not filled from below.
+    /// The ticket of entries that a user has put where they are.
     ///
-    /// No gate voids it.
+    /// They were not filled from below, and no gate voids them.
     @inlinable
-    public static var none: Ticket { Ticket(bits: .max) }
+    public static var none: Ticket { Ticket(bits: 1 << 63 | 1) }
 
     /// A ticket that no gate has issued: whatever carries it may be returned, and not kept.
     @inlinable
-    public static var void: Ticket { Ticket(bits: .max - 1) }
+    public static var void: Ticket { Ticket(bits: 1 << 63) }
+
+    /// Whether the ticket was taken while nobody could hear of changes.
+    ///
+    /// An entry with such a ticket may be kept for ``FillGate/deafLifetime`` from when it was asked for, and no longer.
+    @inlinable
+    public var isTimed: Bool { bits & (1 << 62) != 0 }
 
     @inlinable
-    var slot: Int { Int(truncatingIfNeeded: bits >> 40) }
+    var belongsToGate: Bool { bits & (1 << 63) == 0 }
+
+    @inlinable
+    var slot: Int { Int(truncatingIfNeeded: bits >> 40 & (1 << 22 - 1)) }
+
+    @inlinable
+    var count: UInt64 { bits & (1 << 40 - 1) }
 }

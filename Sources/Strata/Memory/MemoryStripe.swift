@@ -1,5 +1,3 @@
-public import Synchronization
-
 /// A part of a memory level with its own lock: a dictionary from keys to nodes, and the nodes in the order of their use.
 @usableFromInline
 final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -34,7 +32,7 @@ final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let limit: Int
     @usableFromInline
-    let state = Mutex(State())
+    let state = Locked(State())
 
     init(limit: Int) {
         self.limit = limit

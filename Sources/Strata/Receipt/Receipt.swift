@@ -6,6 +6,8 @@ public struct Receipt: Sendable, Hashable {
         case fresh
         /// Past its lifetime; the levels below could not give a newer one.
         case stale
+        /// Nobody can tell at the moment whether it has changed, and the levels below could not be asked.
+        case suspect
         /// There is no value.
         case absent
     }
@@ -39,6 +41,8 @@ public struct Receipt: Sendable, Hashable {
         public let origin: EntryOrigin
         /// How long it took.
         public let duration: Duration
+        /// For whom the read has waited: the instance that was fetching.
+        public let whom: String?
     }
 
     /// The level that had the value; `nil` when none had.

@@ -1,10 +1,8 @@
-internal import Synchronization
-
 /// Takes down the steps of one read.
 ///
 /// Safe to share: a read may run in several tasks.
 public final class ReceiptRecorder: Sendable {
-    private let steps = Mutex<[Receipt.Step]>([])
+    private let steps = Locked<[Receipt.Step]>([])
 
     /// An empty record.
     public init() {}
@@ -14,14 +12,17 @@ public final class ReceiptRecorder: Sendable {
         _ event: Receipt.Event,
         at origin: EntryOrigin,
         from start: MonotonicInstant,
-        to end: MonotonicInstant
+        to end: MonotonicInstant,
+        whom: String? = nil
     ) {
-        steps.withLock { $0.append(Receipt.Step(event: event, origin: origin, duration: start.duration(to: end))) }
+        let step = Receipt.Step(event: event, origin: origin, duration: start.duration(to: end), whom: whom)
+        steps.withLock { $0.append(step) }
     }
 
     func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {
         let state: Receipt.State =
             switch entry?.content {
+            case .value where entry?.isSuspect == true: .suspect
             case .value: entry?.isFresh(at: end) == false ? .stale : .fresh
             case .absent, nil: .absent
             }

@@ -10,6 +10,7 @@
 /// | healthWindow | 2 s | nothing at all arrived for so long with replies owed: the connection is dead |
 /// | keepalive | 15 s | an idle connection is pinged, and dropped when that goes unanswered |
 /// | reconnect | 50 ms … 5 s | full jitter, doubling from the first to the second |
+/// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 public struct RedisConfiguration: Sendable {
     /// Where the server listens.
     public var endpoint: RedisEndpoint
@@ -21,6 +22,8 @@ public struct RedisConfiguration: Sendable {
     public var database = 0
     /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
     public var clientName: String? = "strata"
+    /// What this process calls itself in leases, so that others can tell whom they wait for; host and process by default.
+    public var instanceName = InstanceName.current
     /// How many connections calls are spread over.
     public var connections = 1
     /// How long resolving, connecting and the handshake may take together.
@@ -39,6 +42,10 @@ public struct RedisConfiguration: Sendable {
     public var keepalive: Duration = .seconds(15)
     /// Bounds of the delay before connecting again.
     public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(5)
+    /// How often the invalidation link is pinged.
+    public var linkPingInterval: Duration = .seconds(1)
+    /// How long the invalidation link may take to answer a ping until it counts as lost.
+    public var linkPingTimeout: Duration = .seconds(1)
     /// What a reply may cost.
     public var replyLimits = ReplyLimits()
 
@@ -66,6 +73,7 @@ public struct RedisConfiguration: Sendable {
         try require((1...64).contains(connections), "connections is not within 1 to 64")
         try require(connectTimeout > .zero && commandTimeout > .zero, "a timeout is not above zero")
         try require(healthWindow > .zero && keepalive > .zero, "healthWindow or keepalive is not above zero")
+        try require(linkPingInterval > .zero && linkPingTimeout > .zero, "a ping time of the link is not above zero")
         try require(reconnectDelay.lowerBound > .zero, "reconnectDelay does not begin above zero")
         try require(inFlightLimit > 0 && queuedBytesLimit > 0, "a limit is not above zero")
         let reply = replyLimits

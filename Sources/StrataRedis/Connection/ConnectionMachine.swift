@@ -353,19 +353,9 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         let sent = phase == .ready ? sentBytes(unsent: unsent) : 0
         failAll(error, sent: sent, &completions)
         phase = .waiting
-        phaseDeadline = now.advanced(byNanoseconds: delay(after: error))
-    }
-
-    /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015): anything from nothing to a bound
-    /// that doubles with each failed attempt.
-    ///
-    /// Wrong credentials do not mend by themselves and wait for the whole upper bound.
-    private mutating func delay(after error: RedisError) -> Int64 {
-        let range = settings.reconnectDelay
-        guard error.code != .authentication else { return range.upperBound }
-        let (doubled, overflow) = range.lowerBound.multipliedReportingOverflow(by: 1 << min(failures, 30))
-        let bound = overflow ? range.upperBound : min(range.upperBound, doubled)
-        return Int64.random(in: 0...bound, using: &random)
+        phaseDeadline = now.advanced(
+            byNanoseconds: ReconnectDelay.next(settings.reconnectDelay, failures: failures, error, using: &random)
+        )
     }
 
     private mutating func failAll(_ error: RedisError, sent: UInt64, _ completions: inout [Completion]) {

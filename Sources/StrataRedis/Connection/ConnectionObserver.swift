@@ -1,12 +1,11 @@
 internal import Logging
 internal import Strata
-internal import Synchronization
 
 /// Tells of changes of a client's connections: one line for each change of state, however often an attempt fails.
 final class ConnectionObserver: Sendable {
     private let logger: Logger?
     private let endpoint: String
-    private let lastFailure = Mutex<String?>(nil)
+    private let lastFailure = Locked<String?>(nil)
 
     init(logger: Logger?, endpoint: String) {
         self.logger = logger

@@ -74,7 +74,7 @@ struct Handshake: Sendable {
             // A server that does not have the command quotes its arguments, so nothing but the code of its answer is kept.
             let code = RedisError.printableCode(of: text)
             error.serverMessage = code
-            error.message = "AUTH was refused: \(code)"
+            error.message = Self.reason(of: text, code)
             if !Self.refusesForState.contains(code) { error.code = .authentication }
         } else {
             error.message = "the handshake was refused: " + PrintableText.escape(Array(text.utf8.prefix(200)))
@@ -84,4 +84,12 @@ struct Handshake: Sendable {
 
     /// Codes that say nothing about user name and password.
     private static let refusesForState: Set<String> = ["LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "DENIED"]
+
+    private static func reason(of text: String, _ code: String) -> String {
+        if code == "WRONGPASS" { return "user name or password are wrong, or the user is disabled" }
+        if text.contains("without any password configured") {
+            return "a password was given, but the server has none for the default user"
+        }
+        return "AUTH was refused: \(code)"
+    }
 }

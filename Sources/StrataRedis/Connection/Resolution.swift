@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Strata
 
 #if canImport(Darwin)
 import Darwin
@@ -10,7 +10,7 @@ import Glibc
 
 /// The look-up of a host name on a thread of its own, because `getaddrinfo` blocks for as long as it likes.
 final class Resolution: Sendable {
-    private let outcome = Mutex<Result<[SocketAddress], RedisError>?>(nil)
+    private let outcome = Locked<Result<[SocketAddress], RedisError>?>(nil)
 
     /// What the look-up found, `nil` while it runs.
     var result: Result<[SocketAddress], RedisError>? { outcome.withLock { $0 } }

@@ -47,39 +47,34 @@ extension Envelope {
         guard bytes.starts(with: Self.magic) else { throw .foreign }
         guard bytes[3] >= 1 else { throw .foreign }
         guard bytes[3] == Self.formatVersion else { throw .newerFormat }
-        guard bytes.count >= Self.headerSize else { throw .truncated }
-        let labelCount = Int(bytes.littleEndian(at: 72, as: UInt16.self))
-        let payloadCount = Int(bytes.littleEndian(at: 74, as: UInt32.self))
-        guard bytes.count == Self.headerSize + labelCount + payloadCount else { throw .truncated }
+        guard let header = EnvelopeHeader(bytes), bytes.count == header.size else { throw .truncated }
 
-        let labels = Array(bytes[Self.headerSize..<(Self.headerSize + labelCount)])
-        let payload = Array(bytes[(Self.headerSize + labelCount)...])
-        let checksum = Self.checksum(header: Array(bytes[..<78]), labels, payload)
-        guard bytes.littleEndian(at: 78, as: UInt64.self) == checksum else { throw .damaged }
-        guard let kind = Kind(rawValue: bytes[4]), bytes[6] == 0, bytes[7] == 0 else { throw .unknownContent }
-        let keyHash = bytes.littleEndian(at: 12, as: UInt64.self)
-        guard expected == nil || expected == keyHash else { throw .otherKey }
+        let labels = Array(bytes[Self.headerSize..<(Self.headerSize + Int(header.tagsLength))])
+        let payload = Array(bytes[(Self.headerSize + labels.count)...])
+        let checksum = Self.checksum(header: Array(bytes[..<Self.checksummedSize]), labels, payload)
+        guard header.checksum == checksum else { throw .damaged }
+        guard let kind = Kind(rawValue: header.kind), header.compression == 0, header.flags == 0 else {
+            throw .unknownContent
+        }
+        guard expected == nil || expected == header.keyHash else { throw .otherKey }
 
         self.init(
             kind: kind,
-            codec: bytes[5],
-            keyHash: keyHash,
-            version: EntryVersion(
-                high: bytes.littleEndian(at: 20, as: UInt64.self),
-                low: bytes.littleEndian(at: 28, as: UInt64.self)
-            ),
-            storedAt: bytes.littleEndian(at: 36, as: Int64.self),
-            freshUntil: bytes.littleEndian(at: 44, as: Int64.self),
-            staleUntil: bytes.littleEndian(at: 52, as: Int64.self),
+            codec: header.codec,
+            keyHash: header.keyHash,
+            version: EntryVersion(high: header.versionHigh, low: header.versionLow),
+            storedAt: header.storedAt,
+            freshUntil: header.freshUntil,
+            staleUntil: header.staleUntil,
             payload: payload
         )
-        schema = bytes.littleEndian(at: 8, as: UInt32.self)
-        fetchDuration = bytes.littleEndian(at: 60, as: UInt32.self)
-        asOf = bytes.littleEndian(at: 64, as: UInt64.self)
+        schema = header.schema
+        fetchDuration = header.fetchDuration
+        asOf = header.asOf
         tags = try Self.tags(labels)
     }
 
-    private static func tags(_ labels: [UInt8]) throws(EnvelopeFault) -> [String] {
+    static func tags(_ labels: [UInt8]) throws(EnvelopeFault) -> [String] {
         var tags: [String] = []
         var offset = 0
         while offset < labels.count {
@@ -93,7 +88,7 @@ extension Envelope {
         return tags
     }
 
-    private static func checksum(header: [UInt8], _ labels: [UInt8], _ payload: [UInt8]) -> UInt64 {
+    static func checksum(header: [UInt8], _ labels: [UInt8], _ payload: [UInt8]) -> UInt64 {
         XXH64.hash(payload, seed: XXH64.hash(labels, seed: XXH64.hash(header)))
     }
 
@@ -106,10 +101,5 @@ extension [UInt8] {
     fileprivate mutating func append<Number: FixedWidthInteger>(littleEndian value: Number) {
         var value = value.littleEndian
         Swift.withUnsafeBytes(of: &value) { append(contentsOf: $0) }
-    }
-
-    /// The number at `offset`; the caller has checked that it is there.
-    fileprivate func littleEndian<Number: FixedWidthInteger>(at offset: Int, as type: Number.Type) -> Number {
-        withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
     }
 }

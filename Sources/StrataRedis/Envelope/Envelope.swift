@@ -53,6 +53,8 @@ package struct Envelope: Sendable, Hashable {
     static let magic: [UInt8] = [0xd7, 0x53, 0x54]
     static let formatVersion: UInt8 = 1
     static let headerSize = 86
+    /// How much of the header the checksum covers: all that stands before it.
+    static let checksummedSize = 78
     /// Where the version stamp is, for reading it alone.
     static let versionRange = 20..<36
 

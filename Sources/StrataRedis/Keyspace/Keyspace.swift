@@ -55,12 +55,17 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         var encoded: [UInt8] = []
         encoded.reserveCapacity(key.count + 2)
         encoded.append(UInt8(ascii: "{"))
-        PercentEncoding.append(key, to: &encoded) {
-            $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
-        }
+        Self.append(userKey: key, to: &encoded)
         if encoded.count - 1 > Self.longestKey || key.isEmpty { encoded = Self.hashed(key) }
         encoded.append(UInt8(ascii: "}"))
         return KeyNames(value: RedisKey(values + encoded), lease: RedisKey(leases + encoded))
+    }
+
+    /// Appends a user's key as it stands between the braces.
+    static func append(userKey: [UInt8], to target: inout [UInt8]) {
+        PercentEncoding.append(userKey, to: &target) {
+            $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
+        }
     }
 
     /// What stands before the hash of a key: no encoded key begins like that.
@@ -78,7 +83,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         return [UInt8(ascii: "{")] + hashMark + digits
     }
 
-    private static func component(_ text: String) -> [UInt8] {
+    static func component(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
         PercentEncoding.append(text.keyBytes, to: &encoded) {
             $0 < 0x20 || $0 == 0x7f || "%{}:".utf8.contains($0)
@@ -95,5 +100,8 @@ struct KeyNames: Sendable, Hashable {
     let lease: RedisKey
 
     /// The number by which gates and envelopes know the key.
-    var fingerprint: UInt64 { XXH64.hash(value.bytes) }
+    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
+
+    /// The number by which gates and envelopes know the value under this name.
+    static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
 }

@@ -3,11 +3,40 @@ extension RedisClient {
     ///
     /// SCAN's pattern is only a filter at the server: what comes back is compared byte by byte before it is removed.
     ///
+    /// - Parameters:
+    ///   - prefix: What the keys begin with.
+    ///   - report: Called after each batch with the number of keys removed so far.
     /// - Returns: How many keys were removed.
+    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
     @discardableResult
-    func sweep(_ prefix: [UInt8]) async throws -> Int {
+    func sweep(_ prefix: [UInt8], report: (Int) -> Void = { _ in }) async throws -> Int {
         var removed = 0
-        for try await keys in keys(beginningWith: prefix) { removed += try await unlink(keys) }
+        for try await keys in keys(beginningWith: prefix) where !keys.isEmpty {
+            removed += try await unlink(keys)
+            report(removed)
+        }
+        return removed
+    }
+
+    /// Removes all values and leases of a keyspace; other keys are not touched.
+    ///
+    /// - Parameters:
+    ///   - keyspace: The keyspace.
+    ///   - report: Called after each batch with what was removed so far.
+    /// - Returns: What was removed.
+    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
+    @discardableResult
+    func clear(_ keyspace: Keyspace, report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
+        var removed = KeyspaceCounts()
+        // Leases first: once they are gone, nothing that was fetched before can be stored behind the sweep's back.
+        try await sweep(keyspace.leases) {
+            removed.leases = $0
+            report(removed)
+        }
+        try await sweep(keyspace.values) {
+            removed.values = $0
+            report(removed)
+        }
         return removed
     }
 
@@ -23,29 +52,38 @@ extension RedisClient {
 public struct RedisKeyBatches: AsyncSequence {
     let client: RedisClient
     let prefix: [UInt8]
+    /// What the server filters by.
+    let pattern: [UInt8]
+
+    /// - Parameters:
+    ///   - client: The server.
+    ///   - prefix: What the keys begin with.
+    ///   - suffix: A pattern of what follows.
+    init(client: RedisClient, prefix: [UInt8], followedBy suffix: String = "*") {
+        self.client = client
+        self.prefix = prefix
+        pattern = RedisGlob.literal(prefix) + Array(suffix.utf8)
+    }
 
     /// Begins a scan.
-    public func makeAsyncIterator() -> Iterator { Iterator(client: client, prefix: prefix) }
+    public func makeAsyncIterator() -> Iterator { Iterator(batches: self) }
 
     /// A scan under way.
     public struct Iterator: AsyncIteratorProtocol {
-        let client: RedisClient
-        let prefix: [UInt8]
-        private var cursor: UInt64?
+        let batches: RedisKeyBatches
+        private var cursor: UInt64? = 0
 
-        init(client: RedisClient, prefix: [UInt8]) {
-            self.client = client
-            self.prefix = prefix
-            cursor = 0
+        init(batches: RedisKeyBatches) {
+            self.batches = batches
         }
 
         /// The next batch, possibly empty; `nil` at the end.
         public mutating func next() async throws -> [RedisKey]? {
             guard let position = cursor else { return nil }
             try Task.checkCancellation()
-            let (next, keys) = try await client.scan(from: position, matching: RedisGlob.prefix(prefix))
+            let (next, keys) = try await batches.client.scan(from: position, matching: batches.pattern)
             cursor = next == 0 ? nil : next
-            return keys.filter { $0.bytes.starts(with: prefix) }
+            return keys.filter { $0.bytes.starts(with: batches.prefix) }
         }
     }
 }

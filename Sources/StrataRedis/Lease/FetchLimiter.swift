@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Strata
 
 /// Lets a bounded number of fetches run at once; the others wait their turn in order, and may be cancelled while they wait.
 final class FetchLimiter: Sendable {
@@ -9,7 +9,7 @@ final class FetchLimiter: Sendable {
     }
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(limit: Int) {
         self.limit = max(1, limit)

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Strata
 
 /// How a Redis level was used since it was made.
 public struct RedisLevelStatistics: Sendable, Hashable {
@@ -28,7 +28,7 @@ public struct RedisLevelStatistics: Sendable, Hashable {
 ///
 /// Every one is on the far side of a round trip, so one lock serves.
 final class RedisLevelCounters: Sendable {
-    private let statistics = Mutex(RedisLevelStatistics())
+    private let statistics = Locked(RedisLevelStatistics())
 
     var snapshot: RedisLevelStatistics { statistics.withLock { $0 } }
 

@@ -1,5 +1,4 @@
 internal import Strata
-internal import Synchronization
 
 /// The server's clock as this process can tell it: one TIME now and then, and the monotonic clock in between.
 ///
@@ -15,7 +14,7 @@ final class ServerClock: Sendable {
     private static let validity: Duration = .seconds(10)
 
     private let redis: RedisClient
-    private let reading = Mutex<Reading?>(nil)
+    private let reading = Locked<Reading?>(nil)
     private let flights = Flights<Int, Int64>()
 
     init(_ redis: RedisClient) {

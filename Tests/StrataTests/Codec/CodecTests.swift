@@ -58,6 +58,17 @@ struct CodecTests {
         #expect(failure { _ = try Codec.text.decode(bytes) }?.code == .codec)
     }
 
+    @Test("Codable values as CBOR come back, and bytes that are none are a typed error")
+    func cbor() throws {
+        let codec = Codec<[String: [Int?]]>.cbor
+        #expect(codec.identifier == 4)
+        let value = ["b": [1, nil], "a": []]
+        #expect(try codec.decode(codec.encode(value)) == value)
+        let error = #expect(throws: CacheError.self) { try codec.decode([0xff]) }
+        #expect(error?.code == .codec)
+        #expect(error?.causes.count == 1)
+    }
+
     @Test("Codable values come back equal from JSON")
     func json() throws {
         let codec = Codec<Product>.json

@@ -1,0 +1,83 @@
+/// What was found under the value key of a key.
+package struct EntryInspection: Sendable {
+    package enum Content: Sendable {
+        case envelope(EnvelopeInspection)
+        /// Redis keeps another type than a string there; its name as TYPE gives it.
+        case otherType(String)
+    }
+
+    package let key: InspectedKey
+    package let content: Content
+    /// How long Redis keeps it.
+    package let timeToLive: RedisTimeToLive
+    /// Milliseconds of the server's clock since 1970, at about the moment of the look.
+    package let serverTime: Int64
+}
+
+extension EntryInspection {
+    /// How good an entry still is.
+    package enum State: String, Sendable {
+        case fresh
+        case stale
+        /// Past the time for which it may be served stale.
+        case expired
+        /// No level takes it for an entry.
+        case unusable
+    }
+
+    /// How good the entry is by the server's clock.
+    package var state: State {
+        guard case .envelope(let envelope) = content, envelope.fault == nil, let header = envelope.header else {
+            return .unusable
+        }
+        if serverTime < header.freshUntil { return .fresh }
+        return serverTime < header.staleUntil ? .stale : .expired
+    }
+}
+
+/// How long Redis keeps a value and its lease.
+package struct KeyLifetimes: Sendable, Hashable {
+    package let value: RedisTimeToLive
+    package let lease: RedisTimeToLive
+}
+
+/// Whether a key has a value and a lease.
+package struct KeyPresence: Sendable, Hashable {
+    package let key: InspectedKey
+    package let value: Bool
+    package let lease: Bool
+}
+
+/// How many values and leases there are.
+package struct KeyspaceCounts: Sendable, Hashable {
+    package var values = 0
+    package var leases = 0
+
+    package init(values: Int = 0, leases: Int = 0) {
+        self.values = values
+        self.leases = leases
+    }
+}
+
+/// A lease as it stands.
+package struct LeaseInspection: Sendable {
+    package let key: InspectedKey
+    /// What the lease says; `nil` when something else lies there.
+    let record: LeaseRecord?
+    package let timeLeft: RedisTimeToLive
+
+    /// The holder's random token; `nil` for a remembered failure.
+    package var token: [UInt8]? {
+        if case .held(let token, _) = record { token } else { nil }
+    }
+
+    /// The instance that fetches; `nil` for a remembered failure.
+    package var holder: String? {
+        if case .held(_, let holder) = record { holder } else { nil }
+    }
+
+    /// What the last fetch has failed with, and how often in a row.
+    package var failure: (message: String, attempts: Int)? {
+        if case .failed(let attempts, let message) = record { (message, attempts) } else { nil }
+    }
+}

@@ -1,0 +1,31 @@
+extension KeyspaceInspector {
+    /// The leases that stand, in the order in which SCAN finds them.
+    ///
+    /// Two round trips for each batch of it.
+    ///
+    /// - Parameter limit: Most leases to look at; `nil` means all.
+    /// - Returns: The leases, and whether there are more.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    package func leases(limit: Int? = nil) async throws -> (leases: [LeaseInspection], more: Bool) {
+        var found: [LeaseInspection] = []
+        for try await batch in KeyListing(redis, keyspace, room: keyspace.leases, matching: nil) {
+            let room = limit.map { $0 - found.count } ?? batch.count
+            for case let lease? in try await batch.prefix(room).concurrently({ try await lease(of: $0) }) {
+                found.append(lease)
+            }
+            if batch.count > room { return (found, true) }
+        }
+        return (found, false)
+    }
+
+    /// `nil` when it has ended meanwhile.
+    private func lease(of key: InspectedKey) async throws -> LeaseInspection? {
+        async let timeLeft = redis.timeToLive(of: key.leaseName)
+        var record: LeaseRecord?
+        do {
+            record = LeaseRecord(try await redis.getRange(key.leaseName, from: 0, through: 511))
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {}
+        let left = try await timeLeft
+        return left == .absent ? nil : LeaseInspection(key: key, record: record, timeLeft: left)
+    }
+}

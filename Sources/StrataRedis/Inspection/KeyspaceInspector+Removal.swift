@@ -1,0 +1,34 @@
+extension KeyspaceInspector {
+    /// Whether the keys have values and leases, in the order of the keys.
+    ///
+    /// One round trip for 64 keys.
+    package func presence(of keys: [InspectedKey]) async throws -> [KeyPresence] {
+        try await keys.concurrently { key in
+            async let value = redis.exists(key.name)
+            async let lease = redis.exists(key.leaseName)
+            return try await KeyPresence(key: key, value: value > 0, lease: lease > 0)
+        }
+    }
+
+    /// Removes values and leases as ``RedisLevel/remove(_:)`` does.
+    ///
+    /// Fetches under way cannot store what they found, and those who wait are told. What was removed before an error stays
+    /// removed. One round trip for 64 keys.
+    ///
+    /// - Parameter keys: The keys; one that is not there is no error.
+    /// - Returns: How many values and leases there were.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    package func remove(_ keys: [InspectedKey]) async throws -> Int {
+        try await keys.concurrently { try await redis.invalidate($0.names, in: keyspace) }.reduce(0, +)
+    }
+
+    /// Removes all values and leases of the keyspace as ``RedisLevel/removeAll()`` does, by SCAN and UNLINK.
+    ///
+    /// - Parameter report: Called after each batch with what was removed so far.
+    /// - Returns: What was removed.
+    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
+    @discardableResult
+    package func clear(report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
+        try await redis.clear(keyspace, report: report)
+    }
+}

@@ -1,0 +1,22 @@
+extension RedisClient {
+    /// Removes a key's value and lease in one step, and tells those who wait for it.
+    ///
+    /// A fetch under way cannot store what it found. One round trip.
+    ///
+    /// - Parameters:
+    ///   - names: Where they lie.
+    ///   - keyspace: Whose channel is told.
+    /// - Returns: How many of the two existed.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    @discardableResult
+    func invalidate(_ names: KeyNames, in keyspace: Keyspace) async throws -> Int {
+        let reply = try await run(
+            LeaseScripts.invalidate,
+            keys: [names.value, names.lease],
+            arguments: [keyspace.events, KeyspaceEvent.invalidated.message(for: names)],
+            repetition: .repeatable
+        )
+        guard let count = reply.integer.flatMap({ Int(exactly: $0) }) else { throw unexpected("invalidate") }
+        return count
+    }
+}

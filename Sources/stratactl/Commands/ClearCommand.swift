@@ -1,0 +1,66 @@
+import ArgumentParser
+import StrataRedis
+
+struct ClearCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Removes all values and leases of a keyspace, and nothing else.",
+        discussion: """
+            Shows first what there is to remove. Without --yes it ends there, with exit status 2. With --yes it walks over \
+            the database with SCAN and removes in batches, and tells its progress on the standard error output; what it \
+            removed before an error or an interruption stays removed.
+            """
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var space: KeyspaceOptions
+    @OptionGroup var consent: ConsentOption
+
+    func run() async throws {
+        let keyspace = try space.resolved()
+        try await connection.withClient { redis in
+            let inspector = KeyspaceInspector(redis, keyspace)
+            let counts = try await inspector.counts()
+            if output.format == .table {
+                var table = Table(.left("KEYSPACE"), .right("VALUES"), .right("LEASES"))
+                table.rows = [[RemovalResult.printable(keyspace), String(counts.values), String(counts.leases)]]
+                StandardOutput.lines(table.lines)
+            }
+            var removed: Int?
+            if consent.yes {
+                var progress = ClearProgress(expected: counts)
+                let done = try await inspector.clear { progress.report($0) }
+                progress.finish(done)
+                removed = done.values + done.leases
+            }
+            try RemovalResult(keyspace, redis, counts, removed: removed, keys: nil).report(in: output.format)
+        }
+    }
+}
+
+/// Tells on the standard error output how far a clear is, twice a second at most.
+private struct ClearProgress {
+    private static let interval: Duration = .milliseconds(500)
+
+    let expected: KeyspaceCounts
+    private var last = ContinuousClock.now
+
+    init(expected: KeyspaceCounts) {
+        self.expected = expected
+    }
+
+    mutating func report(_ removed: KeyspaceCounts) {
+        let now = ContinuousClock.now
+        guard last.duration(to: now) >= Self.interval else { return }
+        last = now
+        finish(removed)
+    }
+
+    func finish(_ removed: KeyspaceCounts) {
+        StandardError.line(
+            "stratactl: removed \(removed.values) of about \(Quantity.text(expected.values, "value")), "
+                + "\(removed.leases) of about \(Quantity.text(expected.leases, "lease"))"
+        )
+    }
+}

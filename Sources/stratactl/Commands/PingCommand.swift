@@ -1,0 +1,72 @@
+import ArgumentParser
+import StrataRedis
+
+struct PingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ping",
+        abstract: "Measures round trips, and tells which server answers."
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("How many round trips to measure, 1 to 1000.", valueName: "n"))
+    var count = 10
+
+    func validate() throws {
+        guard (1...1000).contains(count) else { throw ValidationError("--count is not within 1 to 1000") }
+    }
+
+    func run() async throws {
+        let (endpoint, report) = try await connection.withClient { redis in
+            (redis.configuration.endpoint, try await ServerReport.take(redis, samples: count))
+        }
+        let result = PingResult(report, endpoint: endpoint)
+        switch output.format {
+        case .table: StandardOutput.lines(result.lines)
+        case .json: try JSONDocument.print(result)
+        }
+    }
+}
+
+private struct PingResult: Encodable {
+    let endpoint: String
+    let hiredis: String
+    let product: String?
+    let version: String?
+    let mode: String?
+    let role: String?
+    let connectMilliseconds: Double
+    let roundTripMilliseconds: [Double]
+
+    init(_ report: ServerReport, endpoint: RedisEndpoint) {
+        self.endpoint = endpoint.description
+        hiredis = HiredisVersion.current.description
+        product = report.product
+        version = report.version
+        mode = report.mode
+        role = report.role
+        connectMilliseconds = Self.milliseconds(report.connect)
+        roundTripMilliseconds = report.roundTrips.map(Self.milliseconds)
+    }
+
+    var lines: [String] {
+        func printable(_ text: String?) -> String { text.map { PrintableText.escape(Array($0.utf8)) } ?? "unknown" }
+        func span(_ milliseconds: Double) -> String { TimeSpan.text(seconds: milliseconds / 1000) }
+        let sorted = roundTripMilliseconds.sorted()
+        var fields = FieldList()
+        fields.add("endpoint", endpoint)
+        fields.add("server", product == nil ? printable(nil) : "\(printable(product)) \(printable(version))")
+        fields.add("mode", printable(mode))
+        fields.add("role", printable(role))
+        fields.add("hiredis", hiredis)
+        fields.add("connect", span(connectMilliseconds))
+        fields.add("round trip", "\(span(sorted[sorted.count / 2])) median of \(sorted.count)")
+        fields.add("", "\(span(sorted[0])) least, \(span(sorted[sorted.count - 1])) most")
+        return fields.lines
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Double {
+        (TimeSpan.seconds(duration) * 1_000_000).rounded() / 1000
+    }
+}

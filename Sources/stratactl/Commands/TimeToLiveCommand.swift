@@ -1,0 +1,51 @@
+import ArgumentParser
+import StrataRedis
+
+struct TimeToLiveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ttl",
+        abstract: "Shows how long Redis keeps the value and the lease of a key."
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var space: KeyspaceOptions
+
+    @Argument(help: "The key.")
+    var key: String
+
+    @OptionGroup var keyOptions: KeyOptions
+
+    func run() async throws {
+        let keyspace = try space.resolved()
+        let key = try keyOptions.key(key, in: space)
+        let lifetimes = try await connection.withClient { redis in
+            try await KeyspaceInspector(redis, keyspace).lifetimes(of: key)
+        }
+        guard lifetimes.value != .absent || lifetimes.lease != .absent else {
+            throw Failure(.notFound, "there is no such key")
+        }
+        switch output.format {
+        case .table:
+            var fields = FieldList()
+            fields.add("key", key.escaped)
+            fields.add("value", TimeSpan.text(lifetimes.value))
+            fields.add("lease", TimeSpan.text(lifetimes.lease))
+            StandardOutput.lines(fields.lines)
+        case .json:
+            try JSONDocument.print(
+                JSONLifetimes(
+                    key: JSONKey(key),
+                    value: JSONTimeToLive(lifetimes.value),
+                    lease: JSONTimeToLive(lifetimes.lease)
+                )
+            )
+        }
+    }
+
+    private struct JSONLifetimes: Encodable {
+        let key: JSONKey
+        let value: JSONTimeToLive
+        let lease: JSONTimeToLive
+    }
+}

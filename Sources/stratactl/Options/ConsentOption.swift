@@ -1,0 +1,7 @@
+import ArgumentParser
+
+/// Whether to do what was shown.
+struct ConsentOption: ParsableArguments {
+    @Flag(help: "Remove what was shown.")
+    var yes = false
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import StrataRedis
+
+/// How keys on the command line are to be read.
+struct KeyOptions: ParsableArguments {
+    @Flag(help: "Take each key for the full name of a key in Redis, as `keys --names` prints it.")
+    var rawKey = false
+
+    func key(_ text: String, in space: KeyspaceOptions) throws(Failure) -> InspectedKey {
+        let keyspace = try space.resolved()
+        guard rawKey else {
+            guard space.escaped else { return InspectedKey(text.keyBytes, in: keyspace) }
+            guard let key = InspectedKey(escaped: text, in: keyspace) else {
+                throw Failure(.usage, "a key holds a backslash that begins no escape, or is not one of the keyspace's")
+            }
+            return key
+        }
+        guard let bytes = space.escaped ? PrintableText.unescape(text) : Array(text.utf8) else {
+            throw Failure(.usage, "a key holds a backslash that begins no escape")
+        }
+        guard let key = InspectedKey(name: RedisKey(bytes), in: keyspace) else {
+            throw Failure(.usage, "--raw-key: a name does not begin with \(keyspace):v: or \(keyspace):l:")
+        }
+        return key
+    }
+}

@@ -1,0 +1,40 @@
+import StrataRedis
+
+/// The payload of an envelope as lines for a person, by its codec.
+enum PayloadText {
+    /// The name of a codec of Strata's; `nil` for a user's own.
+    static func codecName(_ codec: UInt8) -> String? {
+        switch codec {
+        case 1: "bytes"
+        case 2: "text"
+        case 3: "JSON"
+        default: nil
+        }
+    }
+
+    /// JSON indented, text with its own ends of lines, all else as a hex dump.
+    ///
+    /// - Parameters:
+    ///   - payload: The bytes, possibly cut off behind some.
+    ///   - codec: Their codec.
+    /// - Returns: The lines, without their ends.
+    static func lines(_ payload: [UInt8], codec: UInt8?) -> [String] {
+        switch codec {
+        case 2: textLines(payload)
+        case 3 where isText(payload): JSONIndentation.lines(payload)
+        default: Hexadecimal.dump(payload)
+        }
+    }
+
+    private static func textLines(_ payload: [UInt8]) -> [String] {
+        payload.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map {
+                PrintableText.escape(Array($0))
+            }
+    }
+
+    /// Whether the bytes are UTF-8, but for a character that the cut went through.
+    private static func isText(_ payload: [UInt8]) -> Bool {
+        (0..<4).contains { String(validating: payload.dropLast($0), as: UTF8.self) != nil }
+    }
+}

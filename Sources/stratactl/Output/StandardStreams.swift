@@ -1,0 +1,52 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The standard output.
+enum StandardOutput {
+    /// Whether a terminal shows it.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) != 0 }
+
+    /// Writes lines, each with its end.
+    ///
+    /// Whatever a line was made of, nothing in it acts on a terminal.
+    static func lines(_ lines: [String]) {
+        bytes(lines.flatMap { Array(ControlCharacters.escaped($0).utf8) + [UInt8(ascii: "\n")] })
+    }
+
+    /// Writes bytes as they are.
+    static func bytes(_ bytes: [UInt8]) {
+        // Nobody reads any more: nothing is left to be done.
+        guard Descriptor.write(bytes, to: STDOUT_FILENO) else { exit(Failure.Status.failed.rawValue) }
+    }
+}
+
+/// The standard error output.
+enum StandardError {
+    /// Writes a line and its end, after the same treatment as ``StandardOutput/lines(_:)``.
+    static func line(_ text: String) {
+        _ = Descriptor.write(Array((ControlCharacters.escaped(text) + "\n").utf8), to: STDERR_FILENO)
+    }
+}
+
+private enum Descriptor {
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes { unsafe systemWrite(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR || errno == EAGAIN { continue }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}
+
+/// `write` of the system, past the method of the same name.
+private func systemWrite(_ descriptor: Int32, _ source: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe write(descriptor, source, count)
+}

@@ -1,0 +1,63 @@
+/// Rows of text in columns as wide as a terminal shows them.
+struct Table {
+    enum Alignment {
+        case left
+        case right
+    }
+
+    struct Column {
+        let title: String
+        let alignment: Alignment
+
+        static func left(_ title: String) -> Column { Column(title: title, alignment: .left) }
+        static func right(_ title: String) -> Column { Column(title: title, alignment: .right) }
+    }
+
+    let columns: [Column]
+    /// As many cells a row as there are columns.
+    var rows: [[String]] = []
+
+    init(_ columns: Column...) {
+        self.columns = columns
+    }
+
+    /// The heading, then the rows.
+    ///
+    /// O(cells).
+    var lines: [String] {
+        var widths = columns.map { DisplayWidth.of($0.title) }
+        for row in rows {
+            for (index, cell) in row.enumerated() { widths[index] = max(widths[index], DisplayWidth.of(cell)) }
+        }
+        return ([columns.map(\.title)] + rows).map { line($0, widths) }
+    }
+
+    private func line(_ cells: [String], _ widths: [Int]) -> String {
+        var line = ""
+        for (index, cell) in cells.enumerated() {
+            let padding = String(repeating: " ", count: widths[index] - DisplayWidth.of(cell))
+            if index > 0 { line += "  " }
+            switch columns[index].alignment {
+            case .right: line += padding + cell
+            case .left where index == cells.count - 1: line += cell
+            case .left: line += cell + padding
+            }
+        }
+        return line
+    }
+}
+
+/// Names and values, one pair a line.
+struct FieldList {
+    private(set) var fields: [(name: String, value: String)] = []
+
+    /// Adds a line; nothing for `nil`.
+    mutating func add(_ name: String, _ value: String?) {
+        if let value { fields.append((name, value)) }
+    }
+
+    var lines: [String] {
+        let width = fields.map { $0.name.count }.max() ?? 0
+        return fields.map { $0.name + String(repeating: " ", count: width - $0.name.count + 2) + $0.value }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import StrataRedis
+
+/// The command line: looks at a cache in Redis, and removes from it what it is told to.
+@main
+struct Stratactl: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stratactl",
+        abstract: "Looks at a Strata cache in Redis, and removes what it is told to.",
+        discussion: """
+            Keys, tags and values are shown with control characters escaped, so nothing in them can act on the terminal. \
+            Values are shown only on request. Redis is walked over with SCAN, never with a command that blocks it. \
+            What removes something shows first what that would touch, and does it only with --yes.
+
+            A password comes from --password-file, STRATA_REDIS_PASSWORD or the address in STRATA_REDIS_URL; the first of \
+            them counts. There is no option for it, because every user of a machine can read the arguments of a program.
+
+            A key or keyspace that begins with a hyphen goes behind a -- of its own.
+
+            EXIT STATUS:
+              0   done
+              1   failed: server out of reach, login refused, an error reply
+              2   nothing was removed, for lack of --yes
+              3   there is no such key
+              64  the arguments cannot be used
+            """,
+        subcommands: [
+            PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
+            LeasesCommand.self, RemoveCommand.self, ClearCommand.self,
+        ]
+    )
+
+    static func main() async {
+        do {
+            try ArgumentBytes.check()
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as Failure {
+            if let message = failure.message { StandardError.line("stratactl: \(message)") }
+            exit(withError: ExitCode(failure.status.rawValue))
+        } catch let error as RedisError {
+            StandardError.line("stratactl: \(error)")
+            exit(withError: ExitCode(Failure.Status.failed.rawValue))
+        } catch {
+            endParsing(with: error)
+        }
+    }
+
+    /// Shows the parser's own message: help, or what is wrong with the arguments.
+    ///
+    /// It quotes arguments, and those may be keys that came out of Redis through `xargs`.
+    private static func endParsing(with error: any Error) -> Never {
+        let status = exitCode(for: error)
+        let lines = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        if status.isSuccess { StandardOutput.lines(lines) } else { for line in lines { StandardError.line(line) } }
+        exit(withError: status)
+    }
+}
