@@ -8,17 +8,29 @@ import Testing
 struct FetchLimiterTests {
     private struct Failure: Error {}
 
+    private final class Running: Sendable {
+        private let counts = Mutex((now: 0, most: 0))
+
+        var now: Int { counts.withLock { $0.now } }
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func begin() { counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+
+        func end() { counts.withLock { $0.now -= 1 } }
+    }
+
     @Test("never more than the limit at once, and everybody has a turn", arguments: [1, 3, 7])
     func bounded(limit: Int) async throws {
         let limiter = FetchLimiter(limit: limit)
-        let running = Mutex((now: 0, most: 0))
+        let running = Running()
         let sum = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 0..<200 {
                 group.addTask {
                     try await limiter.run {
-                        running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+                        running.begin()
                         for _ in 0..<5 { await Task.yield() }
-                        running.withLock { $0.now -= 1 }
+                        running.end()
                         return number
                     }
                 }
@@ -26,8 +38,8 @@ struct FetchLimiterTests {
             return try await group.reduce(0, +)
         }
         #expect(sum == 199 * 100)
-        #expect(running.withLock { $0.most } <= limit)
-        #expect(running.withLock { $0.now } == 0)
+        #expect(running.most <= limit)
+        #expect(running.now == 0)
     }
 
     @Test("a body that throws gives its place back")
