@@ -1,5 +1,5 @@
+import Strata
 import StrataTesting
-import Synchronization
 import Testing
 
 @testable import StrataRedis
@@ -9,7 +9,7 @@ struct FetchLimiterTests {
     private struct Failure: Error {}
 
     private final class Running: Sendable {
-        private let counts = Mutex((now: 0, most: 0))
+        private let counts = Locked((now: 0, most: 0))
 
         var now: Int { counts.withLock { $0.now } }
 
