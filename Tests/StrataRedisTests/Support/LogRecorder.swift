@@ -1,5 +1,5 @@
 import Logging
-import Synchronization
+import Strata
 
 /// Takes down what is logged.
 final class LogRecorder: Sendable {
@@ -8,7 +8,7 @@ final class LogRecorder: Sendable {
         var text: String
     }
 
-    private let recorded = Mutex<[Line]>([])
+    private let recorded = Locked<[Line]>([])
 
     var lines: [Line] { recorded.withLock { $0 } }
 
