@@ -28,7 +28,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let ledger: FillLedger<Lower.Key>?
     let hearing: Hearing
-    let failures = FillFailures()
+    let failures = Tally()
 
     init(upper: Upper, lower: Lower) {
         self.upper = upper
@@ -120,7 +120,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            guard missing.allSatisfy({ entries[$0]?.isUsable(at: .now) == true }) else {
+            let now = MonotonicInstant.now
+            for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
+            guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else {
                 throw CacheError.combining(errors + [error])
             }
             return entries
@@ -215,8 +217,17 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         hearing == .upper ? upper.fingerprint(of: key) : lower.fingerprint(of: key)
     }
 
-    /// Both levels.
-    public var label: LevelLabel { LevelLabel("composed", parts: [upper.label, lower.label]) }
+    /// `composed`, with all levels that are composed, however that was nested.
+    public var label: LevelLabel {
+        let (above, below) = (upper.label, lower.label)
+        let inner = [above, below].filter { $0.kind == "composed" }.flatMap(\.counters)
+        let failed = inner.reduce(failedFills) { $0 + ($1.name == "failed_fills" ? $1.value : 0) }
+        return LevelLabel(
+            "composed",
+            counters: [.init("failed_fills", failed)],
+            parts: [above, below].flatMap { $0.kind == "composed" ? $0.parts : [$0] }
+        )
+    }
 }
 
 extension CacheLevel {

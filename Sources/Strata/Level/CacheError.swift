@@ -15,6 +15,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let codec = Code(description: "codec")
         /// The value is larger than the level's limit.
         public static let tooLarge = Code(description: "too large")
+        /// The condition of a level or a transformer does not hold.
+        public static let conditionNotSatisfied = Code(description: "condition not satisfied")
+        /// A batch has more keys than values, or fewer.
+        public static let countMismatch = Code(description: "count mismatch")
         /// Nobody has fetched the value in the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }
