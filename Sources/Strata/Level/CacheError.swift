@@ -17,6 +17,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Code(description: "too large")
         /// The source has failed for somebody else just now, and is not asked again yet.
         public static let sourceFailed = Code(description: "source failed")
+        /// The condition of a level or a transformer does not hold.
+        public static let conditionNotSatisfied = Code(description: "condition not satisfied")
+        /// A batch has more keys than values, or fewer.
+        public static let countMismatch = Code(description: "count mismatch")
         /// Nobody has fetched the value in the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }
