@@ -32,7 +32,7 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
     ///
     /// - Throws: The first failure; the keys still under way are then cancelled.
     public func entry(for keys: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        joined(try await base.entries(for: keys, ReadRequest(recorder: request.recorder)))
+        joined(try await base.entries(for: keys, request.strict))
     }
 
     /// What the level's memory has, when it has all.
@@ -79,6 +79,12 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
 
     /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
+
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The level's.
     public var gate: FillGate? { base.gate }

@@ -30,6 +30,7 @@ extension Composed {
     ///   - key: Its key.
     ///   - ticket: Taken from the fill gate before the lower level was asked.
     ///   - heard: Taken from the upper level's own gate before anything was asked.
+    ///   - request: What was asked.
     ///   - start: When the lower level was asked.
     /// - Returns: The entry with a ticket for the levels above.
     func filling(
@@ -37,13 +38,14 @@ extension Composed {
         for key: Key,
         _ ticket: Ticket,
         _ heard: Ticket,
+        _ request: ReadRequest,
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
         var entry = below
         // A level without a gate may hand out a ticket that another composition has given it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
-        if fillGate.isLive(entry.ticket), !entry.isSuspect, upper.gate?.isLive(heard) != false {
+        if fillGate.isLive(entry.ticket), !entry.isSuspect, !request.leavesUnfilled(upper), upper.gate?.isLive(heard) != false {
             do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
         }
         switch hearing {
@@ -61,7 +63,7 @@ extension Composed {
     func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws -> Ticket? {
         var entry = entry
         if entry.ticket.isTimed {
-            entry.freshUntil = min(entry.freshUntil, start.advanced(by: fillGate.deafLifetime))
+            entry.shorten(to: start.advanced(by: fillGate.deafLifetime))
         }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket) else {

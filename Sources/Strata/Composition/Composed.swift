@@ -29,6 +29,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     let ledger: FillLedger<Lower.Key>?
     let hearing: Hearing
     let failures = Tally()
+    let refreshes = Refreshes<Lower.Key>()
 
     init(upper: Upper, lower: Lower) {
         self.upper = upper
@@ -52,33 +53,50 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
-    /// The upper level's entry if it is fresh and nothing has voided it; else the lower level's, which then fills the upper.
+    /// The upper level's entry if it may be served and nothing has voided it; else the lower level's, which then fills the
+    /// upper.
     ///
-    /// When the lower level fails, a stale entry of the upper one is returned if it may still be served.
+    /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once, with a
+    /// refresh in the background, where the policy or the request says so.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         var errors: [any Error] = []
         var above: Entry<Value>?
         let heard = heardTicket(key)
-        do {
-            above = try await upper.entry(for: key, request)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            errors.append(error)
+        if !request.leavesOut(upper) {
+            do {
+                above = try await upper.entry(for: key, request)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                errors.append(error)
+            }
         }
         let start = MonotonicInstant.now
         above = above.flatMap { judged($0, key, heard, at: start) }
-        if let above, above.isFresh(at: start), !above.isSuspect { return above }
+        let spare: Entry<Value>?
+        switch above.map({ verdict(on: $0, of: key, request, at: start) }) ?? .useless {
+        case .serve: return above
+        case .serveAndRefresh:
+            if let above { refresh(key, above) }
+            return above
+        case .fallBack: spare = above
+        case .useless: spare = nil
+        }
         try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
+            let request = request.having(above, asFallback: spare != nil)
             guard let below = try await lower.entry(for: key, request) else { return nil }
-            return await filling(below, for: key, ticket, heard, askedAt: start)
+            return await filling(below, for: key, ticket, heard, request, askedAt: start)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            if let above, above.isUsable(at: .now) { return above }
+            if let spare, spare.isUsable(at: .now) {
+                // Asking again is in vain for as long as that.
+                if (error as? CacheError)?.retryAfter != nil { refreshes.pause(key, after: error) }
+                return spare
+            }
             throw CacheError.combining(errors + [error])
         }
     }
@@ -86,22 +104,30 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// Asks the upper level for all keys, then the lower one for those that are missing, in one call each.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         var errors: [any Error] = []
-        var entries: [Entry<Value>?]
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         let heard = keys.map { heardTicket($0) }
-        do {
-            entries = try await upper.entries(for: keys, request)
-        } catch is CancellationError {
-            throw CancellationError()
-        } catch {
-            errors.append(error)
-            entries = Array(repeating: nil, count: keys.count)
+        if !request.leavesOut(upper) {
+            do {
+                entries = try await upper.entries(for: keys, request)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                errors.append(error)
+            }
         }
         let start = MonotonicInstant.now
+        var missing: [Int] = []
         for index in keys.indices {
-            entries[index] = entries[index].flatMap { judged($0, keys[index], heard[index], at: start) }
-        }
-        let missing = keys.indices.filter { index in
-            entries[index].map { $0.isSuspect || !$0.isFresh(at: start) } ?? true
+            let above = entries[index].flatMap { judged($0, keys[index], heard[index], at: start) }
+            entries[index] = above
+            switch above.map({ verdict(on: $0, of: keys[index], request, at: start) }) ?? .useless {
+            case .serve: continue
+            case .serveAndRefresh: if let above { refresh(keys[index], above) }
+            case .fallBack: missing.append(index)
+            case .useless:
+                entries[index] = nil
+                missing.append(index)
+            }
         }
         guard !missing.isEmpty else { return entries }
         try Task.checkCancellation()
@@ -113,7 +139,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 entries[index] = nil
                 if let entry = below[position] {
                     let (key, ticket) = (keys[index], tickets[position])
-                    entries[index] = await filling(entry, for: key, ticket, heard[index], askedAt: start)
+                    entries[index] = await filling(entry, for: key, ticket, heard[index], request, askedAt: start)
                 }
             }
             return entries
@@ -200,6 +226,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         lower.relieve(pressure)
     }
 
+    /// Waits for refreshes in the background, and for those of both levels.
+    public func drain(within limit: Duration) async {
+        async let above: Void = upper.drain(within: limit)
+        async let own: Void = refreshes.drain(within: limit)
+        await lower.drain(within: limit)
+        _ = await (above, own)
+    }
+
     private func throwAny(_ errors: [any Error]) throws {
         if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
         if !errors.isEmpty { throw CacheError.combining(errors) }
@@ -221,10 +255,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public var label: LevelLabel {
         let (above, below) = (upper.label, lower.label)
         let inner = [above, below].filter { $0.kind == "composed" }.flatMap(\.counters)
-        let failed = inner.reduce(failedFills) { $0 + ($1.name == "failed_fills" ? $1.value : 0) }
+        func total(_ name: String, _ own: Int) -> LevelLabel.Counter {
+            .init(name, inner.reduce(own) { $0 + ($1.name == name ? $1.value : 0) })
+        }
         return LevelLabel(
             "composed",
-            counters: [.init("failed_fills", failed)],
+            counters: [total("failed_fills", failedFills), total("refreshes_under_way", refreshes.count)],
             parts: [above, below].flatMap { $0.kind == "composed" ? $0.parts : [$0] }
         )
     }

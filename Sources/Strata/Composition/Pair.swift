@@ -105,6 +105,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         second.relieve(pressure)
     }
 
+    func drain(within limit: Duration) async {
+        async let one: Void = first.drain(within: limit)
+        await second.drain(within: limit)
+        await one
+    }
+
     /// Lets both do their part, whatever comes of the other's.
     private func both<One: Sendable, Other: Sendable>(
         _ onFirst: @escaping @Sendable (First) async throws -> One,

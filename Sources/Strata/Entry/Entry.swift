@@ -19,6 +19,16 @@ public struct Entry<Value: Sendable>: Sendable {
     ///
     /// Never earlier than `freshUntil`.
     public var staleUntil: MonotonicInstant
+    /// When it should be fetched anew in the background, if somebody asks for it.
+    ///
+    /// Never later than `freshUntil`.
+    public var refreshAt: MonotonicInstant
+    /// Until when the entry is served at once although it is stale, while it is fetched anew.
+    ///
+    /// Never later than `staleUntil`.
+    public var revalidateUntil: MonotonicInstant
+    /// When the entry was made; ``MonotonicInstant/distantPast`` when that is not known.
+    public var storedAt: MonotonicInstant
     /// The write that this entry comes from.
     public var version: EntryVersion
     /// The labels by which it can be invalidated together with others.
@@ -38,6 +48,9 @@ public struct Entry<Value: Sendable>: Sendable {
         _ content: Content,
         freshUntil: MonotonicInstant = .distantFuture,
         staleUntil: MonotonicInstant = .distantPast,
+        refreshAt: MonotonicInstant = .distantFuture,
+        revalidateUntil: MonotonicInstant = .distantPast,
+        storedAt: MonotonicInstant = .distantPast,
         version: EntryVersion = .none,
         tags: [String] = [],
         fetchDuration: Duration = .zero,
@@ -48,6 +61,9 @@ public struct Entry<Value: Sendable>: Sendable {
         self.content = content
         self.freshUntil = freshUntil
         self.staleUntil = max(staleUntil, freshUntil)
+        self.refreshAt = min(refreshAt, freshUntil)
+        self.revalidateUntil = min(revalidateUntil, self.staleUntil)
+        self.storedAt = storedAt
         self.version = version
         self.tags = tags
         self.fetchDuration = fetchDuration
@@ -76,6 +92,19 @@ public struct Entry<Value: Sendable>: Sendable {
     @inlinable
     public func isUsable(at now: MonotonicInstant) -> Bool { now < staleUntil }
 
+    /// How old the entry is; `nil` when that is not known.
+    @inlinable
+    public func age(at now: MonotonicInstant) -> Duration? {
+        storedAt == .distantPast ? nil : max(.zero, storedAt.duration(to: now))
+    }
+
+    /// Ends the entry's freshness at `end` if it would end later; it is then no longer served without asking below.
+    package mutating func shorten(to end: MonotonicInstant) {
+        freshUntil = min(freshUntil, end)
+        refreshAt = min(refreshAt, end)
+        revalidateUntil = min(revalidateUntil, end)
+    }
+
     /// The same entry with another value of another type; absence stays absence.
     @inlinable
     public func map<Other: Sendable, Failure: Error>(
@@ -90,6 +119,9 @@ public struct Entry<Value: Sendable>: Sendable {
             content,
             freshUntil: freshUntil,
             staleUntil: staleUntil,
+            refreshAt: refreshAt,
+            revalidateUntil: revalidateUntil,
+            storedAt: storedAt,
             version: version,
             tags: tags,
             fetchDuration: fetchDuration,

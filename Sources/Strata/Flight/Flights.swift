@@ -4,18 +4,31 @@ internal import Synchronization
 ///
 /// - Joining is atomic: of any number of tasks that ask at the same instant, one starts the work.
 /// - The work runs in a task of its own. A caller that is cancelled leaves alone; the last one to leave cancels the work.
+/// - A flight that is *anchored* goes on without callers, up to ``completionLimit``: a caller with limited patience anchors
+///   the flight it gives up on, and ``launch(_:fingerprint:_:)`` starts one that nobody waits for. Their number is bounded.
 /// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
 /// - When the flight has landed it is forgotten, whatever came of it. This is not a cache.
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
-    private struct Flight {
+    struct Flight {
         let key: Key
         /// Taken before the work begins: who asks after it is void must not join.
         let ticket: Ticket
-        var waiters: [UInt64: CheckedContinuation<Output, any Error>] = [:]
+        let startedAt: MonotonicInstant
+        var waiters: [UInt64: Waiter] = [:]
         var task: Task<Void, Never>?
+        /// Whether the flight goes on when nobody waits any more.
+        var isAnchored = false
+        /// Runs while the flight is anchored.
+        var limit: Task<Void, Never>?
     }
 
-    private struct State {
+    struct Waiter {
+        let continuation: CheckedContinuation<Output, any Error>
+        /// Runs while the caller's patience lasts.
+        var patience: Task<Void, Never>?
+    }
+
+    struct State {
         var flights: [UInt64: Flight] = [:]
         /// The flight that callers of a key may join.
         var current: [Key: UInt64] = [:]
@@ -23,6 +36,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         var boarded: [UInt64: UInt64] = [:]
         var lastFlight: UInt64 = 0
         var voids: UInt64 = 0
+        var anchored = 0
+        /// Those who wait for all flights to land.
+        var drainers: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var lastDrainer: UInt64 = 0
     }
 
     /// Whether a caller has started the work or joined it.
@@ -31,17 +48,27 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         case joined
     }
 
-    private let state = Locked(State())
+    let state = Locked(State())
     private let lastWaiter = Atomic<UInt64>(0)
     private let gate: FillGate?
+    let anchorLimit: Int
+    let completionLimit: Duration
 
-    /// - Parameter gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
-    package init(gate: FillGate? = nil) {
+    /// - Parameters:
+    ///   - gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
+    ///   - anchorLimit: How many flights may go on without anybody waiting.
+    ///   - completionLimit: How long each of those may; then it is cancelled.
+    package init(gate: FillGate? = nil, anchorLimit: Int = 256, completionLimit: Duration = .seconds(30)) {
         self.gate = gate
+        self.anchorLimit = anchorLimit
+        self.completionLimit = completionLimit
     }
 
     /// Flights that are under way.
     package var count: Int { state.withLock { $0.flights.count } }
+
+    /// Flights that go on whether anybody waits or not.
+    package var anchored: Int { state.withLock { $0.anchored } }
 
     /// Callers that wait for a flight now.
     package var waiting: Int { state.withLock { $0.boarded.count } }
@@ -51,10 +78,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     /// Whether a caller of this key would join a flight now.
     package func isUnderWay(_ key: Key) -> Bool {
-        state.withLock { state in
-            guard let number = state.current[key], let flight = state.flights[number] else { return false }
-            return gate?.isLive(flight.ticket) != false
-        }
+        state.withLock { joinable(key, $0) != nil }
     }
 
     /// Waits for the work on a key, and starts it unless it is under way.
@@ -62,29 +86,56 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// - Parameters:
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
+    ///   - patience: How long the caller waits; for ever by default.
     ///   - work: Runs once for all who join. It is cancelled when the last of them has left.
     /// - Returns: What the work returned, and whether this call has started it.
-    /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled.
+    /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled;
+    ///   ``OutOfPatience`` to one that has waited long enough.
     package func join(
         _ key: Key,
         fingerprint: UInt64 = 0,
+        patience: Patience = .unlimited,
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         let waiter = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
         var role = Role.joined
         let output = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                if let started = board(waiter, key, fingerprint, continuation) {
+                let (number, startedAt, starts) = board(waiter, key, fingerprint, continuation)
+                if starts {
                     role = .started
-                    start(started, work)
+                    start(number, work)
                 }
+                if let end = patience.end(startedAt: startedAt) { wait(waiter, until: end) }
                 // A cancellation before boarding found nobody to let go.
-                if Task.isCancelled { leave(waiter) }
+                if Task.isCancelled { leave(waiter, throwing: CancellationError()) }
             }
         } onCancel: {
-            leave(waiter)
+            leave(waiter, throwing: CancellationError())
         }
         return (output, role)
+    }
+
+    /// Starts the work on a key for nobody in particular, unless it is under way or there is no room for more.
+    ///
+    /// - Returns: Whether it was started.
+    @discardableResult
+    package func launch(
+        _ key: Key,
+        fingerprint: UInt64 = 0,
+        _ work: @escaping @Sendable () async throws -> Output
+    ) -> Bool {
+        let number = state.withLock { state -> UInt64? in
+            guard joinable(key, state) == nil, state.anchored < anchorLimit else { return nil }
+            let number = newFlight(key, fingerprint, &state)
+            state.anchored += 1
+            state.flights[number]?.isAnchored = true
+            return number
+        }
+        guard let number else { return false }
+        start(number, work)
+        limit(number)
+        return true
     }
 
     /// Lets later callers of a key start anew.
@@ -105,29 +156,38 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         }
     }
 
-    /// Puts a caller on the flight of its key.
-    ///
-    /// Returns the flight's number when it has yet to be started.
+    // MARK: Boarding
+
+    private func joinable(_ key: Key, _ state: borrowing State) -> UInt64? {
+        guard let number = state.current[key], let flight = state.flights[number] else { return nil }
+        return gate?.isLive(flight.ticket) == false ? nil : number
+    }
+
+    private func newFlight(_ key: Key, _ fingerprint: UInt64, _ state: inout State) -> UInt64 {
+        state.lastFlight += 1
+        state.flights[state.lastFlight] = Flight(
+            key: key,
+            ticket: gate?.ticket(for: fingerprint) ?? .none,
+            startedAt: .now
+        )
+        state.current[key] = state.lastFlight
+        return state.lastFlight
+    }
+
+    /// Puts a caller on the flight of its key; tells which that is, since when it is under way, and whether it has yet to be
+    /// started.
     private func board(
         _ waiter: UInt64,
         _ key: Key,
         _ fingerprint: UInt64,
         _ continuation: CheckedContinuation<Output, any Error>
-    ) -> UInt64? {
+    ) -> (number: UInt64, startedAt: MonotonicInstant, starts: Bool) {
         state.withLock { state in
-            let joined = state.current[key]
-                .flatMap { number in
-                    state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
-                }
-            let number = joined ?? state.lastFlight + 1
-            if joined == nil {
-                state.lastFlight = number
-                state.flights[number] = Flight(key: key, ticket: gate?.ticket(for: fingerprint) ?? .none)
-                state.current[key] = number
-            }
-            state.flights[number]?.waiters[waiter] = continuation
+            let joined = joinable(key, state)
+            let number = joined ?? newFlight(key, fingerprint, &state)
+            state.flights[number]?.waiters[waiter] = Waiter(continuation: continuation)
             state.boarded[waiter] = number
-            return joined == nil ? number : nil
+            return (number, state.flights[number]?.startedAt ?? .now, joined == nil)
         }
     }
 
@@ -146,27 +206,51 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     private func land(_ number: UInt64, _ outcome: Result<Output, any Error>) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Output, any Error>] in
-            guard let flight = state.flights.removeValue(forKey: number) else { return [] }
-            if state.current[flight.key] == number { state.current[flight.key] = nil }
-            for waiter in flight.waiters.keys { state.boarded[waiter] = nil }
-            return Array(flight.waiters.values)
+        let (waiters, limit, drainers) = state.withLock { state in
+            guard let flight = state.remove(number) else {
+                return ([] as [Waiter], nil as Task<Void, Never>?, state.takeDrainers())
+            }
+            return (Array(flight.waiters.values), flight.limit, state.takeDrainers())
         }
-        for waiter in waiters { waiter.resume(with: outcome) }
+        limit?.cancel()
+        for waiter in waiters {
+            waiter.patience?.cancel()
+            waiter.continuation.resume(with: outcome)
+        }
+        for drainer in drainers { drainer.resume() }
     }
 
-    private func leave(_ waiter: UInt64) {
-        let (continuation, abandoned) = state.withLock { state in
+    func leave(_ waiter: UInt64, throwing error: any Error) {
+        let (left, abandoned, drainers) = state.withLock { state in
             guard let number = state.boarded.removeValue(forKey: waiter) else {
-                return (nil as CheckedContinuation<Output, any Error>?, nil as Task<Void, Never>?)
+                return (nil as Waiter?, nil as Task<Void, Never>?, [] as [CheckedContinuation<Void, Never>])
             }
-            let continuation = state.flights[number]?.waiters.removeValue(forKey: waiter)
-            guard let flight = state.flights[number], flight.waiters.isEmpty else { return (continuation, nil) }
-            state.flights[number] = nil
-            if state.current[flight.key] == number { state.current[flight.key] = nil }
-            return (continuation, flight.task)
+            let left = state.flights[number]?.waiters.removeValue(forKey: waiter)
+            guard let flight = state.flights[number], flight.waiters.isEmpty, !flight.isAnchored else {
+                return (left, nil, [])
+            }
+            return (left, state.remove(number)?.task, state.takeDrainers())
         }
         abandoned?.cancel()
-        continuation?.resume(throwing: CancellationError())
+        left?.patience?.cancel()
+        left?.continuation.resume(throwing: error)
+        for drainer in drainers { drainer.resume() }
+    }
+}
+
+extension Flights.State {
+    mutating func remove(_ number: UInt64) -> Flights.Flight? {
+        guard let flight = flights.removeValue(forKey: number) else { return nil }
+        if current[flight.key] == number { current[flight.key] = nil }
+        for waiter in flight.waiters.keys { boarded[waiter] = nil }
+        if flight.isAnchored { anchored -= 1 }
+        return flight
+    }
+
+    /// Those who wait for all flights to land, when all have.
+    mutating func takeDrainers() -> [CheckedContinuation<Void, Never>] {
+        guard flights.isEmpty else { return [] }
+        defer { drainers.removeAll() }
+        return Array(drainers.values)
     }
 }

@@ -26,13 +26,17 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
 
     /// Asks the level, or joins a read of the same key that is under way.
     ///
+    /// A read with options of its own is not shared.
+    ///
     /// - Throws: What the level throws, to all who joined; `CancellationError` to a caller that is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await join(key, request) { [base] in try await base.entry(for: key, request) }
+        guard request.isShareable else { return try await base.entry(for: key, request) }
+        return try await join(key, request) { [base] in try await base.entry(for: key, request) }
     }
 
     /// Asks the level for those keys that are not under way by one call, and joins the reads of the others.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
             return try await keys.concurrently { key in
                 try await request.leavingOut { try await entry(for: key, request) }
@@ -42,7 +46,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
         var seen: Set<Key> = []
         let idle = keys.filter { seen.insert($0).inserted && !flights.isUnderWay($0) }
-        let strict = ReadRequest(recorder: request.recorder)
+        let strict = request.strict
         let shared = SharedRead(idle) { [base] in try await base.entries(for: $0, strict) }
         return try await Array(zip(keys, tickets))
             .concurrently { key, ticket in

@@ -90,6 +90,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// Told to both lanes.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
+    /// Told to both.
+    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
+
     /// The gate of the lane that has one.
     public var gate: FillGate? { pair.gate }
 

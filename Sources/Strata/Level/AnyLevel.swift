@@ -56,6 +56,12 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
+
     /// The label of the level inside.
     public var label: LevelLabel { base.label }
 }

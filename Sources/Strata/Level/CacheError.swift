@@ -21,6 +21,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")
         /// A batch has more keys than values, or fewer.
         public static let countMismatch = Code(description: "count mismatch")
+        /// The source says that nothing has changed where there is no value.
+        public static let notModified = Code(description: "not modified")
         /// Nobody has fetched the value in the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }
@@ -51,6 +53,11 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         var error = CacheError(code: .sourceFailed, message: "the last fetch failed with \(message)")
         error.retryAfter = retryAfter
         return error
+    }
+
+    /// A caller has waited long enough.
+    package static func late(since start: MonotonicInstant) -> CacheError {
+        CacheError(code: .timeout, message: "no value within \(start.duration(to: .now))")
     }
 
     /// One error for several: itself when it is alone.

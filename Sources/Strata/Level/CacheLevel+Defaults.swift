@@ -33,6 +33,12 @@ extension CacheLevel {
         return nil
     }
 
+    /// None.
+    public var origin: EntryOrigin? { nil }
+
+    /// Nothing goes on in the background.
+    public func drain(within limit: Duration) async {}
+
     /// The name of the type.
     public var label: LevelLabel { LevelLabel("\(Self.self)") }
 

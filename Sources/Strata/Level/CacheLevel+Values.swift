@@ -10,13 +10,26 @@ extension CacheLevel {
         return try await entry(for: key, ReadRequest())?.value
     }
 
+    /// The value of a key, read as the options say.
+    ///
+    /// - Throws: As ``get(_:)``. A read that must not use what there is, and may not ask the source, is a miss and no error.
+    public func get(_ key: Key, _ options: ReadOptions) async throws -> Value? {
+        try await permitted(entry(for: key, ReadRequest(options: options)), options)?.value
+    }
+
     /// The value of a key, with an account of where it was found and what it took.
     ///
     /// Costs some allocations more than ``get(_:)``.
-    public func getWithReceipt(_ key: Key) async throws -> (value: Value?, receipt: Receipt) {
+    public func getWithReceipt(
+        _ key: Key,
+        _ options: ReadOptions = .ordinary
+    ) async throws -> (value: Value?, receipt: Receipt) {
         let recorder = ReceiptRecorder()
         let start = MonotonicInstant.now
-        let entry = try await entry(for: key, ReadRequest(recorder: recorder))
+        let entry = permitted(
+            try await entry(for: key, ReadRequest(recorder: recorder, options: options)),
+            options
+        )
         let end = MonotonicInstant.now
         return (entry?.value, recorder.receipt(for: entry, start: start, end: end))
     }
@@ -30,21 +43,51 @@ extension CacheLevel {
     }
 
     /// The values of several keys in their order, `nil` where there is none.
-    public func get(_ keys: [Key]) async throws -> [Value?] {
-        try await entries(for: keys, ReadRequest()).map { $0?.value }
+    public func get(_ keys: [Key], _ options: ReadOptions = .ordinary) async throws -> [Value?] {
+        try await entries(for: keys, ReadRequest(options: options)).map { permitted($0, options)?.value }
     }
 
     /// Sets a value in this level and those below it.
     ///
-    /// Its lifetime is the level's own.
-    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: Its key.
+    ///   - lifetime: How long it is good for; each level's own by default.
+    ///   - tags: By what it can be invalidated together with others.
     /// - Throws: What failed, after all levels were tried.
-    public func set(_ value: Value, for key: Key) async throws {
-        _ = try await commit(Entry(value: value), for: key)
+    public func set(
+        _ value: Value,
+        for key: Key,
+        lifetime: EntryLifetime = .byPolicy,
+        tags: [String] = []
+    ) async throws {
+        guard !lifetime.isNone else { return try await remove(key) }
+        var entry = Entry(.value(value), tags: tags)
+        if let freshFor = lifetime.freshFor {
+            let now = MonotonicInstant.now
+            entry.freshUntil = now.advanced(by: min(freshFor, FreshnessPolicy.longest))
+            let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), FreshnessPolicy.longest)
+            entry.staleUntil = entry.freshUntil.advanced(by: staleFor)
+            entry.refreshAt = entry.freshUntil
+            entry.storedAt = now
+        }
+        _ = try await commit(entry, for: key)
     }
 
     /// Forgets everything in this level and those below it.
     public func clear() async throws {
         try await removeAll()
+    }
+
+    /// What a read with such options may return of what the lowest level had.
+    private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
+        guard let entry, options.staleness == .never || options.maximumAge != nil else { return entry }
+        let now = MonotonicInstant.now
+        if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
+        // The source has just given it, whatever its clock says.
+        if entry.origin != .source, let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true {
+            return nil
+        }
+        return entry
     }
 }

@@ -65,6 +65,14 @@ public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     /// - Returns: ``Ticket/void`` when another change came in between; `nil` when the level has no gate.
     func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket?
 
+    /// By what name reads can leave the level out; `nil` when they cannot.
+    var origin: EntryOrigin? { get }
+
+    /// Waits for work that goes on in the background, for at most `limit`, and cancels what is left of it then.
+    ///
+    /// To be called at the end of an application's life.
+    func drain(within limit: Duration) async
+
     /// How the level shows up in descriptions and receipts.
     var label: LevelLabel { get }
 }

@@ -49,6 +49,12 @@ extension ForwardingLevel {
     /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
+
     /// The name of the type, with the level inside.
     public var label: LevelLabel { LevelLabel("\(Self.self)", parts: [base.label]) }
 }

@@ -1,16 +1,59 @@
 /// What a read carries down through the levels.
 public struct ReadRequest: Sendable {
+    /// What a read is for.
+    public enum Purpose: Sendable, Hashable {
+        /// Somebody waits for the value.
+        case read
+        /// A level above holds the version given and wants a newer one.
+        case refresh(of: EntryVersion)
+    }
+
     /// Takes down what happens on the way; `nil` when nobody wants to know.
     public var recorder: ReceiptRecorder?
     /// Whether a read of several keys goes on without those that fail; they then come back as `nil`.
     ///
     /// Otherwise the first failure ends the read. Has no meaning for a single key.
     public var leavesOutFailures: Bool
+    /// What the caller wants to have otherwise than usual.
+    public var options: ReadOptions
+    /// What the read is for.
+    public var purpose: Purpose
+    /// Whether a level above has a stale value to serve when this read fails or takes too long.
+    public var hasFallback: Bool
+    /// The entry that is to be replaced, for a source that can tell whether it still holds.
+    package var basis: (any Sendable)?
 
-    /// An ordinary read.
+    /// A request, by default that of an ordinary read.
     @inlinable
-    public init(recorder: ReceiptRecorder? = nil, leavesOutFailures: Bool = false) {
+    public init(
+        recorder: ReceiptRecorder? = nil,
+        leavesOutFailures: Bool = false,
+        options: ReadOptions = ReadOptions(),
+        purpose: Purpose = .read,
+        hasFallback: Bool = false
+    ) {
         self.recorder = recorder
         self.leavesOutFailures = leavesOutFailures
+        self.options = options
+        self.purpose = purpose
+        self.hasFallback = hasFallback
+    }
+
+    /// Whether the answer may be shared with others who ask for the same key at the same time.
+    package var isShareable: Bool { purpose == .read && options == .ordinary }
+
+    /// The same request, failing with the first key that fails.
+    package var strict: ReadRequest {
+        var request = self
+        request.leavesOutFailures = false
+        return request
+    }
+
+    /// The same request by a level that holds an old entry.
+    package func having<Value>(_ old: Entry<Value>?, asFallback isFallback: Bool) -> ReadRequest {
+        var request = self
+        request.hasFallback = hasFallback || isFallback
+        if let old { request.basis = old }
+        return request
     }
 }

@@ -71,9 +71,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then removed.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         var entry = entry
+        if entry.storedAt == .distantPast { entry.storedAt = .now }
         if let lifetime {
             let end = MonotonicInstant.now.advanced(by: lifetime)
-            entry.freshUntil = min(entry.freshUntil, end)
+            entry.shorten(to: end)
         }
         guard stripe(of: key).store(entry, for: key, weight: limit.weight(of: entry)) else {
             throw CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
@@ -99,6 +100,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
             }
         }
     }
+
+    /// ``EntryOrigin/memory``.
+    public var origin: EntryOrigin? { .memory }
 
     /// They come back with their tickets.
     public var keepsTickets: Bool { true }

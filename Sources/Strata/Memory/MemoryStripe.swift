@@ -43,7 +43,7 @@ final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         state.withLock { state in
-            guard let number = state.index[key], let node = state.nodes[Int(number)], now < node.entry.freshUntil,
+            guard let number = state.index[key], let node = state.nodes[Int(number)], now < node.entry.refreshAt,
                 case .value(let value) = node.entry.content
             else { return nil }
             state.touch(number)

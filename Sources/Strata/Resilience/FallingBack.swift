@@ -52,7 +52,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         do {
             // A failure that is left out looks like a miss, which would not be recovered.
-            return try await first.entries(for: keys, ReadRequest(recorder: request.recorder))
+            return try await first.entries(for: keys, request.strict)
                 .map { pair.marked($0, isFirst: true) }
         } catch {
             return try await recovering(error) { try await fallback.entries(for: keys, request) }
@@ -86,6 +86,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// Told to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
+
+    /// Told to both.
+    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }

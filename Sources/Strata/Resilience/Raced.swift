@@ -94,6 +94,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// Told to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
+    /// Told to both.
+    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
+
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 

@@ -40,7 +40,7 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         do {
             // A failure that is left out looks like a miss, which would not be recovered.
-            return try await base.entries(for: keys, ReadRequest(recorder: request.recorder))
+            return try await base.entries(for: keys, request.strict)
         } catch {
             return try await keys.concurrently { key in
                 try await request.leavingOut {

@@ -45,7 +45,7 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
     /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         // A failure that is left out cannot be tried again, so that waits for the last attempt.
-        let strict = ReadRequest(recorder: request.recorder)
+        let strict = request.strict
         return try await retrying { isLast in try await base.entries(for: keys, isLast ? request : strict) }
     }
 

@@ -49,6 +49,12 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
     /// Told to the fetcher.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
+
     /// The fetcher's.
     public var gate: FillGate? { base.gate }
 

@@ -78,6 +78,12 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
+
     /// `keys transformed`, with both types and the level inside.
     public var label: LevelLabel {
         LevelLabel("keys transformed, \(Key.self) to \(Base.Key.self)", parts: [base.label])

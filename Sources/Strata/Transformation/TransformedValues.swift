@@ -70,6 +70,12 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
     /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
+    /// That of the level inside.
+    public var origin: EntryOrigin? { base.origin }
+
+    /// Told to the level inside.
+    public func drain(within limit: Duration) async { await base.drain(within: limit) }
+
     /// The level's.
     public var gate: FillGate? { base.gate }
 

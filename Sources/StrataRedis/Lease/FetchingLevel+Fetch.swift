@@ -8,7 +8,7 @@ extension FetchingLevel {
     ///   - lease: The lease; ended here in any case.
     ///   - ticket: The right to keep what is fetched, taken before the lease was asked for.
     ///   - failures: How many fetches have failed in a row before.
-    ///   - stale: Served when the source fails, if it may still be.
+    ///   - finding: What lies in Redis.
     ///   - request: The read.
     /// - Returns: The entry; `nil` when there is no value and its absence is not to be remembered.
     /// - Throws: ``SourceFailure``; `CancellationError`.
@@ -17,55 +17,64 @@ extension FetchingLevel {
         _ lease: Lease,
         _ ticket: Ticket,
         failures: Int,
-        instead stale: Entry<Value>?,
+        replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest
     ) async throws -> Entry<Value>? {
-        let fetched: Entry<Value>?
+        let fetched: Fetched<Value>
         do {
             fetched = try await lease.held(upTo: options.renewalLimit) { [self] in
-                try await callSource(key, request)
+                try await callSource(key, lease.names, finding.entry, request)
             }
-        } catch let failure as SourceFailure where !(failure.cause is CancellationError) {
+        } catch let failure as SourceFailure {
             await end(lease, after: failure, failures: failures)
-            if let stale = usable(stale) { return stale }
             throw failure
         } catch {
             try? await lease.end()
             throw error
         }
-        guard var entry = fetched else {
+        guard var entry = fetched.entry, fetched.use != .handOut else {
             try? await lease.end()
-            return nil
+            return fetched.entry
         }
         entry.ticket = ticket
-        return try await store(entry, lease)
+        return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil)
     }
 
     /// Tells everybody who waits that the fetch has failed, and that it is not to be tried again at once.
     ///
     /// Of the error only its type is told: its text may hold what others must not read.
     private func end(_ lease: Lease, after failure: SourceFailure, failures: Int) async {
-        guard let range = options.failureBackOff else {
+        let doubled = options.failureBackOff.map { min($0.lowerBound * (1 << min(failures, 20)), $0.upperBound) }
+        guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else {
             try? await lease.end()
             return
         }
-        let doubled = range.lowerBound * (1 << min(failures, 20))
         try? await lease.end(
             failing: "\(type(of: failure.cause))",
             attempts: failures + 1,
-            backOff: min(doubled, range.upperBound)
+            backOff: min(backOff, .seconds(3600))
         )
     }
 
     /// Stores what was fetched.
     ///
     /// Whatever happens there, the caller gets its value.
-    private func store(_ entry: Entry<Value>, _ lease: Lease) async throws -> Entry<Value> {
+    ///
+    /// - Parameters:
+    ///   - entry: What was fetched.
+    ///   - lease: The lease.
+    ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
+    private func store(_ entry: Entry<Value>, _ lease: Lease, extending bytes: [UInt8]?) async throws -> Entry<Value> {
         var unsealed = entry
         unsealed.ticket = .void
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
-            sealed = try await level.seal(entry, lease.names)
+            sealed =
+                if let bytes {
+                    try await level.reseal(bytes, entry, lease.names)
+                } else {
+                    try await level.seal(entry, lease.names)
+                }
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -77,7 +86,13 @@ extension FetchingLevel {
         kept.ticket = .void
         level.shared.beginWrite(lease.names, kept.version)
         do {
-            switch try await lease.store(sealed.bytes, expiry: sealed.expiry) {
+            let outcome =
+                if let bytes {
+                    try await lease.extend(sealed.bytes, expiry: sealed.expiry, replacing: Envelope.stamp(of: bytes))
+                } else {
+                    try await lease.store(sealed.bytes, expiry: sealed.expiry)
+                }
+            switch outcome {
             case .stored:
                 level.counters.add(\.stores)
                 kept.ticket = level.shared.gate.renew(entry.ticket) ?? .void
@@ -101,35 +116,26 @@ extension FetchingLevel {
     func fetchUncoordinated(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
-        let fetched: Entry<Value>?
-        do {
-            fetched = try await limiter.run { try await callSource(key, request) }
-        } catch let failure as SourceFailure {
-            throw failure.cause
-        }
-        guard var entry = fetched else { return nil }
-        let lifetimes = level.freshness.lifetimes(of: entry.content, fingerprint: names.fingerprint)
-        entry.freshUntil = MonotonicInstant.now.advanced(by: lifetimes.fresh)
-        entry.staleUntil = MonotonicInstant.now.advanced(by: lifetimes.kept)
-        entry.ticket = ticket
+        let fetched = try await limiter.run { try await callSource(key, names, nil, request) }
+        guard var entry = fetched.entry else { return nil }
+        if fetched.use != .handOut { entry.ticket = ticket }
         return entry
     }
 
     /// Asks the source.
-    ///
-    /// `nil` when there is no value and its absence is not to be remembered.
-    private func callSource(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+    private func callSource(
+        _ key: Key,
+        _ names: KeyNames,
+        _ old: Entry<Value>?,
+        _ request: ReadRequest
+    ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
-        let start = MonotonicInstant.now
         do {
-            let value = try await source(key)
-            let end = MonotonicInstant.now
-            request.recorder?.step(.fetched, at: .source, from: start, to: end)
-            guard value != nil || level.freshness.absentFor > .zero else { return nil }
-            return Entry(value.map { .value($0) } ?? .absent, fetchDuration: start.duration(to: end))
-        } catch {
+            let old = old ?? request.basis as? Entry<Value>
+            return try await source(key, fingerprint: names.fingerprint, old: old, request.recorder)
+        } catch let failure as SourceFailure {
             level.counters.add(\.failedFetches)
-            throw SourceFailure(cause: error)
+            throw failure
         }
     }
 }

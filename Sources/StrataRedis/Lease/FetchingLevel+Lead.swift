@@ -1,32 +1,40 @@
 internal import Strata
 
 extension FetchingLevel {
-    /// What one flight does: looks in Redis, and competes for the lease when there is nothing fresh.
-    func produce(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
-        let start = MonotonicInstant.now
-        do {
-            let finding = try await level.look(up: names, request)
-            if let entry = finding.entry, entry.isFresh(at: .now) { return entry }
-            return try await lead(key, names, finding, request, since: start)
-        } catch let failure as SourceFailure {
-            throw failure.cause
-        } catch is RedisError {
-            return try await fetchUncoordinated(key, names, request)
-        }
-    }
-
     /// Competes for the lease until there is a value, this process fetches it, or nobody can.
     ///
     /// While another process leads, this one waits for something to happen to the key, and not for the lease: the value
     /// that is stored wakes it, an end without a value, or an invalidation. While changes are not told it looks again at
     /// random intervals. In any case it competes again when the lease has had its time.
-    private func lead(
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - names: Its names.
+    ///   - found: What lies in Redis, to be replaced.
+    ///   - request: The read.
+    ///   - waits: Whether another instance's fetch is waited for.
+    func lead(
         _ key: Key,
         _ names: KeyNames,
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        since start: MonotonicInstant
-    ) async throws -> Entry<Value>? {
+        waits: Bool
+    ) async throws -> Led {
+        do {
+            return try await compete(key, names, found, request, waits: waits)
+        } catch is RedisError {
+            return .entry(try await fetchUncoordinated(key, names, request))
+        }
+    }
+
+    private func compete(
+        _ key: Key,
+        _ names: KeyNames,
+        _ found: RedisLevel<Key, Value>.Finding,
+        _ request: ReadRequest,
+        waits: Bool
+    ) async throws -> Led {
+        let start = MonotonicInstant.now
         let giveUp = start.advanced(by: options.waitLimit)
         var finding = found
         var waiting = Waiting(request: request, since: start)
@@ -44,26 +52,19 @@ extension FetchingLevel {
             ) {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket)
-                if let entry = finding.entry, entry.isFresh(at: .now) { return entry }
+                if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return try await fetch(key, lease, ticket, failures: failures, instead: finding.entry, request)
+                return .entry(try await fetch(key, lease, ticket, failures: failures, replacing: finding, request))
             case .failed(let message, let retryAfter):
-                if let stale = usable(finding.entry) { return stale }
-                throw SourceFailure(cause: CacheError.sourceFailed(message, retryAfter: retryAfter))
+                throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
             case .waits(let remaining, let holder):
-                if let stale = usable(finding.entry) { return stale }
+                guard waits else { return .othersLead }
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 waiting.begin(for: holder)
                 try await level.shared.waiters.wait(number, until: waiting.deadline(remaining, giveUp, level.shared))
             }
         }
-        if let stale = usable(finding.entry) { return stale }
-        return try await fetchUncoordinated(key, names, request)
-    }
-
-    /// A stale entry that may still be served.
-    func usable(_ entry: Entry<Value>?) -> Entry<Value>? {
-        entry.flatMap { $0.isUsable(at: .now) ? $0 : nil }
+        return .entry(try await fetchUncoordinated(key, names, request))
     }
 }
 
@@ -103,9 +104,4 @@ private struct Waiting {
         guard hasWaited else { return }
         request.recorder?.step(.waited, at: .redis, from: since, to: .now, whom: holder)
     }
-}
-
-/// Keeps an error of the source apart from those of Redis, until it leaves the level: a source may be Redis, too.
-struct SourceFailure: Error {
-    let cause: any Error
 }

@@ -7,6 +7,10 @@ public import Strata
 /// renewed in time and the primary neither loses data nor fails over. Outside that more than one may fetch; each caller still
 /// gets a right value. A fetched value is never stored by an instance whose lease does not stand at that moment.
 ///
+/// How long values are good for, what is served when they are old, and how long anybody waits is the level's
+/// ``RedisLevel/freshness``. A fetch that nobody waits for any more goes on in the background within the limits given there;
+/// ``drain(within:)`` waits for it.
+///
 /// When Redis cannot be asked, the source is: a failure of the cache is no failure of the call. At most
 /// ``LeaseOptions/fetchLimit`` such fetches run at once.
 ///
@@ -16,19 +20,30 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     public let level: RedisLevel<Key, Value>
     /// How the fleet agrees on who fetches.
     public let options: LeaseOptions
-    let source: @Sendable (Key) async throws -> Value?
+    let source: Fetch<Key, Value>
+    /// What callers wait for: a look in Redis, and a fetch if need be.
     private let flights: Flights<Key, Entry<Value>?>
+    /// The fetches themselves, which may go on without callers.
+    let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
+
+    /// What has come of a competition for the lease.
+    enum Led: Sendable {
+        case entry(Entry<Value>?)
+        /// Another instance fetches, and the caller did not want to wait for that.
+        case othersLead
+    }
 
     init(
         _ level: RedisLevel<Key, Value>,
         _ options: LeaseOptions,
-        _ fetch: @escaping @Sendable (Key) async throws -> Value?
+        _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) {
         self.level = level
         self.options = options
-        source = fetch
-        flights = Flights(gate: level.gate)
+        source = Fetch(level.freshness, fetch)
+        flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
+        fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         limiter = FetchLimiter(limit: options.fetchLimit)
     }
 
@@ -39,17 +54,31 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// The entry of a key from Redis, or from the source.
     ///
-    /// - Throws: What the source has thrown; `CancellationError`. Never an error of Redis.
+    /// - Throws: What the source has thrown; ``CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let names = level.names(for: key)
-        let (entry, role) = try await flights.join(key, fingerprint: names.fingerprint) { [self] in
-            try await produce(key, names, request)
+        do {
+            guard request.isShareable else { return try await produce(key, names, request) }
+            let patience = level.freshness.patience(request)
+            let (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) { [self] in
+                try await produce(key, names, request)
+            }
+            if role == .joined {
+                request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+            }
+            return entry
+        } catch let failure as SourceFailure {
+            throw failure.cause
+        } catch is OutOfPatience {
+            throw CacheError.late(since: start)
         }
-        if role == .joined {
-            request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
-        }
-        return entry
+    }
+
+    /// Waits for fetches under way, also for those that nobody waits for.
+    public func drain(within limit: Duration) async {
+        async let waited: Bool = flights.drain(within: limit)
+        _ = await (fetches.drain(within: limit), waited)
     }
 
     // MARK: Writing
@@ -61,23 +90,33 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// Written to Redis; a fetch under way cannot store any more.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         return try await level.commit(entry, for: key)
     }
 
     /// Removed from Redis; a fetch under way cannot store any more.
     public func remove(_ key: Key) async throws {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         try await level.remove(key)
     }
 
     /// All keys of the keyspace are removed from Redis; fetches under way cannot store any more.
     public func removeAll() async throws {
-        flights.voidAll()
-        defer { flights.voidAll() }
+        voidAll()
+        defer { voidAll() }
         try await level.removeAll()
+    }
+
+    private func void(_ key: Key) {
+        flights.void(key)
+        fetches.void(key)
+    }
+
+    private func voidAll() {
+        flights.voidAll()
+        fetches.voidAll()
     }
 
     // MARK: Coherence
@@ -88,8 +127,17 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The Redis level's.
     public func fingerprint(of key: Key) -> UInt64 { level.fingerprint(of: key) }
 
+    /// ``EntryOrigin/redis``.
+    public var origin: EntryOrigin? { level.origin }
+
     /// The Redis level over a fetcher.
-    public var label: LevelLabel { LevelLabel("fetching", parts: [level.label, LevelLabel("fetcher")]) }
+    public var label: LevelLabel {
+        LevelLabel(
+            "fetching",
+            counters: [.init("under_way", fetches.count), .init("unattended", fetches.anchored)],
+            parts: [level.label, LevelLabel("fetcher")]
+        )
+    }
 }
 
 extension RedisLevel {
@@ -103,6 +151,20 @@ extension RedisLevel {
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
+    ) -> FetchingLevel<Key, Value> {
+        FetchingLevel(self, options) { key, _ in .found(try await fetch(key)) }
+    }
+
+    /// This level with a source below it that tells how its answer is to be kept.
+    ///
+    /// - Parameters:
+    ///   - options: How the fleet agrees on who fetches.
+    ///   - fetch: Asks for a key; it is told the old value, if there is one. What it throws reaches those who wait for it.
+    ///     It is cancelled when nobody in this process waits any more.
+    /// - Returns: The level with its source.
+    public func fetching(
+        _ options: LeaseOptions = LeaseOptions(),
+        _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
         FetchingLevel(self, options, fetch)
     }

@@ -113,6 +113,23 @@ struct Lease: Sendable {
         }
     }
 
+    /// Makes the value that lies there fresh again, if the lease still stands, and ends the lease.
+    ///
+    /// One round trip; the payload stays where it is.
+    ///
+    /// - Parameters:
+    ///   - header: The new header.
+    ///   - expiry: In how many milliseconds the value is dropped.
+    ///   - stamp: The version of the value that is meant; with another one, or none, nothing is written.
+    func extend(_ header: [UInt8], expiry: [UInt8], replacing stamp: [UInt8]) async throws -> StoreOutcome {
+        let reply = try await run(LeaseScripts.extendIfLeader, header, expiry, stamp, repetition: .once)
+        return switch reply.integer {
+        case 1: .stored
+        case -1: .outOfMemory
+        default: .refused
+        }
+    }
+
     /// Ends the lease without a value, so that others need not wait for it to run out.
     ///
     /// One round trip.

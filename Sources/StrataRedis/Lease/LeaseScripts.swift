@@ -64,6 +64,31 @@ enum LeaseScripts {
             """
     )
 
+    /// Makes the value that lies there fresh again if the lease still stands, and ends the lease.
+    ///
+    /// ARGV: lease record, header of the envelope, ms to live, version stamp of the value that is meant.
+    ///
+    /// Answers 1; 0 when the lease is another's or gone, or the value another; -1 when the server refused to write.
+    static let extendIfLeader = RedisScript(
+        name: "extend-if-leader",
+        digest: "5c59f9709e63f8ca9b40884aa3a0bbc36dae160e",
+        source: """
+            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local n = 0
+            if redis.call('GETRANGE', KEYS[1], 20, 35) == ARGV[4] then
+              local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
+              if type(r) == 'table' and r.err then
+                n = -1
+              else
+                redis.call('PEXPIRE', KEYS[1], ARGV[3])
+                n = 1
+              end
+            end
+            redis.call('DEL', KEYS[2])
+            return n
+            """
+    )
+
     /// Ends a lease without a value.
     ///
     /// ARGV: lease record, channel, message. Answers 1, or 0 when the lease is another's or gone.
@@ -124,5 +149,5 @@ enum LeaseScripts {
             """
     )
 
-    static let all = [readOrLead, renew, storeIfLeader, endWithoutValue, endWithFailure, invalidate, write]
+    static let all = [readOrLead, renew, storeIfLeader, extendIfLeader, endWithoutValue, endWithFailure, invalidate, write]
 }

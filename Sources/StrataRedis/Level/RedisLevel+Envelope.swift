@@ -4,19 +4,24 @@ extension RedisLevel {
     /// What a look at a key's name has found.
     enum Finding {
         case nothing
-        case entry(Entry<Value>)
+        case entry(Entry<Value>, bytes: [UInt8])
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
 
         var entry: Entry<Value>? {
-            if case .entry(let entry) = self { entry } else { nil }
+            if case .entry(let entry, _) = self { entry } else { nil }
+        }
+
+        /// The envelope of the entry.
+        var bytes: [UInt8]? {
+            if case .entry(_, let bytes) = self { bytes } else { nil }
         }
 
         /// Where a fetch has to replace what lies there: its version stamp.
         var stamp: [UInt8]? {
             switch self {
             case .nothing: nil
-            case .entry(let entry): Envelope.stamp(of: entry.version)
+            case .entry(_, let bytes): Envelope.stamp(of: bytes)
             case .unusable(_, let stamp): stamp
             }
         }
@@ -40,7 +45,7 @@ extension RedisLevel {
         do {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             counters.add(\.hits)
-            return .entry(entry)
+            return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
             counters.add(\.unusable)
             return .unusable(error, stamp: Envelope.stamp(of: bytes))
@@ -59,6 +64,7 @@ extension RedisLevel {
             try content(of: envelope),
             freshUntil: MonotonicInstant(serverMilliseconds: envelope.freshUntil, offset: offset),
             staleUntil: MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset),
+            storedAt: MonotonicInstant(serverMilliseconds: envelope.storedAt, offset: offset),
             version: envelope.version,
             tags: envelope.tags,
             fetchDuration: .microseconds(Int64(envelope.fetchDuration)),
@@ -89,12 +95,7 @@ extension RedisLevel {
     func seal(_ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
-        var sealed = entry
-        if entry.freshUntil == .distantFuture {
-            let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: names.fingerprint)
-            sealed.freshUntil = now.advanced(by: lifetimes.fresh)
-            sealed.staleUntil = now.advanced(by: lifetimes.kept)
-        }
+        var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.version = .random()
         var envelope = Envelope(
             kind: entry.value == nil ? .absence : .value,
@@ -109,7 +110,27 @@ extension RedisLevel {
         envelope.schema = schema
         envelope.tags = entry.tags
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
-        let remaining = max(1, (now.nanoseconds(to: sealed.staleUntil) + 999_999) / 1_000_000)
-        return Sealed(bytes: try envelope.encoded(), expiry: Array(String(remaining).utf8), entry: sealed)
+        return Sealed(bytes: try envelope.encoded(), expiry: expiry(of: sealed, at: now), entry: sealed)
+    }
+
+    /// The header of an envelope that lies in Redis, with the lifetime and the fetch of an entry, and a new version.
+    func reseal(_ bytes: [UInt8], _ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+        let offset = try await clock.offset()
+        let now = MonotonicInstant.now
+        var sealed = entry
+        sealed.version = .random()
+        var envelope = try Envelope(bytes, keyHash: names.fingerprint)
+        envelope.version = sealed.version
+        envelope.storedAt = now.serverMilliseconds(offset: offset)
+        envelope.freshUntil = sealed.freshUntil.serverMilliseconds(offset: offset)
+        envelope.staleUntil = sealed.staleUntil.serverMilliseconds(offset: offset)
+        envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
+        let header = Array(try envelope.encoded().prefix(Envelope.headerSize))
+        return Sealed(bytes: header, expiry: expiry(of: sealed, at: now), entry: sealed)
+    }
+
+    /// In how many milliseconds Redis drops an entry.
+    private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
+        Array(String(max(1, (now.nanoseconds(to: entry.staleUntil) + 999_999) / 1_000_000)).utf8)
     }
 }

@@ -205,6 +205,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         LevelLabel("redis, keyspace \(keyspace) at \(redis.configuration.endpoint)")
     }
 
+    /// ``EntryOrigin/redis``.
+    public var origin: EntryOrigin? { .redis }
+
     // MARK: Inside
 
     func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes) }

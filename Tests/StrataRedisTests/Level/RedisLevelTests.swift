@@ -138,7 +138,7 @@ struct RedisLevelTests {
     @Test("lifetimes are the server's: what is read has the remaining time, not a new full one")
     func remainingLifetime() async throws {
         let redis = try await TestServer.client()
-        let policy = FreshnessPolicy(freshFor: .seconds(100), staleFor: .seconds(50), jitter: 0)
+        let policy = FreshnessPolicy(freshFor: .seconds(100), staleIfError: .seconds(50), jitter: 0)
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, freshness: policy)
         let before = MonotonicInstant.now
         try await level.set("v", for: "k")

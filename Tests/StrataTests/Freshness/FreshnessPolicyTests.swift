@@ -17,7 +17,7 @@ struct FreshnessPolicyTests {
     func plain() {
         let policy = FreshnessPolicy(
             freshFor: .seconds(60),
-            staleFor: .seconds(30),
+            staleIfError: .seconds(30),
             absentFor: .seconds(5),
             jitter: 0
         )
@@ -31,7 +31,7 @@ struct FreshnessPolicyTests {
     func defaults() {
         let policy = FreshnessPolicy()
         #expect(policy.freshFor == .seconds(300))
-        #expect(policy.staleFor == .zero)
+        #expect(policy.staleIfError == .zero)
         #expect(policy.absentFor == .seconds(30))
         #expect(policy.jitter == 0.05)
     }
@@ -71,7 +71,7 @@ struct FreshnessPolicyTests {
     )
     func short(duration: Duration) {
         for jitter in [0, 0.05, 1] {
-            let policy = FreshnessPolicy(freshFor: duration, staleFor: duration, absentFor: duration, jitter: jitter)
+            let policy = FreshnessPolicy(freshFor: duration, staleIfError: duration, absentFor: duration, jitter: jitter)
             let (fresh, kept) = lifetimes(policy, fingerprint: .max)
             #expect(fresh == .milliseconds(1))
             #expect(kept >= fresh && kept <= .milliseconds(1) + .nanoseconds(1))
@@ -84,7 +84,7 @@ struct FreshnessPolicyTests {
         arguments: [.seconds(31_556_952_000), .seconds(Int64.max), .seconds(1e19)] as [Duration]
     )
     func long(duration: Duration) {
-        let policy = FreshnessPolicy(freshFor: duration, staleFor: duration, absentFor: duration, jitter: 0)
+        let policy = FreshnessPolicy(freshFor: duration, staleIfError: duration, absentFor: duration, jitter: 0)
         // A century in attoseconds has more digits than a Double.
         let slack = Duration.microseconds(1)
         let value = lifetimes(policy)

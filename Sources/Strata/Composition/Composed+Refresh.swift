@@ -1,0 +1,48 @@
+extension Composed {
+    /// What a read may do with the upper level's entry.
+    ///
+    /// Where asking below was in vain just now, it is not asked again for each read of a stale entry.
+    func verdict(
+        on entry: Entry<Value>,
+        of key: Key,
+        _ request: ReadRequest,
+        at now: MonotonicInstant
+    ) -> Verdict {
+        let verdict = request.verdict(on: entry, at: now)
+        guard verdict == .fallBack, request.isShareable, !entry.isSuspect, refreshes.isPaused(key, at: now) else {
+            return verdict
+        }
+        return .serve
+    }
+
+    /// Fetches a key anew in the background, unless that is under way.
+    func refresh(_ key: Key, _ old: Entry<Value>) {
+        refreshes.launch(key) { [self] in
+            let start = MonotonicInstant.now
+            let heard = heardTicket(key)
+            let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+            let request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
+            guard let below = try await lower.entry(for: key, request) else {
+                // There is no value any more, and nothing that says so which could be kept.
+                if fillGate.isLive(ticket) { fillGate.void(lower.fingerprint(of: key)) }
+                return true
+            }
+            let now = MonotonicInstant.now
+            guard below.isFresh(at: now) else { return false }
+            _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
+            return now < below.refreshAt
+        }
+    }
+}
+
+extension ReadRequest {
+    /// Whether the read does not ask a level.
+    func leavesOut(_ level: some CacheLevel) -> Bool {
+        !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
+    }
+
+    /// Whether the read does not fill a level.
+    func leavesUnfilled(_ level: some CacheLevel) -> Bool {
+        !options.skipsFilling.isEmpty && level.origin.map { options.skipsFilling.contains($0) } ?? false
+    }
+}

@@ -1,0 +1,27 @@
+/// How long a caller waits for a flight.
+package struct Patience: Sendable, Hashable {
+    /// Counted from when the caller joined.
+    package var sinceJoining: Duration?
+    /// Counted from when the flight began, so that nobody waits for one that is late already.
+    package var sinceStart: Duration?
+
+    package init(sinceJoining: Duration? = nil, sinceStart: Duration? = nil) {
+        self.sinceJoining = sinceJoining
+        self.sinceStart = sinceStart
+    }
+
+    package static let unlimited = Patience()
+
+    /// When the patience of a caller ends that joins now; `nil` when it does not.
+    func end(startedAt: MonotonicInstant) -> MonotonicInstant? {
+        guard sinceJoining != nil || sinceStart != nil else { return nil }
+        let now = MonotonicInstant.now
+        return min(
+            sinceJoining.map { now.advanced(by: $0) } ?? .distantFuture,
+            sinceStart.map { startedAt.advanced(by: $0) } ?? .distantFuture
+        )
+    }
+}
+
+/// A caller has waited long enough; the flight goes on.
+package struct OutOfPatience: Error {}

@@ -1,0 +1,71 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+extension FreshnessPolicy {
+    /// Beyond a hundred years a lifetime makes no difference; it is cut there so that sums of times stay in range.
+    package static let longest = Duration.seconds(100 * 365 * 86_400)
+
+    /// How long content of this kind is fresh and kept, for the key with this fingerprint.
+    ///
+    /// Both are at least 1 ms.
+    ///
+    /// - Parameters:
+    ///   - content: A value or an absence.
+    ///   - fingerprint: The key's; it picks the key's share of the jitter.
+    ///   - lifetime: What the source has said of this entry.
+    package func lifetimes<Value>(
+        of content: Entry<Value>.Content,
+        fingerprint: UInt64,
+        _ lifetime: EntryLifetime = .byPolicy
+    ) -> (fresh: Duration, kept: Duration) {
+        let (base, window): (Duration, Duration) =
+            switch content {
+            case .value: (freshFor, max(staleWhileRevalidate, staleIfError))
+            case .absent: (absentFor, .zero)
+            }
+        let share = Double(fingerprint >> 11) / Double(1 << 53)
+        // No number compares above zero, so NaN is no jitter.
+        let portion = jitter > 0 ? min(jitter, 1) : 0
+        let wanted = min(max(lifetime.freshFor ?? base, .milliseconds(1)), Self.longest)
+        let fresh = max(wanted * (1 - portion * share), .milliseconds(1))
+        return (fresh, fresh + min(max(lifetime.staleFor ?? window, .zero), Self.longest))
+    }
+
+    /// Gives an entry that has no lifetime one by this policy.
+    package func stamping<Value>(
+        _ entry: Entry<Value>,
+        fingerprint: UInt64,
+        _ lifetime: EntryLifetime = .byPolicy,
+        at now: MonotonicInstant = .now
+    ) -> Entry<Value> {
+        var entry = entry
+        if entry.freshUntil == .distantFuture || lifetime != .byPolicy {
+            let lifetimes = lifetimes(of: entry.content, fingerprint: fingerprint, lifetime)
+            entry.freshUntil = now.advanced(by: lifetimes.fresh)
+            entry.staleUntil = now.advanced(by: lifetimes.kept)
+        }
+        entry.storedAt = now
+        return completing(entry)
+    }
+
+    /// Sets when an entry with a lifetime is to be fetched anew, and until when it is served meanwhile.
+    package func completing<Value>(_ entry: Entry<Value>) -> Entry<Value> {
+        var entry = entry
+        entry.revalidateUntil = min(
+            entry.staleUntil,
+            entry.freshUntil.advanced(by: min(max(staleWhileRevalidate, .zero), Self.longest))
+        )
+        entry.refreshAt = entry.freshUntil
+        guard earlyRefresh > 0, entry.freshUntil != .distantFuture, entry.value != nil else { return entry }
+        // 1 − u lies in (0, 1], so the logarithm is finite.
+        let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1)))
+        let half = entry.storedAt.duration(to: entry.freshUntil) / 2
+        entry.refreshAt = entry.freshUntil.advanced(by: max(.zero - min(ahead, Self.longest), .zero - max(half, .zero)))
+        return entry
+    }
+}

@@ -1,0 +1,32 @@
+/// What a read may do with an entry that it has found.
+package enum Verdict: Sendable, Equatable {
+    /// Serve it.
+    case serve
+    /// Serve it, and fetch it anew in the background.
+    case serveAndRefresh
+    /// Ask below, and serve it if that fails or takes too long.
+    case fallBack
+    /// Ask below; it must not be served.
+    case useless
+}
+
+extension ReadRequest {
+    /// What this read may do with an entry.
+    package func verdict<Value>(on entry: Entry<Value>, at now: MonotonicInstant) -> Verdict {
+        let spare: Verdict = options.staleness != .never && entry.isUsable(at: now) ? .fallBack : .useless
+        if entry.isSuspect { return spare }
+        switch purpose {
+        case .read:
+            if options.source == .always { return spare }
+            if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return spare }
+            if entry.isFresh(at: now) {
+                return now < entry.refreshAt || options.source == .never ? .serve : .serveAndRefresh
+            }
+            let isServed = options.staleness == .allowed || options.staleness == .byPolicy && now < entry.revalidateUntil
+            guard spare == .fallBack, isServed else { return options.source == .never ? .useless : spare }
+            return options.source == .never ? .serve : .serveAndRefresh
+        case .refresh(let version):
+            return entry.isFresh(at: now) && version != .none && entry.version != version ? .serve : spare
+        }
+    }
+}

@@ -1,0 +1,109 @@
+/// What has come of asking a source.
+package struct Fetched<Value: Sendable>: Sendable {
+    /// What levels do with it.
+    package enum Use: Sendable {
+        case keep
+        /// The old entry, with a new lifetime.
+        case extend
+        /// Hand it out and keep it nowhere.
+        case handOut
+    }
+
+    /// The entry; `nil` for none.
+    package var entry: Entry<Value>?
+    package var use: Use
+}
+
+/// The failure of a source; apart from those of the cache until it leaves it, for a source may be a cache, too.
+package struct SourceFailure: Error {
+    package let cause: any Error
+    /// What the source itself has said.
+    package let retryAfter: Duration?
+
+    package init(_ cause: any Error, retryAfter: Duration? = nil) {
+        self.cause = cause
+        self.retryAfter = retryAfter ?? (cause as? CacheError)?.retryAfter
+    }
+}
+
+/// A closure that asks a source.
+package struct Fetch<Key: Sendable, Value: Sendable>: Sendable {
+    private let closure: @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+    private let policy: FreshnessPolicy
+
+    package init(
+        _ policy: FreshnessPolicy,
+        _ closure: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+    ) {
+        self.closure = closure
+        self.policy = policy
+    }
+
+    /// Asks the source.
+    ///
+    /// - Parameters:
+    ///   - key: What is asked for.
+    ///   - fingerprint: The key's; it picks the key's share of the jitter.
+    ///   - old: What is to be replaced.
+    ///   - recorder: Takes down how long it took.
+    /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
+    package func callAsFunction(
+        _ key: Key,
+        fingerprint: UInt64,
+        old: Entry<Value>?,
+        _ recorder: ReceiptRecorder?
+    ) async throws -> Fetched<Value> {
+        let start = MonotonicInstant.now
+        let outcome: FetchOutcome<Value>
+        do {
+            outcome = try await closure(key, FetchContext(old: old, at: start, recorder: recorder))
+        } catch {
+            if Task.isCancelled, error is CancellationError { throw error }
+            throw SourceFailure(error)
+        }
+        let end = MonotonicInstant.now
+        recorder?.step(.fetched, at: .source, from: start, to: end)
+        return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
+    }
+
+    /// What an outcome means under the policy.
+    ///
+    /// - Throws: ``SourceFailure``.
+    package func fetched(
+        _ outcome: FetchOutcome<Value>,
+        fingerprint: UInt64,
+        old: Entry<Value>?,
+        took duration: Duration,
+        at now: MonotonicInstant
+    ) throws -> Fetched<Value> {
+        func entry(
+            _ content: Entry<Value>.Content,
+            _ lifetime: EntryLifetime,
+            _ tags: [String] = [],
+            _ use: Fetched<Value>.Use = .keep
+        ) -> Fetched<Value> {
+            var entry = Entry(content, tags: tags, fetchDuration: duration)
+            guard !lifetime.isNone else {
+                entry.ticket = .void
+                return Fetched(entry: entry, use: .handOut)
+            }
+            entry = policy.stamping(entry, fingerprint: fingerprint, lifetime, at: now)
+            return Fetched(entry: entry, use: use)
+        }
+        switch outcome {
+        case .value(let value, let lifetime, let tags): return entry(.value(value), lifetime, tags)
+        case .absent(let lifetime):
+            guard lifetime.freshFor ?? policy.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
+            return entry(.absent, lifetime)
+        case .notModified(let lifetime):
+            guard let old else {
+                throw SourceFailure(CacheError(code: .notModified, message: "there is no value that could be unchanged"))
+            }
+            return entry(old.content, lifetime, old.tags, .extend)
+        case .doNotStore(let value):
+            guard let value else { return Fetched(entry: nil, use: .handOut) }
+            return entry(.value(value), EntryLifetime(freshFor: .zero))
+        case .failure(let error, let retryAfter): throw SourceFailure(error, retryAfter: retryAfter)
+        }
+    }
+}

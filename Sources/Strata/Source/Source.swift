@@ -1,0 +1,99 @@
+/// The bottom of a cache that keeps to a policy: a closure whose values get lifetimes, whose callers join, and for which nobody
+/// waits too long.
+///
+/// ```swift
+/// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
+///     .compose(Source(freshness: .resilient) { symbol in try await exchange.quote(symbol) })
+/// ```
+///
+/// For a cache in one process. Below a Redis level, `fetching` does the same for the whole fleet.
+///
+/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
+/// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
+/// brings is there for those who ask then.
+public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
+    /// How long values are good for, and how long they are waited for.
+    public let freshness: FreshnessPolicy
+    private let fetch: Fetch<Key, Value>
+    private let flights: Flights<Key, Entry<Value>?>
+    private let limiter: FetchLimiter
+
+    /// A source that tells how its answer is to be kept.
+    ///
+    /// - Parameters:
+    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - limit: How many fetches may run at once.
+    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    public init(
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        limit: Int = 64,
+        _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+    ) {
+        self.freshness = freshness
+        self.fetch = Fetch(freshness, fetch)
+        flights = Flights(completionLimit: freshness.completionLimit)
+        limiter = FetchLimiter(limit: limit)
+    }
+
+    /// A source of values; `nil` is an absence.
+    ///
+    /// - Parameters:
+    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - limit: How many fetches may run at once.
+    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    public convenience init(
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        limit: Int = 64,
+        _ fetch: @escaping @Sendable (Key) async throws -> Value?
+    ) {
+        self.init(freshness: freshness, limit: limit) { key, _ in .found(try await fetch(key)) }
+    }
+
+    /// What the closure answers.
+    ///
+    /// - Throws: What the closure throws; ``CacheError/Code/timeout``; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard request.options.source != .never else { return nil }
+        let start = MonotonicInstant.now
+        let fingerprint = fingerprint(of: key)
+        do {
+            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
+                [fetch, limiter] in
+                try await limiter.run {
+                    let old = request.basis as? Entry<Value>
+                    return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+                }
+            }
+            if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
+            return entry
+        } catch let failure as SourceFailure {
+            throw failure.cause
+        } catch is OutOfPatience {
+            throw CacheError.late(since: start)
+        }
+    }
+
+    /// Nothing is written; a fetch under way is not joined any more.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { flights.void(key) }
+
+    /// Nothing is removed; a fetch under way is not joined any more.
+    public func remove(_ key: Key) async throws { flights.void(key) }
+
+    /// Nothing is removed; fetches under way are not joined any more.
+    public func removeAll() async throws { flights.voidAll() }
+
+    /// Waits for fetches under way, also for those that nobody waits for.
+    public func drain(within limit: Duration) async { await flights.drain(within: limit) }
+
+    /// `source`.
+    public var label: LevelLabel {
+        LevelLabel("source", counters: [.init("under_way", flights.count), .init("unattended", flights.anchored)])
+    }
+}
+
+extension FreshnessPolicy {
+    /// How long a read waits for a fetch.
+    package func patience(_ request: ReadRequest) -> Patience {
+        Patience(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
+    }
+}
