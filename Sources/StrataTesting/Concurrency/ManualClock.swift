@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A clock that a test moves by hand: who sleeps on it wakes when the test has moved it far enough, and not sooner.
 ///
 /// ```swift
@@ -45,7 +43,7 @@ public final class ManualClock: Clock {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A clock that shows zero.
     public init() {}
