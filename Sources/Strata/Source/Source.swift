@@ -17,6 +17,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
     private let limiter: FetchLimiter
+    private let pauses = Pauses<Key>()
 
     /// A source that tells how its answer is to be kept.
     ///
@@ -49,13 +50,20 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
         self.init(freshness: freshness, limit: limit) { key, _ in .found(try await fetch(key)) }
     }
 
+    /// Callers that wait for a fetch now.
+    package var waiting: Int { flights.waiting }
+
     /// What the closure answers.
     ///
-    /// - Throws: What the closure throws; ``CacheError/Code/timeout``; `CancellationError`.
+    /// - Throws: What the closure throws; ``CacheError/Code/sourceFailed`` while the source wants not to be asked;
+    ///   ``CacheError/Code/timeout``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let fingerprint = fingerprint(of: key)
+        if let (left, reason) = pauses.left(for: key, at: start) {
+            throw CacheError.sourceFailed(reason, retryAfter: left)
+        }
         do {
             let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
                 [fetch, limiter] in
@@ -67,6 +75,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             return entry
         } catch let failure as SourceFailure {
+            if let wait = failure.retryAfter {
+                pauses.pause(key, for: wait, because: "\(type(of: failure.cause))")
+            }
             throw failure.cause
         } catch is OutOfPatience {
             throw CacheError.late(since: start)

@@ -1,0 +1,46 @@
+/// Keys that are not asked for again for a while. At most 4 096 are remembered.
+package final class Pauses<Key: Hashable & Sendable>: Sendable {
+    private struct Pause {
+        var until: MonotonicInstant
+        /// How long the next one will be, unless somebody says otherwise.
+        var step: Duration
+        let reason: String
+    }
+
+    private static var capacity: Int { 4096 }
+    private static var longest: Duration { .seconds(3600) }
+
+    private let pauses = Locked<[Key: Pause]>([:])
+
+    package init() {}
+
+    /// How much is left of a key's pause, and why it was made; `nil` when there is none.
+    package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: String)? {
+        pauses.withLock { pauses in
+            guard let pause = pauses[key], now < pause.until else { return nil }
+            return (now.duration(to: pause.until), pause.reason)
+        }
+    }
+
+    /// Makes a pause: as long as given, up to an hour; else from 100 ms, doubled each time, up to 5 s.
+    package func pause(_ key: Key, for duration: Duration? = nil, because reason: String = "") {
+        let now = MonotonicInstant.now
+        pauses.withLock { pauses in
+            if pauses.count >= Self.capacity { pauses = pauses.filter { now < $0.value.until } }
+            guard pauses[key] != nil || pauses.count < Self.capacity else { return }
+            let step = pauses[key]?.step ?? .milliseconds(100)
+            pauses[key] = Pause(
+                until: now.advanced(by: min(duration ?? step, Self.longest)),
+                step: min(step * 2, .seconds(5)),
+                reason: reason
+            )
+        }
+    }
+
+    /// Ends a key's pause.
+    package func end(_ key: Key) {
+        pauses.withLock { pauses in
+            if !pauses.isEmpty { pauses[key] = nil }
+        }
+    }
+}

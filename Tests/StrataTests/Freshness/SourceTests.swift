@@ -1,0 +1,231 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("A source and what it says", .timeLimit(.minutes(1)))
+struct SourceTests {
+    private let memory = MemoryLevel<String, String>(limit: .entries(16))
+    private let source = ToldSource()
+
+    private func cache(_ freshness: FreshnessPolicy = FreshnessPolicy()) -> some CacheLevel<String, String> {
+        memory.compose(source.level(freshness))
+    }
+
+    private func lifetime(of key: String) async throws -> Duration? {
+        let now = MonotonicInstant.now
+        return try await memory.entry(for: key, ReadRequest()).map { now.duration(to: $0.freshUntil) }
+    }
+
+    @Test("A182 A183 A184 nothing there: the source's value is stored; then memory answers, and the source is not asked")
+    func stored() async throws {
+        let cache = cache()
+        let (value, receipt) = try await cache.getWithReceipt("k")
+        #expect(value == "value" && receipt.origin == .source)
+        let (again, second) = try await cache.getWithReceipt("k")
+        #expect(again == "value" && second.origin == .memory)
+        #expect(source.calls == 1)
+    }
+
+    @Test("A186 A199 when a lifetime has passed the source is asked again; reading does not renew it")
+    func expires() async throws {
+        let cache = cache(FreshnessPolicy(freshFor: .milliseconds(40), jitter: 0, earlyRefresh: 0))
+        #expect(try await cache.get("k") == "value")
+        source.answer(.value("new"))
+        while cache.resident("k", at: .now) != nil { await Task.yield() }
+        #expect(try await cache.get("k") == "new")
+        #expect(cache.resident("k", at: .now)?.value == "new")
+        #expect(source.calls == 2)
+    }
+
+    @Test("A188 a read that nobody awaits looks at nothing")
+    func lazy() async throws {
+        let cache = cache()
+        let read = { try await cache.get("k") }
+        #expect(source.calls == 0)
+        #expect(try await read() == "value")
+        #expect(source.calls == 1)
+    }
+
+    @Test("A189 A190 a failing source: its own error where there is nothing, no matter where there is a live value")
+    func failure() async throws {
+        let cache = cache()
+        source.fail()
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") }
+        source.answer(.value("live"))
+        #expect(try await cache.get("k") == "live")
+        source.fail()
+        #expect(try await cache.get("k") == "live")
+    }
+
+    @Test("A191 no value: a read is nil, one that requires a value fails with a typed error")
+    func nothing() async throws {
+        source.answer(.absent())
+        let cache = cache()
+        #expect(try await cache.get("k") == nil)
+        let error = await #expect(throws: CacheError.self) { try await cache.require("k") }
+        #expect(error?.code == .miss)
+        #expect(source.calls == 1)
+    }
+
+    @Test("A192 an empty list is a value")
+    func empty() async throws {
+        let calls = Counter()
+        let lists = MemoryLevel<String, [Int]>(limit: .entries(4))
+            .compose(
+                Source { _ -> [Int]? in
+                    calls.increment()
+                    return []
+                }
+            )
+        #expect(try await lists.get("k") == [])
+        #expect(try await lists.get("k") == [])
+        #expect(calls.value == 1)
+    }
+
+    @Test("A197 without a lifetime nothing expires")
+    func forever() async throws {
+        let cache = memory.compose(ClosureFetcher { _ in "value" })
+        _ = try await cache.get("k")
+        #expect(try await memory.entry(for: "k", ReadRequest())?.freshUntil == .distantFuture)
+    }
+
+    @Test("A201 A202 when one key has expired, only that key is dropped")
+    func alone() async throws {
+        try await memory.store(.aged("a", fresh: -1, stale: -1), for: "a")
+        try await memory.store(.aged("b", fresh: 60), for: "b")
+        let cache = cache()
+        #expect(try await cache.get("a") == "value")
+        #expect(try await cache.get("b") == "b")
+        #expect(source.calls == 1)
+    }
+
+    @Test("A200 expired, and nothing stale allowed: it is missing, and leaves memory")
+    func dropped() async throws {
+        try await memory.store(.aged("a", fresh: -1, stale: -1), for: "a")
+        #expect(try await memory.get("a") == nil)
+        #expect(memory.statistics.entries == 0)
+    }
+
+    @Test("A208 whether stale values are served is each source's own affair")
+    func perSource() async throws {
+        let tolerant = memory.compose(source.level(FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(60))))
+        let other = ToldSource()
+        let strict = MemoryLevel<String, String>(limit: .entries(4))
+            .compose(other.level(FreshnessPolicy(freshFor: .milliseconds(1))))
+        _ = try await (tolerant.get("k"), strict.get("k"))
+        while tolerant.resident("k", at: .now) != nil || strict.resident("k", at: .now) != nil { await Task.yield() }
+        source.fail()
+        other.fail()
+        #expect(try await tolerant.get("k") == "value")
+        await #expect(throws: ToldSource.Failure.self) { try await strict.get("k") }
+    }
+
+    @Test("a lifetime of its own counts for more than the policy", arguments: [7, 86_400])
+    func ownLifetime(seconds: Int) async throws {
+        source.answer(.value("value", lifetime: EntryLifetime(freshFor: .seconds(seconds)), tags: ["t"]))
+        let cache = cache(FreshnessPolicy(jitter: 0))
+        _ = try await cache.get("k")
+        let left = try #require(try await lifetime(of: "k"))
+        #expect(left > .seconds(seconds - 5) && left <= .seconds(seconds))
+        #expect(try await memory.entry(for: "k", ReadRequest())?.tags == ["t"])
+    }
+
+    @Test("a lifetime of zero or less: the value is handed out and kept nowhere", arguments: [0, -1, Int64.min / 2])
+    func noLifetime(seconds: Int64) async throws {
+        source.answer(.value("value", lifetime: EntryLifetime(freshFor: .seconds(seconds))))
+        let cache = cache()
+        #expect(try await cache.get("k") == "value")
+        #expect(try await cache.get("k") == "value")
+        #expect(source.calls == 2)
+        #expect(memory.statistics.entries == 0)
+    }
+
+    @Test("a lifetime of thousands of years is cut at a hundred")
+    func endless() async throws {
+        let lifetime = EntryLifetime(freshFor: .seconds(Int64.max), staleFor: .seconds(Int64.max))
+        source.answer(.value("value", lifetime: lifetime))
+        _ = try await cache(FreshnessPolicy(jitter: 0)).get("k")
+        let entry = try #require(try await memory.entry(for: "k", ReadRequest()))
+        let century = FreshnessPolicy.longest
+        #expect(entry.freshUntil < MonotonicInstant.now.advanced(by: century + .seconds(60)))
+        #expect(entry.staleUntil > entry.freshUntil && entry.staleUntil < .distantFuture)
+    }
+
+    @Test("do not store: whoever waits gets the value, nobody keeps it")
+    func doNotStore() async throws {
+        source.answer(.doNotStore("once"))
+        let cache = cache()
+        #expect(try await cache.get("k") == "once")
+        #expect(memory.statistics.entries == 0)
+    }
+
+    @Test("not modified: the old value is fresh again; the source was told of it")
+    func notModified() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        source.answer(.notModified(lifetime: EntryLifetime(freshFor: .seconds(90))))
+        let cache = cache(FreshnessPolicy(jitter: 0))
+        #expect(try await cache.get("k") == "old")
+        #expect(source.olds == ["old"])
+        #expect(try #require(try await lifetime(of: "k")) > .seconds(80))
+    }
+
+    @Test("not modified where there is nothing: a typed error, and nothing is kept")
+    func notModifiedNothing() async throws {
+        source.answer(.notModified())
+        let error = await #expect(throws: CacheError.self) { try await cache().get("k") }
+        #expect(error?.code == .notModified)
+        #expect(memory.statistics.entries == 0)
+    }
+
+    @Test("A195 a thousand reads of one missing key cause one fetch")
+    func once() async throws {
+        let gate = AsyncGate()
+        source.hold(gate)
+        let level = source.level()
+        let cache = memory.compose(level)
+        let reads = (0..<1000).map { _ in Task { try await cache.get("k") } }
+        while level.waiting < 1000 { await Task.yield() }
+        gate.open()
+        for read in reads { #expect(try await read.value == "value") }
+        #expect(source.calls == 1)
+    }
+
+    @Test("a fetcher that ignores its cancellation does not keep callers, nor its key")
+    func deafFetcher() async throws {
+        let gate = AsyncGate()
+        let calls = Counter()
+        let level = Source<String, String>(
+            freshness: FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(5))
+        ) { _ in
+            if calls.increment() > 1 { return "second" }
+            // A task of its own does not hear of the cancellation.
+            try await Task { try await gate.pass() }.value
+            return "first"
+        }
+        await #expect(throws: CacheError.self) { try await level.get("k") }
+        while true {
+            if let value = try? await level.get("k") {
+                #expect(value == "second")
+                break
+            }
+        }
+        gate.open()
+        await level.drain(within: .seconds(30))
+    }
+}
+
+/// A count that tasks can share.
+private final class Counter: Sendable {
+    private let count = Locked(0)
+
+    var value: Int { count.withLock { $0 } }
+
+    @discardableResult
+    func increment() -> Int {
+        count.withLock { count in
+            count += 1
+            return count
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("Old values above a source", .timeLimit(.minutes(1)))
+struct StaleReadTests {
+    private let memory = MemoryLevel<String, String>(limit: .entries(16))
+    private let source = ToldSource()
+    private let gate = AsyncGate()
+
+    private func cache(_ freshness: FreshnessPolicy = FreshnessPolicy()) -> some CacheLevel<String, String> {
+        memory.compose(source.level(freshness))
+    }
+
+    @Test("within the window for it, a stale value is served at once and fetched anew in the background, once")
+    func whileRevalidating() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        source.hold(gate)
+        let cache = cache()
+        for _ in 0..<20 {
+            let (value, receipt) = try await cache.getWithReceipt("k")
+            #expect(value == "old")
+            #expect(receipt.state == .stale)
+        }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(try await cache.get("k") == "value")
+        #expect(source.calls == 1)
+    }
+
+    @Test("a value in demand is fetched anew before its freshness ends; nobody waits, one fetches")
+    func early() async throws {
+        try await memory.store(.aged("old", fresh: 60, stale: 60, refresh: -1), for: "k")
+        source.hold(gate)
+        let cache = cache()
+        try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<64 { group.addTask { try await cache.get("k") } }
+            for try await value in group { #expect(value == "old") }
+        }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(try await cache.get("k") == "value")
+        #expect(source.calls == 1)
+    }
+
+    @Test("A205 outside that window the source is tried first, and the old value is only the fallback")
+    func ifError() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        let cache = cache()
+        #expect(try await cache.get("k") == "value")
+        #expect(source.calls == 1)
+    }
+
+    @Test("A203 the old value is served when the source fails, and tells where it comes from; without a window the read fails")
+    func failing() async throws {
+        source.fail()
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        try await memory.store(.aged("old", fresh: -1, stale: -1), for: "gone")
+        let cache = cache()
+        let (value, receipt) = try await cache.getWithReceipt("k")
+        #expect(value == "old")
+        #expect(receipt.state == .stale && receipt.origin == .memory)
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("gone") }
+    }
+
+    @Test("A206 as long as its window lasts the old value stays available, however often the source fails")
+    func stillThere() async throws {
+        source.fail()
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        let cache = cache()
+        for _ in 0..<50 { #expect(try await cache.get("k") == "old") }
+        source.answer(.value("new"))
+        #expect(try await cache.get("k") == "new")
+    }
+
+    @Test("a source that says when it wants to be asked again is not asked before, where there is an old value")
+    func retryAfter() async throws {
+        source.answer(.failure(ToldSource.Failure(), retryAfter: .seconds(3600)))
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        let cache = cache()
+        #expect(try await cache.get("k") == "old")
+        await cache.drain(within: .seconds(30))
+        for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
+        await cache.drain(within: .seconds(30))
+        #expect(source.calls == 1)
+    }
+
+    @Test("a refresh that finds nothing takes the old value away")
+    func refreshedAway() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        source.answer(.doNotStore(nil))
+        let cache = cache()
+        #expect(try await cache.get("k") == "old")
+        await cache.drain(within: .seconds(30))
+        #expect(try await cache.get("k") == nil)
+    }
+
+    @Test("a remove during a refresh: what the refresh brings is not kept")
+    func removedMeanwhile() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        source.hold(gate)
+        let cache = cache()
+        #expect(try await cache.get("k") == "old")
+        await gate.arrivals()
+        try await cache.remove("k")
+        source.answer(.value("newer"))
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now) == nil)
+        #expect(try await cache.get("k") == "newer")
+    }
+
+    @Test("after the soft timeout the old value is served; the fetch goes on and its value is there afterwards")
+    func softTimeout() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        source.hold(gate)
+        let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
+        #expect(try await cache.get("k") == "old")
+        // It is late already, so nobody waits for it again.
+        for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(source.calls == 1)
+        #expect(source.cancellations == 0)
+    }
+
+    @Test("the soft timeout does not concern callers without an old value; the hard one does, with a typed error")
+    func hardTimeout() async throws {
+        source.hold(gate)
+        let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(1), hardTimeout: .milliseconds(30)))
+        let error = await #expect(throws: CacheError.self) { try await cache.get("k") }
+        #expect(error?.code == .timeout)
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(source.calls == 1 && source.cancellations == 0)
+    }
+
+    @Test("a fetch that nobody waits for is cancelled when it has had its time, and does not block its key")
+    func completionLimit() async throws {
+        source.hold(gate)
+        let policy = FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(20))
+        let cache = cache(policy)
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        await cache.drain(within: .seconds(30))
+        #expect(source.cancellations == 1)
+        source.hold(nil)
+        #expect(try await cache.get("k") == "value")
+    }
+
+    @Test("what is left of background work is cancelled when draining has taken long enough")
+    func drained() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        source.hold(gate)
+        let cache = cache()
+        #expect(try await cache.get("k") == "old")
+        await gate.arrivals()
+        await cache.drain(within: .milliseconds(5))
+        await cache.drain(within: .seconds(30))
+        #expect(source.cancellations == 1)
+    }
+
+    @Test("several keys: stale ones are served at once and refreshed, the others asked for")
+    func batch() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "a")
+        try await memory.store(.aged("fresh", fresh: 60), for: "b")
+        let cache = cache()
+        #expect(try await cache.get(["a", "b", "c"]) == ["old", "fresh", "value"])
+        await cache.drain(within: .seconds(30))
+        #expect(try await cache.get(["a", "b", "c"]) == ["value", "fresh", "value"])
+        #expect(source.calls == 2)
+    }
+}
