@@ -1,3 +1,5 @@
+internal import Strata
+
 /// A clock that a test moves by hand: who sleeps on it wakes when the test has moved it far enough, and not sooner.
 ///
 /// ```swift
