@@ -24,7 +24,8 @@ extension Composed {
             let request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
             guard let below = try await lower.entry(for: key, request) else {
                 // There is no value any more, and nothing that says so which could be kept.
-                if fillGate.isLive(ticket) { fillGate.void(lower.fingerprint(of: key)) }
+                fillGate.void(lower.fingerprint(of: key))
+                try await removeAbove(key)
                 return true
             }
             let now = MonotonicInstant.now

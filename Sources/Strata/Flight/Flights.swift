@@ -87,6 +87,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
     ///   - patience: How long the caller waits; for ever by default.
+    ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join. It is cancelled when the last of them has left.
     /// - Returns: What the work returned, and whether this call has started it.
     /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled;
@@ -95,6 +96,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         _ key: Key,
         fingerprint: UInt64 = 0,
         patience: Patience = .unlimited,
+        joined: () -> Void = {},
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         let waiter = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
@@ -105,6 +107,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 if starts {
                     role = .started
                     start(number, work)
+                } else {
+                    joined()
                 }
                 if let end = patience.end(startedAt: startedAt) { wait(waiter, until: end) }
                 // A cancellation before boarding found nobody to let go.

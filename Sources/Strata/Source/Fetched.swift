@@ -26,17 +26,39 @@ package struct SourceFailure: Error {
     }
 }
 
-/// A closure that asks a source.
-package struct Fetch<Key: Sendable, Value: Sendable>: Sendable {
-    private let closure: @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+/// Closures that ask a source, for one key or for several.
+package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// Asks for one key.
+    package typealias One = @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+    /// Asks for several keys.
+    package typealias Several = @Sendable ([Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
+    /// The part of one key in a fetch of several.
+    package typealias Seat = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>.Seat
+
+    private let one: One
+    private let several: Several?
     private let policy: FreshnessPolicy
 
-    package init(
-        _ policy: FreshnessPolicy,
-        _ closure: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
-    ) {
-        self.closure = closure
+    package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
+        self.one = one
+        several = nil
         self.policy = policy
+    }
+
+    /// A key that the answer leaves out has no value; keys in it that nobody has asked for are ignored.
+    package init(_ policy: FreshnessPolicy, several: @escaping Several) {
+        one = { key, context in try await several([key: context])[key] ?? .absent() }
+        self.several = several
+        self.policy = policy
+    }
+
+    /// Seats for so many keys in one fetch; `nil` when keys are fetched one by one.
+    package func seats(_ count: Int, _ limiter: FetchLimiter) -> [Seat]? {
+        guard let several, count > 1 else { return nil }
+        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(seats: count) { asked in
+            try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
+        }
+        return (0..<count).map { _ in round.seat() }
     }
 
     /// Asks the source.
@@ -46,17 +68,21 @@ package struct Fetch<Key: Sendable, Value: Sendable>: Sendable {
     ///   - fingerprint: The key's; it picks the key's share of the jitter.
     ///   - old: What is to be replaced.
     ///   - recorder: Takes down how long it took.
+    ///   - seat: The key's part in a fetch of several.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
         _ key: Key,
         fingerprint: UInt64,
         old: Entry<Value>?,
-        _ recorder: ReceiptRecorder?
+        _ recorder: ReceiptRecorder?,
+        _ seat: Seat? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         let outcome: FetchOutcome<Value>
         do {
-            outcome = try await closure(key, FetchContext(old: old, at: start, recorder: recorder))
+            let context = FetchContext(old: old, at: start, recorder: recorder)
+            let (answer, wasSeated) = try await seat?.ask(key, context) ?? (nil, false)
+            outcome = wasSeated ? answer ?? .absent() : try await one(key, context)
         } catch {
             if Task.isCancelled, error is CancellationError { throw error }
             throw SourceFailure(error)

@@ -10,6 +10,7 @@ extension FetchingLevel {
     ///   - failures: How many fetches have failed in a row before.
     ///   - finding: What lies in Redis.
     ///   - request: The read.
+    ///   - seat: The key's part in a fetch of several.
     /// - Returns: The entry; `nil` when there is no value and its absence is not to be remembered.
     /// - Throws: ``SourceFailure``; `CancellationError`.
     func fetch(
@@ -18,12 +19,13 @@ extension FetchingLevel {
         _ ticket: Ticket,
         failures: Int,
         replacing finding: RedisLevel<Key, Value>.Finding,
-        _ request: ReadRequest
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Entry<Value>? {
         let fetched: Fetched<Value>
         do {
             fetched = try await lease.held(upTo: options.renewalLimit) { [self] in
-                try await callSource(key, lease.names, finding.entry, request)
+                try await callSource(key, lease.names, finding.entry, request, seat)
             }
         } catch let failure as SourceFailure {
             await end(lease, after: failure, failures: failures)
@@ -113,10 +115,22 @@ extension FetchingLevel {
     }
 
     /// Fetches without a lease, under this process's limit.
-    func fetchUncoordinated(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
+    ///
+    /// A fetch of several keys counts as one.
+    func fetchUncoordinated(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat? = nil
+    ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
-        let fetched = try await limiter.run { try await callSource(key, names, nil, request) }
+        let fetched =
+            if seat != nil {
+                try await callSource(key, names, nil, request, seat)
+            } else {
+                try await limiter.run { try await callSource(key, names, nil, request) }
+            }
         guard var entry = fetched.entry else { return nil }
         if fetched.use != .handOut { entry.ticket = ticket }
         return entry
@@ -127,12 +141,13 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ old: Entry<Value>?,
-        _ request: ReadRequest
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat? = nil
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
         do {
             let old = old ?? request.basis as? Entry<Value>
-            return try await source(key, fingerprint: names.fingerprint, old: old, request.recorder)
+            return try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, seat)
         } catch let failure as SourceFailure {
             level.counters.add(\.failedFetches)
             throw failure

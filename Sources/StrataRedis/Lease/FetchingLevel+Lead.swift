@@ -13,17 +13,20 @@ extension FetchingLevel {
     ///   - found: What lies in Redis, to be replaced.
     ///   - request: The read.
     ///   - waits: Whether another instance's fetch is waited for.
+    ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
     func lead(
         _ key: Key,
         _ names: KeyNames,
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        waits: Bool
+        waits: Bool,
+        _ seat: Fetch<Key, Value>.Seat? = nil
     ) async throws -> Led {
+        defer { seat?.leave() }
         do {
-            return try await compete(key, names, found, request, waits: waits)
+            return try await compete(key, names, found, request, waits: waits, seat)
         } catch is RedisError {
-            return .entry(try await fetchUncoordinated(key, names, request))
+            return .entry(try await fetchUncoordinated(key, names, request, seat))
         }
     }
 
@@ -32,7 +35,8 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        waits: Bool
+        waits: Bool,
+        _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Led {
         let start = MonotonicInstant.now
         let giveUp = start.advanced(by: options.waitLimit)
@@ -54,17 +58,18 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return .entry(try await fetch(key, lease, ticket, failures: failures, replacing: finding, request))
+                return .entry(try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat))
             case .failed(let message, let retryAfter):
                 throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
+                seat?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 waiting.begin(for: holder)
                 try await level.shared.waiters.wait(number, until: waiting.deadline(remaining, giveUp, level.shared))
             }
         }
-        return .entry(try await fetchUncoordinated(key, names, request))
+        return .entry(try await fetchUncoordinated(key, names, request, seat))
     }
 }
 

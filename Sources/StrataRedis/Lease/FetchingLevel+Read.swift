@@ -1,18 +1,37 @@
 internal import Strata
 
 extension FetchingLevel {
+    /// Looks in Redis by one GET, and fetches when there is nothing that this read may be served.
+    func read(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await produce(key, names, request) { try await level.look(up: names, request) }
+    }
+
     /// Looks in Redis, and fetches when there is nothing that this read may be served.
-    func produce(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - names: Its names.
+    ///   - request: The read.
+    ///   - seat: The key's part in a fetch of several.
+    ///   - look: Looks in Redis.
+    func produce(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat? = nil,
+        look: () async throws -> RedisLevel<Key, Value>.Finding
+    ) async throws -> Entry<Value>? {
+        defer { seat?.leave() }
         guard !request.options.skipsReading.contains(.redis) else {
-            return try await fetchBeside(key, names, request)
+            return try await fetchBeside(key, names, request, seat)
         }
         let finding: RedisLevel<Key, Value>.Finding
         do {
-            finding = try await level.look(up: names, request)
+            finding = try await look()
         } catch is RedisError {
             guard request.options.source != .never else { return nil }
-            return try await share(key, names, request, sparing: nil) { [self] in
-                .entry(try await fetchUncoordinated(key, names, request))
+            return try await share(key, names, request, sparing: nil, seat) { [self] in
+                .entry(try await fetchUncoordinated(key, names, request, seat))
             }
         }
         let found = finding.entry
@@ -29,13 +48,13 @@ extension FetchingLevel {
         }
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request)
+            return try await fetchUncoordinated(key, names, request, seat)
         }
         do {
             // With an old value at hand nobody waits for another instance, unless the caller wants a new one.
             let waits = spare == nil || request.options.source == .always
-            return try await share(key, names, request, sparing: waits ? nil : spare) { [self] in
-                try await lead(key, names, finding, request, waits: waits)
+            return try await share(key, names, request, sparing: waits ? nil : spare, seat) { [self] in
+                try await lead(key, names, finding, request, waits: waits, seat)
             }
         } catch is CancellationError {
             throw CancellationError()
@@ -52,12 +71,14 @@ extension FetchingLevel {
     ///   - names: Its names.
     ///   - request: The read.
     ///   - spare: What is served while another instance fetches; `nil` to wait for that.
+    ///   - seat: The key's part in a fetch of several; left when this one joins another's.
     ///   - work: Competes for the lease, or fetches without one.
     private func share(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
         sparing spare: Entry<Value>?,
+        _ seat: Fetch<Key, Value>.Seat?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
         let patience = Patience(
@@ -65,7 +86,14 @@ extension FetchingLevel {
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
         while true {
-            switch try await fetches.join(key, fingerprint: names.fingerprint, patience: patience, work).output {
+            let led = try await fetches.join(
+                key,
+                fingerprint: names.fingerprint,
+                patience: patience,
+                joined: { seat?.leave() },
+                work
+            )
+            switch led.output {
             case .entry(let entry): return entry
             // Who has joined a competition of somebody less patient competes again.
             case .othersLead: if let spare { return spare }
@@ -74,9 +102,14 @@ extension FetchingLevel {
     }
 
     /// Fetches without looking in Redis, and writes there what was fetched unless that is not wanted either.
-    private func fetchBeside(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
+    private func fetchBeside(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat?
+    ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
-        let entry = try await fetchUncoordinated(key, names, request)
+        let entry = try await fetchUncoordinated(key, names, request, seat)
         guard var entry, entry.ticket != .void, !request.options.skipsFilling.contains(.redis) else { return entry }
         // Refused like any other write when Redis is away; the caller has its value.
         entry.ticket = (try? await commit(entry, for: key)) ?? .void

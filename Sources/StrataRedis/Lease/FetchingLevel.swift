@@ -22,7 +22,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     public let options: LeaseOptions
     let source: Fetch<Key, Value>
     /// What callers wait for: a look in Redis, and a fetch if need be.
-    private let flights: Flights<Key, Entry<Value>?>
+    let flights: Flights<Key, Entry<Value>?>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
@@ -37,11 +37,11 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     init(
         _ level: RedisLevel<Key, Value>,
         _ options: LeaseOptions,
-        _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
+        _ source: Fetch<Key, Value>
     ) {
         self.level = level
         self.options = options
-        source = Fetch(level.freshness, fetch)
+        self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         limiter = FetchLimiter(limit: options.fetchLimit)
@@ -59,10 +59,10 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         let start = MonotonicInstant.now
         let names = level.names(for: key)
         do {
-            guard request.isShareable else { return try await produce(key, names, request) }
+            guard request.isShareable else { return try await read(key, names, request) }
             let patience = level.freshness.patience(request)
             let (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) { [self] in
-                try await produce(key, names, request)
+                try await read(key, names, request)
             }
             if role == .joined {
                 request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
@@ -152,7 +152,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options) { key, _ in .found(try await fetch(key)) }
+        FetchingLevel(self, options, Fetch(freshness) { key, _ in .found(try await fetch(key)) })
     }
 
     /// This level with a source below it that tells how its answer is to be kept.
@@ -166,6 +166,38 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, fetch)
+        FetchingLevel(self, options, Fetch(freshness, fetch))
+    }
+
+    /// This level with a source below it that is asked for several keys by one call.
+    ///
+    /// A read of several keys asks for exactly those that no level has and that this instance has won the lease of.
+    ///
+    /// - Parameters:
+    ///   - options: How the fleet agrees on who fetches.
+    ///   - fetch: Returns the values of the keys; a key that it leaves out has none. Others than those asked for are ignored.
+    ///     What it throws reaches all who wait for one of the keys.
+    /// - Returns: The level with its source.
+    public func fetching(
+        _ options: LeaseOptions = LeaseOptions(),
+        several fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+    ) -> FetchingLevel<Key, Value> {
+        fetching(options, several: { (contexts: [Key: FetchContext<Value>]) in
+            try await fetch(Array(contexts.keys)).mapValues { .value($0) }
+        })
+    }
+
+    /// This level with a source below it that is asked for several keys by one call, and tells how its answers are to be kept.
+    ///
+    /// - Parameters:
+    ///   - options: How the fleet agrees on who fetches.
+    ///   - fetch: Asks for several keys, each with its old value, if there is one. A key that it leaves out has no value; one
+    ///     that has failed by itself is answered by ``FetchOutcome/failure(_:retryAfter:)``.
+    /// - Returns: The level with its source.
+    public func fetching(
+        _ options: LeaseOptions = LeaseOptions(),
+        several fetch: @escaping @Sendable ([Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
+    ) -> FetchingLevel<Key, Value> {
+        FetchingLevel(self, options, Fetch(freshness, several: fetch))
     }
 }

@@ -6,7 +6,7 @@
 /// | renewalLimit | 30 s | a fetch that hangs must not hold its key for ever |
 /// | waitLimit | 10 s | nobody waits without an end |
 /// | failureBackOff | 100 ms … 5 s | a failing source is asked by one instance at a time, and ever more rarely |
-/// | fetchLimit | 64 | fetches without a lease at once, in this process |
+/// | fetchLimit | 64 | fetches without a lease, and fetches of several keys, at once in this process |
 public struct LeaseOptions: Sendable, Hashable {
     /// How long a lease stands without being renewed.
     ///
@@ -22,7 +22,7 @@ public struct LeaseOptions: Sendable, Hashable {
     ///
     /// `nil` lets the next one try at once.
     public var failureBackOff: ClosedRange<Duration>?
-    /// How many fetches without a lease may run at once in this process.
+    /// How many fetches without a lease, and of several keys, may run at once in this process.
     public var fetchLimit: Int
 
     /// Options, each with its default.

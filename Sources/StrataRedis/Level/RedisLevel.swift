@@ -122,16 +122,20 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let names = keys.map { self.names(for: $0) }
-        let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
+        return try await look(up: names, names.map { fillGate.ticket(for: $0.fingerprint) }, request).map(\.entry)
+    }
+
+    func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Finding] {
         let start = MonotonicInstant.now
         let found = try await counting { try await redis.get(names.map(\.value)) }
-        var entries: [Entry<Value>?] = []
-        entries.reserveCapacity(keys.count)
+        var findings: [Finding] = []
+        findings.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
-            entries.append(try await open(bytes, names[index], tickets[index]).entry)
+            findings.append(try await open(bytes, names[index], tickets[index]))
         }
-        request.recorder?.step(entries.contains { $0 == nil } ? .miss : .hit, at: .redis, from: start, to: .now)
-        return entries
+        let isComplete = findings.allSatisfy { $0.entry != nil }
+        request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        return findings
     }
 
     // MARK: Writing

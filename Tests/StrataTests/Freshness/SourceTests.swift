@@ -32,9 +32,9 @@ struct SourceTests {
         let cache = cache(FreshnessPolicy(freshFor: .milliseconds(40), jitter: 0, earlyRefresh: 0))
         #expect(try await cache.get("k") == "value")
         source.answer(.value("new"))
-        while cache.resident("k", at: .now) != nil { await Task.yield() }
+        while cache.resident("k", at: .coarse) != nil { await Task.yield() }
         #expect(try await cache.get("k") == "new")
-        #expect(cache.resident("k", at: .now)?.value == "new")
+        #expect(cache.resident("k", at: .coarse)?.value == "new")
         #expect(source.calls == 2)
     }
 
@@ -114,7 +114,7 @@ struct SourceTests {
         let strict = MemoryLevel<String, String>(limit: .entries(4))
             .compose(other.level(FreshnessPolicy(freshFor: .milliseconds(1))))
         _ = try await (tolerant.get("k"), strict.get("k"))
-        while tolerant.resident("k", at: .now) != nil || strict.resident("k", at: .now) != nil { await Task.yield() }
+        while tolerant.resident("k", at: .coarse) != nil || strict.resident("k", at: .coarse) != nil { await Task.yield() }
         source.fail()
         other.fail()
         #expect(try await tolerant.get("k") == "value")

@@ -1,0 +1,97 @@
+/// The keys of one batch that turn out to need a fetch, fetched by one call.
+///
+/// Every key of the batch has a seat. Its holder either asks for the fetch, or leaves when it has found that it needs none, or
+/// not now. When all have done one or the other, those that asked are fetched together.
+///
+/// A holder that does neither would hold up the others: a seat that is dropped is left.
+package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Answer: Sendable>: Sendable {
+    private struct State {
+        /// Seats whose holders have not decided.
+        var undecided: Int
+        var questions: [Key: Question] = [:]
+        var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
+        var isOver = false
+    }
+
+    private let state: Locked<State>
+    private let call = Flights<Int, [Key: Answer]>()
+    private let fetch: @Sendable ([(Key, Question)]) async throws -> [Key: Answer]
+
+    /// - Parameters:
+    ///   - seats: How many seats are handed out.
+    ///   - fetch: Called once, with the keys that need it.
+    package init(seats: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
+        state = Locked(State(undecided: seats))
+        self.fetch = fetch
+    }
+
+    /// The place of one key.
+    package final class Seat: Sendable {
+        private let round: FetchRound
+        private let isTaken = Locked(true)
+
+        init(_ round: FetchRound) { self.round = round }
+
+        deinit { leave() }
+
+        /// The key needs no fetch, or not now.
+        package func leave() {
+            guard isTaken.withLock({ exchange(&$0, with: false) }) else { return }
+            round.decided(nil)
+        }
+
+        /// Waits for the others to decide, and for the fetch.
+        ///
+        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the seat was
+        ///   left before.
+        /// - Throws: What the fetch throws; `CancellationError`.
+        package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasSeated: Bool) {
+            guard isTaken.withLock({ exchange(&$0, with: false) }) else { return (nil, false) }
+            return (try await round.ask(key, question), true)
+        }
+    }
+
+    package func seat() -> Seat { Seat(self) }
+
+    private func ask(_ key: Key, _ question: Question) async throws -> Answer? {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                decided((key, question, continuation))
+                if Task.isCancelled { giveUp(key) }
+            }
+        } onCancel: {
+            giveUp(key)
+        }
+        let answers = try await call.join(0) { [self] in
+            let questions = state.withLock { $0.questions }
+            return questions.isEmpty ? [:] : try await fetch(questions.map { ($0.key, $0.value) })
+        }
+        return answers.output[key]
+    }
+
+    private func decided(_ asked: (Key, Question, CheckedContinuation<Void, any Error>)?) {
+        let begin = state.withLock { state in
+            state.undecided -= 1
+            if let (key, question, continuation) = asked {
+                state.questions[key] = question
+                state.waiting[key] = continuation
+            }
+            guard state.undecided == 0, !state.isOver else { return [] as [CheckedContinuation<Void, any Error>] }
+            state.isOver = true
+            defer { state.waiting.removeAll() }
+            return Array(state.waiting.values)
+        }
+        for continuation in begin { continuation.resume() }
+    }
+
+    private func giveUp(_ key: Key) {
+        let continuation = state.withLock { state in
+            guard let continuation = state.waiting.removeValue(forKey: key) else {
+                return nil as CheckedContinuation<Void, any Error>?
+            }
+            state.questions[key] = nil
+            return continuation
+        }
+        continuation?.resume(throwing: CancellationError())
+    }
+}

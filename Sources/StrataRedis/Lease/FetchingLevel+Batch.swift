@@ -1,0 +1,103 @@
+public import Strata
+
+extension FetchingLevel {
+    /// How many keys are read together; more are read in pieces, one after the other.
+    static var pieceSize: Int { 1000 }
+
+    /// The entries of several keys: one MGET, one round of scripts for the leases of those that are missing, and one fetch of
+    /// those that were won, where the source can fetch several.
+    ///
+    /// Each key has a flight of its own, so batches that overlap, and single reads, fetch no key twice. Batches of more than
+    /// 1 000 keys are read in pieces of that size.
+    ///
+    /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
+    /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        var found: [Key: Entry<Value>?] = [:]
+        var rest = Set<Key>(keys).count == keys.count ? keys[...] : keys.withoutRepetitions()[...]
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            let piece = Array(rest.prefix(Self.pieceSize))
+            rest = rest.dropFirst(Self.pieceSize)
+            for (key, entry) in zip(piece, try await readPiece(piece, request)) { found[key] = entry }
+        }
+        return keys.map { found[$0] ?? nil }
+    }
+
+    private func readPiece(_ keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let names = keys.map { level.names(for: $0) }
+        let looks = SharedLooks(level, names, request)
+        let seats = source.seats(keys.count, limiter)
+        return try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { group in
+            for (index, key) in keys.enumerated() {
+                let (names, seat) = (names[index], seats?[index])
+                group.addTask {
+                    (index, try await request.leavingOut { try await self.read(key, names, request, seat, looks) })
+                }
+            }
+            var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+            for try await (index, entry) in group { entries[index] = entry }
+            return entries
+        }
+    }
+
+    private func read(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat?,
+        _ looks: SharedLooks<Key, Value>
+    ) async throws -> Entry<Value>? {
+        let start = MonotonicInstant.now
+        let work: @Sendable () async throws -> Entry<Value>? = { [self] in
+            try await produce(key, names, request, seat) { try await looks.finding(of: names) }
+        }
+        do {
+            guard request.isShareable else { return try await work() }
+            return try await flights.join(
+                key,
+                fingerprint: names.fingerprint,
+                patience: level.freshness.patience(request),
+                joined: { seat?.leave() },
+                work
+            ).output
+        } catch let failure as SourceFailure {
+            throw failure.cause
+        } catch is OutOfPatience {
+            throw CacheError.late(since: start)
+        }
+    }
+}
+
+/// One MGET on which each key's flight draws.
+private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendable {
+    private let level: RedisLevel<Key, Value>
+    private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Finding>
+    private let tickets: [KeyNames: Ticket]
+    private let request: ReadRequest
+
+    init(_ level: RedisLevel<Key, Value>, _ names: [KeyNames], _ request: ReadRequest) {
+        self.level = level
+        self.request = request
+        tickets = Dictionary(names.map { ($0, level.shared.gate.ticket(for: $0.fingerprint)) }) { first, _ in first }
+        shared = SharedRead(names) { [tickets] names in
+            try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
+        }
+    }
+
+    /// What the MGET has found for a key; a look of its own where that may be older than a change of the key.
+    func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
+        guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
+            let finding = try await shared.output(of: names)
+        else { return try await level.look(up: names, request) }
+        return finding
+    }
+}
+
+extension Array where Element: Hashable {
+    /// The elements in their order, each once.
+    fileprivate func withoutRepetitions() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

@@ -1,0 +1,203 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Several keys at once, through all levels", .timeLimit(.minutes(2)))
+struct BatchFetchingTests {
+    /// A source of several keys that takes down what it was asked for.
+    final class Library: Sendable {
+        struct Failure: Error, Equatable {}
+
+        private let state = Locked((calls: [Set<String>](), failing: Set<String>(), isDown: false))
+        let gate = AsyncGate()
+
+        var calls: [Set<String>] { state.withLock { $0.calls } }
+
+        func fail(_ keys: Set<String>) { state.withLock { $0.failing = keys } }
+
+        func goDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
+
+        func fetch(_ contexts: [String: FetchContext<String>]) async throws -> [String: FetchOutcome<String>] {
+            let (failing, isDown) = state.withLock { state in
+                state.calls.append(Set(contexts.keys))
+                return (state.failing, state.isDown)
+            }
+            try await gate.pass()
+            if isDown { throw Failure() }
+            var answers: [String: FetchOutcome<String>] = ["nobody asked": .value("for this")]
+            for key in contexts.keys where !key.hasPrefix("none") {
+                answers[key] = failing.contains(key) ? .failure(Failure()) : .value("\(key)!")
+            }
+            return answers
+        }
+    }
+
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let library = Library()
+
+    private func instance(of server: RedisServer, options: LeaseOptions = LeaseOptions()) throws
+        -> FetchingLevel<String, String>
+    {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
+            .fetching(options, several: { [library] in try await library.fetch($0) })
+    }
+
+    @Test("one MGET, one round for the leases, one fetch of exactly what is missing; the order is that of the keys")
+    func mixed() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let level = try instance(of: server)
+            let memory = MemoryLevel<String, String>(limit: .entries(100))
+            let cache = memory.compose(level)
+            try await memory.set("in memory", for: "a")
+            try await level.set("in Redis", for: "b")
+            let before = try await commands(server)
+            let found = try await cache.get(["c", "a", "none", "b", "d", "c"])
+            #expect(found == ["c!", "in memory", nil, "in Redis", "d!", "c!"])
+            #expect(library.calls == [["c", "d", "none"]])
+            let after = try await commands(server)
+            #expect(after["mget", default: 0] - before["mget", default: 0] == 1)
+            #expect(after["get", default: 0] - before["get", default: 0] <= 6, "only what scripts read")
+            // All of it is kept, the absence too.
+            #expect(try await cache.get(["c", "d", "none"]) == ["c!", "d!", nil])
+            #expect(try await instance(of: server).get(["a", "b", "c", "d", "none"])[2...] == ["c!", "d!", nil])
+            #expect(library.calls.count == 2, "only what was set in memory alone")
+        }
+    }
+
+    private func commands(_ server: RedisServer) async throws -> [String: Int] {
+        let text = try await server.command("INFO", "commandstats").text
+        var counts: [String: Int] = [:]
+        for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix("cmdstat_") {
+            let parts = line.dropFirst("cmdstat_".count).split(separator: ":")
+            let calls = parts.last?.split(separator: ",").first?.split(separator: "=").last
+            if parts.count == 2, let calls { counts[String(parts[0])] = Int(calls) }
+        }
+        return counts
+    }
+
+    @Test("batches that overlap, in one process and in several, fetch no key twice")
+    func overlapping() async throws {
+        try await RedisServer.withServer { server in
+            let fleet = try (0..<3).map { _ in try instance(of: server) }
+            let keys = (0..<40).map { "k\($0)" }
+            let reads = fleet.flatMap { level in
+                (0..<8).map { start in
+                    Task { try await level.get(Array(keys[(start * 4)..<(start * 4 + 12)])) }
+                }
+            }
+            let singles = fleet.map { level in Task { try await level.get("k7") } }
+            await library.gate.arrivals()
+            library.gate.open()
+            for (number, read) in reads.enumerated() {
+                let start = number % 8 * 4
+                #expect(try await read.value == keys[start..<(start + 12)].map { "\($0)!" })
+            }
+            for single in singles { #expect(try await single.value == "k7!") }
+            let asked = library.calls.flatMap { Array($0) }
+            #expect(asked.count == 40)
+            #expect(Set(asked).count == 40)
+        }
+    }
+
+    @Test("two batches that want each other's keys do not wait for each other for ever")
+    func crossing() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let level = try instance(of: server)
+            for round in 0..<50 {
+                let keys = (0..<6).map { "r\(round)-\($0)" }
+                async let one = level.get(keys)
+                async let other = level.get(keys.reversed())
+                async let third = level.get(Array(keys[2...]) + Array(keys[..<2]))
+                #expect(try await one == keys.map { "\($0)!" })
+                #expect(try await other == keys.reversed().map { "\($0)!" })
+                #expect(try await third.count == 6)
+            }
+            #expect(library.calls.reduce(0) { $0 + $1.count } == 300)
+        }
+    }
+
+    @Test("a key that fails fails alone; the batch fails only where failures are not left out")
+    func partial() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            library.fail(["b"])
+            let level = try instance(of: server, options: LeaseOptions(failureBackOff: nil))
+            #expect(try await level.batchGetSome(["a", "b", "c"]) == ["a!", "c!"])
+            await #expect(throws: Library.Failure()) { try await level.get(["a", "b", "c"]) }
+            library.goDown(true)
+            await #expect(throws: Library.Failure()) { try await level.get(["x", "y"]) }
+            #expect(try await level.batchGetSome(["a", "x", "y"]) == ["a!"])
+            library.goDown(false)
+            #expect(try await level.get(["x", "y"]) == ["x!", "y!"])
+        }
+    }
+
+    @Test("nothing, one key, the same key over and over")
+    func degenerate() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let level = try instance(of: server)
+            #expect(try await level.get([] as [String]) == [])
+            #expect(try await level.get(["a"]) == ["a!"])
+            #expect(try await level.get(Array(repeating: "b", count: 500)) == Array(repeating: "b!", count: 500))
+            #expect(library.calls == [["a"], ["b"]])
+        }
+    }
+
+    @Test("a hundred thousand keys come in pieces, none twice")
+    func many() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let level = try instance(of: server)
+            let keys = (0..<100_000).map { "k\($0)" }
+            let found = try await level.get(keys)
+            #expect(zip(keys, found).allSatisfy { $1 == "\($0)!" })
+            #expect(library.calls.count == 100)
+            #expect(library.calls.reduce(0) { $0 + $1.count } == 100_000)
+        }
+    }
+
+    @Test("a caller that is cancelled takes the fetch along only when nobody else waits for one of its keys")
+    func cancellation() async throws {
+        try await RedisServer.withServer { server in
+            let level = try instance(of: server)
+            let first = Task { try await level.get(["a", "b"]) }
+            await library.gate.arrivals()
+            let second = Task { try await level.get(["b", "c"]) }
+            while level.waiting < 4 { await Task.yield() }
+            first.cancel()
+            await #expect(throws: CancellationError.self) { try await first.value }
+            library.gate.open()
+            #expect(try await second.value == ["b!", "c!"])
+            #expect(try await level.get(["a", "b", "c"]) == ["a!", "b!", "c!"])
+        }
+    }
+
+    @Test("without Redis the source answers, all keys by one call")
+    func outage() async throws {
+        library.gate.open()
+        let level = RedisLevel<String, String>(try RedisClient("redis://127.0.0.1:1"), keyspace: keyspace)
+            .fetching(several: { [library] in try await library.fetch($0) })
+        #expect(try await level.get(["a", "b", "none"]) == ["a!", "b!", nil])
+        #expect(library.calls == [["a", "b", "none"]])
+    }
+
+    @Test("a remove during a batch: what was read before it is not kept")
+    func removed() async throws {
+        try await RedisServer.withServer { server in
+            let level = try instance(of: server)
+            let other = try instance(of: server)
+            let read = Task { try await level.get(["a", "b"]) }
+            await library.gate.arrivals()
+            try await other.remove("a")
+            library.gate.open()
+            #expect(try await read.value == ["a!", "b!"])
+            #expect(try await level.level.get("a") == nil)
+            #expect(try await level.level.get("b") == "b!")
+        }
+    }
+}

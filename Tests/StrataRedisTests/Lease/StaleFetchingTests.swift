@@ -1,0 +1,193 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("A fleet that has old values", .timeLimit(.minutes(2)))
+struct StaleFetchingTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private func instance(
+        of server: RedisServer,
+        options: LeaseOptions = LeaseOptions(),
+        freshness: FreshnessPolicy
+    ) throws -> FetchingLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace, freshness: freshness)
+            .fetching(options) { [source] _ in try await source.fetch() }
+    }
+
+    /// Values that are stale at once and kept for long.
+    private func stale(revalidate: Bool, soft: Duration? = nil) -> FreshnessPolicy {
+        FreshnessPolicy(
+            freshFor: .milliseconds(1),
+            staleWhileRevalidate: revalidate ? .seconds(600) : .zero,
+            staleIfError: .seconds(600),
+            earlyRefresh: 0,
+            softTimeout: soft
+        )
+    }
+
+    /// Writes a value that is stale by the time this returns.
+    private func writeOld(_ cache: FetchingLevel<String, String>) async throws {
+        try await cache.set("old", for: "k")
+        while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+    }
+
+    @Test("within the window the whole fleet serves the stale value at once, and one instance fetches")
+    func whileRevalidating() async throws {
+        try await RedisServer.withServer { server in
+            let fleet = try (0..<4).map { _ in try instance(of: server, freshness: stale(revalidate: true)) }
+            try await writeOld(fleet[0])
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                for instance in fleet { for _ in 0..<32 { group.addTask { try await instance.get("k") } } }
+                for try await value in group { #expect(value == "old") }
+            }
+            await source.gate.arrivals()
+            source.gate.open()
+            for instance in fleet { await instance.drain(within: .seconds(30)) }
+            #expect(source.calls == 1)
+            #expect(try await fleet[1].level.get("k") == "value")
+        }
+    }
+
+    @Test("a value in demand is fetched anew before its end, by one instance of the fleet, and nobody waits")
+    func early() async throws {
+        try await RedisServer.withServer { server in
+            // Everything later than half the lifetime is early enough with such a β.
+            let policy = FreshnessPolicy(freshFor: .milliseconds(400), jitter: 0, earlyRefresh: 1e6)
+            let fleet = try (0..<3).map { _ in try instance(of: server, freshness: policy) }
+            source.gate.open()
+            #expect(try await fleet[0].get("k") == "value")
+            let entry = try #require(try await fleet[0].level.entry(for: "k", ReadRequest()))
+            #expect(entry.refreshAt < entry.freshUntil)
+            source.set("new")
+            while MonotonicInstant.now < entry.refreshAt { await Task.yield() }
+            for instance in fleet { #expect(["value", "new"].contains(try await instance.get("k"))) }
+            for instance in fleet { await instance.drain(within: .seconds(30)) }
+            #expect(source.calls == 2)
+            #expect(try await fleet[2].get("k") == "new")
+        }
+    }
+
+    @Test("after the soft timeout the stale value is served; the fetch goes on, stores, and everybody has it")
+    func softTimeout() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server, freshness: stale(revalidate: false, soft: .milliseconds(20)))
+            let other = try instance(of: server, freshness: stale(revalidate: false))
+            try await writeOld(cache)
+            #expect(try await cache.get("k") == "old")
+            #expect(try await cache.get("k") == "old")
+            // Another instance does not wait either: somebody fetches.
+            #expect(try await other.get("k") == "old")
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            #expect(source.calls == 1)
+            #expect(cache.level.statistics.stores == 1)
+            #expect(try await other.level.entry(for: "k", ReadRequest())?.value == "value")
+        }
+    }
+
+    @Test("a failing source: stale values for the whole fleet, and the source is asked once per back-off")
+    func failing() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(failureBackOff: .seconds(600) ... .seconds(600))
+            let fleet = try (0..<3).map { _ in
+                try instance(of: server, options: options, freshness: stale(revalidate: false))
+            }
+            try await writeOld(fleet[0])
+            source.fail(true)
+            source.gate.open()
+            for instance in fleet { for _ in 0..<5 { #expect(try await instance.get("k") == "old") } }
+            #expect(source.calls == 1)
+            // Who wants no stale value gets the failure.
+            let error = await #expect(throws: CacheError.self) { try await fleet[1].get("k", .fresh) }
+            #expect(error?.code == .sourceFailed)
+            #expect(error?.retryAfter ?? .zero > .seconds(500))
+        }
+    }
+
+    @Test("past the hard timeout a caller gives up with a typed error; the value is there for the next one")
+    func hardTimeout() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server, freshness: FreshnessPolicy(hardTimeout: .milliseconds(50)))
+            let error = await #expect(throws: CacheError.self) { try await cache.get("k") }
+            #expect(error?.code == .timeout)
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            #expect(try await cache.get("k") == "value")
+            #expect(source.calls == 1)
+        }
+    }
+
+    @Test("reload replaces a fresh value in every instance; a second one joins the fetch that is under way")
+    func reload() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server, freshness: FreshnessPolicy())
+            let other = try instance(of: server, freshness: FreshnessPolicy())
+            try await cache.set("old", for: "k")
+            let reloads = (0..<8).map { _ in Task { try await cache.get("k", .reload) } }
+            await source.gate.arrivals()
+            #expect(try await other.get("k") == "old")
+            while cache.fetches.waiting < 8 { await Task.yield() }
+            source.gate.open()
+            for reload in reloads { #expect(try await reload.value == "value") }
+            #expect(source.calls == 1)
+            #expect(try await other.get("k") == "value")
+        }
+    }
+
+    @Test("cached only: neither a miss nor a stale value makes the source be asked, nor does an outage")
+    func cachedOnly() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server, freshness: stale(revalidate: true))
+            #expect(try await cache.get("k", .cached) == nil)
+            try await writeOld(cache)
+            #expect(try await cache.get("k", .cached) == "old")
+            #expect(try await cache.get("k", .cached.with(staleness: .never)) == nil)
+            await cache.drain(within: .seconds(30))
+            let away = RedisLevel<String, String>(try RedisClient("redis://127.0.0.1:1"), keyspace: keyspace)
+                .fetching { [source] _ in try await source.fetch() }
+            #expect(try await away.get("k", .cached) == nil)
+            #expect(source.calls == 0)
+        }
+    }
+
+    @Test("Redis can be left out of a read, and of being filled")
+    func skipping() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let cache = try instance(of: server, freshness: FreshnessPolicy())
+            try await cache.set("old", for: "k")
+            let beside = ReadOptions(skipsReading: [.redis], skipsFilling: [.redis])
+            #expect(try await cache.get("k", beside) == "value")
+            #expect(try await cache.get("k") == "old")
+            #expect(try await cache.get("k", ReadOptions(skipsReading: [.redis])) == "value")
+            #expect(try await cache.get("k") == "value")
+            #expect(try await cache.get("other", ReadOptions(skipsFilling: [.redis])) == "value")
+            #expect(try await cache.level.get("other") == nil)
+        }
+    }
+
+    @Test("memory above: its stale value is served while Redis has nothing and the source is slow")
+    func memoryAbove() async throws {
+        try await RedisServer.withServer { server in
+            let level = try instance(of: server, freshness: FreshnessPolicy(softTimeout: .milliseconds(10)))
+            let memory = MemoryLevel<String, String>(limit: .entries(10))
+            let cache = memory.compose(level)
+            let now = MonotonicInstant.now
+            let old = Entry(
+                .value("old"),
+                freshUntil: now.advanced(by: .seconds(-1)),
+                staleUntil: now.advanced(by: .seconds(60))
+            )
+            try await memory.store(old, for: "k")
+            #expect(try await cache.get("k") == "old")
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            #expect(try await cache.get("k") == "value")
+            #expect(source.calls == 1)
+        }
+    }
+}
