@@ -5,12 +5,14 @@ internal import Synchronization
 /// - Joining is atomic: of any number of tasks that ask at the same instant, one starts the work.
 /// - The work runs in a task of its own. A caller that is cancelled leaves alone; the last one to leave cancels the work.
 /// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
+/// - While nobody tells of changes, later callers start anew when the flight is older than what may be kept.
 /// - When the flight has landed it is forgotten, whatever came of it. This is not a cache.
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     private struct Flight {
         let key: Key
         /// Taken before the work begins: who asks after it is void must not join.
         let ticket: Ticket
+        let start = MonotonicInstant.coarse
         var waiters: [UInt64: CheckedContinuation<Output, any Error>] = [:]
         var task: Task<Void, Never>?
     }
@@ -43,6 +45,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Flights that are under way.
     package var count: Int { state.withLock { $0.flights.count } }
 
+    /// Callers that wait for one.
+    package var passengers: Int { state.withLock { $0.boarded.count } }
+
     /// How often keys were voided since the start.
     var voids: UInt64 { state.withLock { $0.voids } }
 
@@ -50,7 +55,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     package func isUnderWay(_ key: Key) -> Bool {
         state.withLock { state in
             guard let number = state.current[key], let flight = state.flights[number] else { return false }
-            return gate?.isLive(flight.ticket) != false
+            return mayBeJoined(flight)
         }
     }
 
@@ -102,6 +107,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         }
     }
 
+    private func mayBeJoined(_ flight: Flight) -> Bool {
+        gate?.lets(flight.ticket, from: flight.start, joinAt: .coarse) != false
+    }
+
     /// Puts a caller on the flight of its key.
     ///
     /// Returns the flight's number when it has yet to be started.
@@ -114,7 +123,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         state.withLock { state in
             let joined = state.current[key]
                 .flatMap { number in
-                    state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
+                    state.flights[number].flatMap { mayBeJoined($0) ? number : nil }
                 }
             let number = joined ?? state.lastFlight + 1
             if joined == nil {

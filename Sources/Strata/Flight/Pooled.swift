@@ -68,9 +68,10 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         _ work: @escaping @Sendable () async throws -> Entry<Value>?
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
-        if role == .joined, let recorder = request.recorder {
-            recorder.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+        var (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
+        if role == .joined {
+            request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+            if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
         }
         return entry
     }
@@ -109,6 +110,9 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
 
     /// Reads under way now, joined or not.
     public var underWay: Int { flights.count }
+
+    /// Callers that wait for those reads.
+    package var passengers: Int { flights.passengers }
 
     /// `pooled`, with the level inside.
     public var label: LevelLabel {

@@ -40,11 +40,12 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let names = level.names(for: key)
-        let (entry, role) = try await flights.join(key, fingerprint: names.fingerprint) { [self] in
+        var (entry, role) = try await flights.join(key, fingerprint: names.fingerprint) { [self] in
             try await produce(key, names, request)
         }
         if role == .joined {
             request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+            if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
         }
         return entry
     }
