@@ -67,14 +67,14 @@ package enum BlockingThread {
     ) async throws -> Result {
         let cancellation = Cancellation()
         // The runtime orders a resume that comes before its await by an atomic of its own, which ThreadSanitizer does not
-        // see; it sees this lock.
-        let handover = Monitor(())
+        // see; it sees this lock. (A state of no size would share its address with its neighbour, and be reported.)
+        let handover = Monitor(false)
         let result = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
                 do {
                     try start {
                         let result = Swift.Result { try body(cancellation) }
-                        handover.withLock { _ in }
+                        handover.withLock { isDone in isDone = true }
                         continuation.resume(with: result)
                     }
                 } catch {
@@ -84,7 +84,7 @@ package enum BlockingThread {
         } onCancel: {
             cancellation.cancel()
         }
-        handover.withLock { _ in }
+        handover.withLock { isDone in precondition(isDone) }
         return result
     }
 

@@ -21,7 +21,7 @@ struct DeafFlightTests {
         passengers: Int
     ) async -> Task<Int?, any Error> {
         let task = Task { try await cache.get("k") }
-        while pool.passengers < passengers { await Task.yield() }
+        while pool.waiting < passengers { await Task.yield() }
         return task
     }
 
