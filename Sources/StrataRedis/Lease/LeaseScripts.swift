@@ -48,18 +48,21 @@ enum LeaseScripts {
 
     /// Stores a value if the lease still stands, and ends the lease.
     ///
-    /// ARGV: lease record, value, ms to live.
+    /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given. Other programs
+    /// know nothing of leases: what they have changed since shows in the stamp.
     ///
-    /// Answers 1; 0 when the lease is another's or gone; -1 when the server had no memory for the value. The SET is
-    /// protected, or the error would leave the lease behind.
+    /// Answers 1; 0 when the lease is another's or gone. With -2, when somebody has changed the value, and -1, when the server
+    /// had no memory for it, the lease still stands and is to be ended. The SET is protected, or the caller would not be told
+    /// which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
-        digest: "0ca80bffc74d08e9ca9fcf1c4aac060ab22628bb",
+        digest: "7852f863f3cec8208c60c6ab33fed12e9ce17d35",
         source: """
             if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            if redis.pcall('GETRANGE', KEYS[1], 20, 35) ~= ARGV[4] then return -2 end
             local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-            redis.call('DEL', KEYS[2])
             if type(r) == 'table' and r.err then return -1 end
+            redis.call('DEL', KEYS[2])
             return 1
             """
     )
