@@ -33,7 +33,7 @@ struct Lease: Sendable {
     /// From before the lease was asked for: as far as this process knows it ends that plus its duration.
     let grantedAt: MonotonicInstant
     private let record: [UInt8]
-    /// The version stamp of what lay there when the lease was given.
+    /// What the store compares with to see whether somebody has changed the value since the lease was given.
     private var replaced: [UInt8] = []
 
     /// Reads the value, or becomes the one who fetches it.
@@ -91,7 +91,10 @@ struct Lease: Sendable {
         case (2, let other):
             var failures = 0
             if case .failed(let attempts, _) = other { failures = attempts }
-            lease.replaced = parts[1].bytes.map { Envelope.stamp(of: $0) } ?? []
+            if let bytes = parts[1].bytes {
+                let stamp = Envelope.stamp(of: bytes)
+                lease.replaced = stamp.isEmpty ? Array("none".utf8) : stamp
+            }
             return .leads(lease, failures: failures)
         case (4, .failed(_, let message)): return .failed(message, retryAfter: left)
         case (_, .held(_, let holder)): return .waits(left, holder: holder)

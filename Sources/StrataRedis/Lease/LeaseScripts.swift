@@ -48,18 +48,21 @@ enum LeaseScripts {
 
     /// Stores a value if the lease still stands, and ends the lease.
     ///
-    /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given. Other programs
-    /// know nothing of leases: what they have changed since shows in the stamp.
+    /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given, `none` for
+    /// something too short to have one, empty for nothing. Other programs know nothing of leases: what they have changed
+    /// since shows in the stamp.
     ///
     /// Answers 1; 0 when the lease is another's or gone. With -2, when somebody has changed the value, and -1, when the server
     /// had no memory for it, the lease still stands and is to be ended. The SET is protected, or the caller would not be told
     /// which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
-        digest: "7852f863f3cec8208c60c6ab33fed12e9ce17d35",
+        digest: "860e4f083635bb8437c12022fcf7c87957bfc89e",
         source: """
             if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-            if redis.pcall('GETRANGE', KEYS[1], 20, 35) ~= ARGV[4] then return -2 end
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if s == '' and redis.call('EXISTS', KEYS[1]) == 1 then s = 'none' end
+            if s ~= ARGV[4] then return -2 end
             local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
             if type(r) == 'table' and r.err then return -1 end
             redis.call('DEL', KEYS[2])
