@@ -29,7 +29,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.options = options
         source = fetch
         flights = Flights(gate: level.gate)
-        limiter = FetchLimiter(limit: options.fetchLimit)
+        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
 
     /// Callers in this process that wait for a value now.

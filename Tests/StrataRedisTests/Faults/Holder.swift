@@ -12,6 +12,7 @@ struct Holder {
     ///   - url: The server, or a proxy before it.
     ///   - keyspace: The keyspace that it uses.
     ///   - lease: How long its leases stand, in milliseconds.
+    /// - Throws: When it does not start, or says something else than it should.
     init(_ url: String, _ keyspace: String, lease: Int) async throws {
         process = try await InstanceProcess.start(
             try InstanceProcess.builtProduct(named: "StrataTestingInstance"),

@@ -57,6 +57,23 @@ struct CappedTests {
         #expect(level.running == 0 && level.waiting == 0)
     }
 
+    @Test("levels that share a limit count their reads together")
+    func shared() async throws {
+        let limiter = FetchLimiter(limit: 1)
+        probe.holdGets(gate)
+        let other = ProbeLevel(["a": 10])
+        let (first, second) = (probe.capped(by: limiter), other.capped(by: limiter))
+        let read = Task { try await first.get("a") }
+        await gate.arrivals()
+        let waits = Task { try await second.get("a") }
+        await waiting(1, for: second)
+        #expect(other.gets == 0)
+        #expect((first.running, first.waiting, second.running) == (1, 1, 1))
+        gate.open()
+        #expect(try await read.value == 1)
+        #expect(try await waits.value == 10)
+    }
+
     @Test("A062 writes, clear and memory pressure are not limited")
     func writes() async throws {
         probe.holdGets(gate)
