@@ -6,7 +6,7 @@ SHELL := /bin/bash
 # Arguments for the program behind a target:  make demo ARGS="--directory ."   make test ARGS="--filter Wire"
 ARGS ?=
 # The load programs that `make bench` runs, in this order.
-LOADS ?= wire
+LOADS ?= wire herd propagation
 # The documented targets, lowest first.
 DOCUMENTED ?= Strata StrataRedis StrataTesting
 
@@ -17,7 +17,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test bench build-benchmarks lint sanitize docs clean
+.PHONY: help setup demo test bench build-benchmarks soak lint sanitize docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,13 +31,19 @@ demo: setup ## four processes share one Redis and fetch every document once
 test: setup ## build and run the tests (STRICT=1: warnings are errors)
 	@.ci/test $(if $(STRICT),--strict) $(ARGS)
 
-bench: setup ## run the load programs, one JSON object a line (LOADS="wire …")
+bench: setup ## run the load programs, one JSON object a line (LOADS="herd …")
 	@set -e; for load in $(LOADS); do \
 		swift run -c release --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load $$load $(ARGS); \
 	done
 
 build-benchmarks: setup
 	swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
+
+soak: setup ## a fleet at work while things fail, then the verdict (ARGS="--seconds 3600 --seed 1")
+	@echo "soak: building"
+	@swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
+	@echo "soak: running"
+	@swift run --skip-build --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load soak $(ARGS)
 
 lint: ## check format and house rules
 	@.ci/lint

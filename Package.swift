@@ -71,14 +71,14 @@ let package = Package(
         .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
         .testTarget(
             name: "StrataRedisTests",
-            dependencies: ["Strata", "StrataRedis", "StrataTesting"],
+            dependencies: ["Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance"],
             exclude: ["Envelope/Golden"],
             swiftSettings: settings
         ),
-        // The process that tests of the test kit run many times and kill.
+        // The process that tests run many times, freeze and kill.
         .executableTarget(
             name: "StrataTestingInstance",
-            dependencies: ["StrataTesting"],
+            dependencies: ["Strata", "StrataRedis", "StrataTesting"],
             path: "Tests/StrataTestingInstance",
             swiftSettings: strictSettings
         ),

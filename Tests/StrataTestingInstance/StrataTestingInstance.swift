@@ -8,7 +8,7 @@ import Glibc
 import Musl
 #endif
 
-/// The process that the tests of the test kit start, freeze and kill.
+/// The process that tests start, freeze and kill.
 ///
 /// The first argument says what it does.
 @main
@@ -32,6 +32,18 @@ struct StrataTestingInstance {
             try await listInheritable()
         case "own-everything":
             try await ownEverything()
+        case "member":
+            guard arguments.count == 4, let duration = Int(arguments[3]), let url = unsafe getenv("STRATA_MEMBER_URL")
+            else {
+                exit(64)
+            }
+            try await CacheMember(
+                url: unsafe String(cString: url),
+                keyspace: arguments[2],
+                leaseMilliseconds: duration
+            )
+            .run()
+            exit(0)
         case "shared":
             let server = try await RedisServer.shared()
             print(server.isExternal, server.url)

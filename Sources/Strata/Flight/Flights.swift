@@ -7,6 +7,7 @@ internal import Synchronization
 /// - A flight that is *anchored* goes on without callers, up to ``completionLimit``: a caller with limited patience anchors
 ///   the flight it gives up on, and ``launch(_:fingerprint:_:)`` starts one that nobody waits for. Their number is bounded.
 /// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
+/// - While nobody tells of changes, later callers start anew when the flight is older than what may be kept.
 /// - When the flight has landed it is forgotten, whatever came of it. This is not a cache.
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     struct Flight {
@@ -164,7 +165,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     private func joinable(_ key: Key, _ state: borrowing State) -> UInt64? {
         guard let number = state.current[key], let flight = state.flights[number] else { return nil }
-        return gate?.isLive(flight.ticket) == false ? nil : number
+        return gate?.lets(flight.ticket, from: flight.startedAt, joinAt: .now) == false ? nil : number
     }
 
     private func newFlight(_ key: Key, _ fingerprint: UInt64, _ state: inout State) -> UInt64 {

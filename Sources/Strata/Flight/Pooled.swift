@@ -72,9 +72,10 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         _ work: @escaping @Sendable () async throws -> Entry<Value>?
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
-        if role == .joined, let recorder = request.recorder {
-            recorder.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+        var (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
+        if role == .joined {
+            request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+            if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
         }
         return entry
     }

@@ -77,6 +77,15 @@ public final class FillGate: Sendable {
         isLive(ticket) && (now < trustedUntil || ticket.isTimed || ticket == .none)
     }
 
+    /// Whether somebody who asks at `now` may be given what was asked for with this ticket at `start`.
+    ///
+    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``deafLifetime``.
+    public func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
+        guard isLive(ticket) else { return false }
+        if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
+        return start.duration(to: now) < deafLifetime
+    }
+
     /// Voids every ticket of a key.
     @inlinable
     public func void(_ fingerprint: UInt64) {

@@ -33,6 +33,11 @@ public struct Ticket: Sendable, Hashable {
     @inlinable
     public var isTimed: Bool { bits & (1 << 62) != 0 }
 
+    /// What goes with the entry to somebody who joined the asking when it was under way.
+    ///
+    /// A timed entry is kept for some time from when it was asked for, and that is known only to who asked first.
+    package var ofJoined: Ticket { isTimed ? .void : self }
+
     @inlinable
     var belongsToGate: Bool { bits & (1 << 63) == 0 }
 

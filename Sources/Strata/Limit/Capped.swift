@@ -15,15 +15,15 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
 
     /// The level whose reads are limited.
     public let base: Base
-    /// How many may run at once.
-    public let limit: Int
     private let limiter: FetchLimiter
 
-    init(_ base: Base, limit: Int) {
+    init(_ base: Base, _ limiter: FetchLimiter) {
         self.base = base
-        self.limit = max(1, limit)
-        limiter = FetchLimiter(limit: limit)
+        self.limiter = limiter
     }
+
+    /// How many may run at once.
+    public var limit: Int { limiter.limit }
 
     /// The level's entry, once there is a slot.
     ///
@@ -41,10 +41,10 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// How many reads are running now.
+    /// How many reads are running now, in all levels that share the limit.
     public var running: Int { limiter.running }
 
-    /// How many reads wait for a slot now.
+    /// How many reads wait for a slot now, in all levels that share the limit.
     public var waiting: Int { limiter.waiting }
 
     /// `capped`, with its limit and the level inside.
@@ -64,5 +64,11 @@ extension CacheLevel {
     ///
     /// - Parameter limit: How many may run at once; less than one counts as one.
     /// - Returns: The level with its limit.
-    public func capped(_ limit: Int) -> Capped<Self> { Capped(self, limit: limit) }
+    public func capped(_ limit: Int) -> Capped<Self> { Capped(self, FetchLimiter(limit: limit)) }
+
+    /// This level with a limit that it shares with others on how many of their reads run at once, together.
+    ///
+    /// - Parameter limiter: The limit; see there which levels may share one.
+    /// - Returns: The level with its limit.
+    public func capped(by limiter: FetchLimiter) -> Capped<Self> { Capped(self, limiter) }
 }

@@ -3,7 +3,16 @@
 ///
 /// The limit is strict: a slot that becomes free is handed to the first who waits and is never free in between. O(1), but for
 /// slots that were given up, which are stepped over once.
-package final class FetchLimiter: Sendable {
+///
+/// One limiter may be given to several levels, for example all that ask one database. Not to levels that ask each other:
+/// with all slots taken by the outer ones, the inner ones would wait for ever.
+///
+/// ```swift
+/// let database = FetchLimiter(limit: 16)
+/// let users = memory.compose(userFetcher.capped(by: database))
+/// let orders = orderLevel.fetching(LeaseOptions(limiter: database)) { try await order($0) }
+/// ```
+public final class FetchLimiter: Sendable {
     private struct State {
         var running = 0
         /// Numbers are given in the order of arrival, so the first who waits has the lowest.
@@ -21,24 +30,29 @@ package final class FetchLimiter: Sendable {
         }
     }
 
-    private let limit: Int
+    /// How many may run at once.
+    public let limit: Int
     private let state = Locked(State())
 
+    /// A limiter with all its slots free.
+    ///
     /// - Parameter limit: How many may run at once; less than one counts as one.
-    package init(limit: Int) {
+    public init(limit: Int) {
         self.limit = max(1, limit)
     }
 
     /// How many are running now.
-    package var running: Int { state.withLock { $0.running } }
+    public var running: Int { state.withLock { $0.running } }
 
     /// How many are waiting now.
-    package var waiting: Int { state.withLock { $0.waiting.count } }
+    public var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Runs `body` when there is room for it.
     ///
+    /// - Parameter body: The work.
     /// - Throws: What `body` throws; `CancellationError` when the task is cancelled before its turn, and `body` does not run.
-    package func run<Result>(_ body: () async throws -> Result) async throws -> Result {
+    /// - Returns: What `body` returns.
+    public func run<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await enter()
         defer { leave() }
         try Task.checkCancellation()
@@ -82,4 +96,13 @@ package final class FetchLimiter: Sendable {
         let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
         continuation?.resume(throwing: CancellationError())
     }
+}
+
+/// A limiter equals itself alone.
+extension FetchLimiter: Hashable {
+    /// Whether both are the same limiter.
+    public static func == (left: FetchLimiter, right: FetchLimiter) -> Bool { left === right }
+
+    /// By identity.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

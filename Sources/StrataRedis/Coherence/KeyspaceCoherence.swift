@@ -83,12 +83,15 @@ final class KeyspaceCoherence: LinkListener {
         guard let first = message.first, let event = KeyspaceEvent(rawValue: first) else { return }
         let name = Array(message.dropFirst())
         guard name.starts(with: keyspace.values) else { return }
-        // No broadcast comes for a value that was not there; what memory holds may be older than that.
-        if event == .invalidated {
+        switch event {
+        case .invalidated:
+            // No broadcast comes for a value that was not there; what memory holds may be older than that.
             let fingerprint = KeyNames.fingerprint(of: name)
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)
             report(.changed(RedisKey(name)))
+        case .cleared: return everythingChanged()
+        case .ended: break
         }
         waiters.wake(name)
     }

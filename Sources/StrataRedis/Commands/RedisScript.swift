@@ -21,6 +21,10 @@ extension RedisClient {
         repetition: Repetition,
         timeout: Duration? = nil
     ) async throws -> RESPValue {
+        // A caller who has left does not come back to send the text; what it leaves behind has to be tidied up all the same.
+        guard !Task.isCancelled else {
+            return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout)
+        }
         do {
             return try await evaluate("EVALSHA", script.digest, keys, arguments, repetition, timeout)
         } catch let error as RedisError where error.serverCode == "NOSCRIPT" {

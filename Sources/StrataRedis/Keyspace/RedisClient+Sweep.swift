@@ -18,7 +18,7 @@ extension RedisClient {
         return removed
     }
 
-    /// Removes all values and leases of a keyspace; other keys are not touched.
+    /// Removes all values and leases of a keyspace, and tells its instances; other keys are not touched.
     ///
     /// - Parameters:
     ///   - keyspace: The keyspace.
@@ -37,6 +37,9 @@ extension RedisClient {
             removed.values = $0
             report(removed)
         }
+        // Instances may hold values that the server never had, and no broadcast comes for those. Nothing is told of a lease.
+        let message = KeyspaceEvent.cleared.message(for: keyspace)
+        _ = try await send([Array("PUBLISH".utf8), keyspace.events, message], repeatable: true)
         return removed
     }
 

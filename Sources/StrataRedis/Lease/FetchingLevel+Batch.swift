@@ -54,13 +54,15 @@ extension FetchingLevel {
         }
         do {
             guard request.isShareable else { return try await work() }
-            return try await flights.join(
+            var (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
                 patience: level.freshness.patience(request),
                 joined: { seat?.leave() },
                 work
-            ).output
+            )
+            if role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
+            return entry
         } catch let failure as SourceFailure {
             throw failure.cause
         } catch is OutOfPatience {

@@ -94,7 +94,9 @@ extension FetchingLevel {
                 work
             )
             switch led.output {
-            case .entry(let entry): return entry
+            case .entry(var entry):
+                if led.role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
+                return entry
             // Who has joined a competition of somebody less patient competes again.
             case .othersLead: if let spare { return spare }
             }

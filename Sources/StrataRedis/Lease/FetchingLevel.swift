@@ -44,7 +44,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
-        limiter = FetchLimiter(limit: options.fetchLimit)
+        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
 
     /// Callers in this process that wait for a value now.
@@ -61,11 +61,12 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         do {
             guard request.isShareable else { return try await read(key, names, request) }
             let patience = level.freshness.patience(request)
-            let (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) { [self] in
+            var (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) { [self] in
                 try await read(key, names, request)
             }
             if role == .joined {
                 request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+                if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
             }
             return entry
         } catch let failure as SourceFailure {

@@ -17,7 +17,7 @@ struct Lease: Sendable {
     /// What became of a value that was fetched.
     enum StoreOutcome: Sendable {
         case stored
-        /// The lease was gone: the value may be older than an invalidation.
+        /// The lease was gone, or the value was changed in spite of it: what was fetched may be older than that.
         case refused
         /// The server has no memory for the value. The lease is ended.
         case outOfMemory
@@ -33,6 +33,8 @@ struct Lease: Sendable {
     /// From before the lease was asked for: as far as this process knows it ends that plus its duration.
     let grantedAt: MonotonicInstant
     private let record: [UInt8]
+    /// What the store compares with to see whether somebody has changed the value since the lease was given.
+    private var replaced: [UInt8] = []
 
     /// Reads the value, or becomes the one who fetches it.
     ///
@@ -53,17 +55,30 @@ struct Lease: Sendable {
         duration: Duration,
         replacing stamp: [UInt8]?
     ) async throws -> Answer {
-        let record = LeaseRecord.new(holder: redis.configuration.instanceName).bytes
-        let asked = MonotonicInstant.now
-        let reply = try await redis.run(
-            LeaseScripts.readOrLead,
-            keys: [names.value, names.lease],
-            arguments: [
-                record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
-                milliseconds(failureMemory), stamp ?? [],
-            ],
-            repetition: .repeatable
+        var lease = Lease(
+            redis: redis,
+            keyspace: keyspace,
+            names: names,
+            duration: duration,
+            grantedAt: .now,
+            record: LeaseRecord.new(holder: redis.configuration.instanceName).bytes
         )
+        let reply: RESPValue
+        do {
+            reply = try await redis.run(
+                LeaseScripts.readOrLead,
+                keys: [names.value, names.lease],
+                arguments: [
+                    lease.record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
+                    milliseconds(failureMemory), stamp ?? [],
+                ],
+                repetition: .repeatable
+            )
+        } catch let error as CancellationError {
+            // The lease may be given to a caller who has left; others would wait for it to run out.
+            try? await lease.end()
+            throw error
+        }
         guard case .array(let parts) = reply, parts.count == 4, let answer = parts[0].integer else {
             throw redis.unexpected("read-or-lead")
         }
@@ -76,14 +91,10 @@ struct Lease: Sendable {
         case (2, let other):
             var failures = 0
             if case .failed(let attempts, _) = other { failures = attempts }
-            let lease = Lease(
-                redis: redis,
-                keyspace: keyspace,
-                names: names,
-                duration: duration,
-                grantedAt: asked,
-                record: record
-            )
+            if let bytes = parts[1].bytes {
+                let stamp = Envelope.stamp(of: bytes)
+                lease.replaced = stamp.isEmpty ? Array("none".utf8) : stamp
+            }
             return .leads(lease, failures: failures)
         case (4, .failed(_, let message)): return .failed(message, retryAfter: left)
         case (_, .held(_, let holder)): return .waits(left, holder: holder)
@@ -101,32 +112,33 @@ struct Lease: Sendable {
         return reply.integer == 1
     }
 
-    /// Stores a value if the lease still stands, and ends it.
+    /// Stores a value if the lease still stands and nobody has changed the value meanwhile, and ends the lease.
     ///
-    /// One round trip.
+    /// One round trip; two when it cannot be stored.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
-        let reply = try await run(LeaseScripts.storeIfLeader, bytes, expiry, repetition: .once)
-        return switch reply.integer {
-        case 1: .stored
-        case -1: .outOfMemory
-        default: .refused
-        }
+        try await settle(run(LeaseScripts.storeIfLeader, bytes, expiry, replaced, repetition: .once))
     }
 
     /// Makes the value that lies there fresh again, if the lease still stands, and ends the lease.
     ///
-    /// One round trip; the payload stays where it is.
+    /// One round trip, two when that is refused; the payload stays where it is.
     ///
     /// - Parameters:
     ///   - header: The new header.
     ///   - expiry: In how many milliseconds the value is dropped.
     ///   - stamp: The version of the value that is meant; with another one, or none, nothing is written.
     func extend(_ header: [UInt8], expiry: [UInt8], replacing stamp: [UInt8]) async throws -> StoreOutcome {
-        let reply = try await run(LeaseScripts.extendIfLeader, header, expiry, stamp, repetition: .once)
-        return switch reply.integer {
-        case 1: .stored
-        case -1: .outOfMemory
-        default: .refused
+        try await settle(run(LeaseScripts.extendIfLeader, header, expiry, stamp, repetition: .once))
+    }
+
+    private func settle(_ reply: RESPValue) async throws -> StoreOutcome {
+        switch reply.integer {
+        case 1: return .stored
+        case 0: return .refused
+        case let outcome:
+            // Those who wait are told, or they would wait for the lease to run out.
+            try? await end()
+            return outcome == -1 ? .outOfMemory : .refused
         }
     }
 

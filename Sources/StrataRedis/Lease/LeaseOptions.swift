@@ -1,3 +1,5 @@
+public import Strata
+
 /// How a fleet agrees on who fetches.
 ///
 /// | setting | default | why |
@@ -24,6 +26,8 @@ public struct LeaseOptions: Sendable, Hashable {
     public var failureBackOff: ClosedRange<Duration>?
     /// How many fetches without a lease, and of several keys, may run at once in this process.
     public var fetchLimit: Int
+    /// A limit that this level shares with others, in place of ``fetchLimit``; `nil` by default.
+    public var limiter: FetchLimiter?
 
     /// Options, each with its default.
     public init(
@@ -31,12 +35,14 @@ public struct LeaseOptions: Sendable, Hashable {
         renewalLimit: Duration = .seconds(30),
         waitLimit: Duration = .seconds(10),
         failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
-        fetchLimit: Int = 64
+        fetchLimit: Int = 64,
+        limiter: FetchLimiter? = nil
     ) {
         self.duration = duration
         self.renewalLimit = renewalLimit
         self.waitLimit = waitLimit
         self.failureBackOff = failureBackOff
         self.fetchLimit = fetchLimit
+        self.limiter = limiter
     }
 }

@@ -48,18 +48,24 @@ enum LeaseScripts {
 
     /// Stores a value if the lease still stands, and ends the lease.
     ///
-    /// ARGV: lease record, value, ms to live.
+    /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given, `none` for
+    /// something too short to have one, empty for nothing. Other programs know nothing of leases: what they have changed
+    /// since shows in the stamp.
     ///
-    /// Answers 1; 0 when the lease is another's or gone; -1 when the server had no memory for the value. The SET is
-    /// protected, or the error would leave the lease behind.
+    /// Answers 1; 0 when the lease is another's or gone. With -2, when somebody has changed the value, and -1, when the server
+    /// had no memory for it, the lease still stands and is to be ended. The SET is protected, or the caller would not be told
+    /// which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
-        digest: "0ca80bffc74d08e9ca9fcf1c4aac060ab22628bb",
+        digest: "860e4f083635bb8437c12022fcf7c87957bfc89e",
         source: """
             if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if s == '' and redis.call('EXISTS', KEYS[1]) == 1 then s = 'none' end
+            if s ~= ARGV[4] then return -2 end
             local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-            redis.call('DEL', KEYS[2])
             if type(r) == 'table' and r.err then return -1 end
+            redis.call('DEL', KEYS[2])
             return 1
             """
     )
@@ -68,24 +74,18 @@ enum LeaseScripts {
     ///
     /// ARGV: lease record, header of the envelope, ms to live, version stamp of the value that is meant.
     ///
-    /// Answers 1; 0 when the lease is another's or gone, or the value another; -1 when the server refused to write.
+    /// Answers as the store does.
     static let extendIfLeader = RedisScript(
         name: "extend-if-leader",
-        digest: "5c59f9709e63f8ca9b40884aa3a0bbc36dae160e",
+        digest: "3b27a82611304ef49cac46bfcdf8a1b92eda9d38",
         source: """
             if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-            local n = 0
-            if redis.call('GETRANGE', KEYS[1], 20, 35) == ARGV[4] then
-              local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
-              if type(r) == 'table' and r.err then
-                n = -1
-              else
-                redis.call('PEXPIRE', KEYS[1], ARGV[3])
-                n = 1
-              end
-            end
+            if redis.pcall('GETRANGE', KEYS[1], 20, 35) ~= ARGV[4] then return -2 end
+            local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
+            if type(r) == 'table' and r.err then return -1 end
+            redis.call('PEXPIRE', KEYS[1], ARGV[3])
             redis.call('DEL', KEYS[2])
-            return n
+            return 1
             """
     )
 

@@ -306,7 +306,7 @@ struct CoherenceTests {
 }
 
 /// A Redis level whose reads pass through something slow, under the same gate.
-private struct SlowLevel: CacheLevel {
+struct SlowLevel: CacheLevel {
     let base: RedisLevel<String, String>
     let fetcher: ClosureFetcher<String, String>
 

@@ -66,6 +66,29 @@ struct FetchLimiterTests {
         #expect(try await limiter.run { 7 } == 7)
     }
 
+    @Test("without Redis, levels that share a limit fetch together no more than that at once")
+    func shared() async throws {
+        let limiter = FetchLimiter(limit: 1)
+        let gate = AsyncGate()
+        let redis = try RedisClient("redis://127.0.0.1:1")
+        let levels = ["users", "orders"]
+            .map { name in
+                RedisLevel<String, String>(redis, keyspace: Keyspace(name))
+                    .fetching(LeaseOptions(limiter: limiter)) { key in
+                        try await gate.pass()
+                        return "\(name) \(key)"
+                    }
+            }
+        let first = Task { try await levels[0].get("k") }
+        await gate.arrivals()
+        let second = Task { try await levels[1].get("k") }
+        while limiter.waiting == 0 { await Task.yield() }
+        #expect(limiter.running == 1)
+        gate.open()
+        #expect(try await first.value == "users k")
+        #expect(try await second.value == "orders k")
+    }
+
     @Test("a limit of nothing or less is one")
     func noLimit() async throws {
         for limit in [0, -1, .min] { #expect(try await FetchLimiter(limit: limit).run { limit } == limit) }

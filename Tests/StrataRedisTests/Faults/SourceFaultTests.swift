@@ -1,0 +1,139 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Fetches that hang, fail or end late", .timeLimit(.minutes(1)))
+struct SourceFaultTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let slow = CountingSource()
+    private let quick = CountingSource()
+
+    private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
+
+    @Test("one that hangs holds its key for as long as it is renewed at most; ended late, it stores nothing")
+    func hangs() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .milliseconds(300), renewalLimit: .milliseconds(200))
+            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+            let other = try await FaultInstance(server.url, keyspace, quick)
+            slow.set("old")
+            quick.set("new")
+            quick.gate.open()
+            let hanging = Task { try await one.cache.get("k") }
+            await slow.gate.arrivals()
+            #expect(try await other.cache.get("k") == "new")
+            #expect(other.statistics.waits == 1)
+            #expect(other.statistics.stores == 1)
+            slow.gate.open()
+            #expect(try await hanging.value == "old")
+            #expect(one.statistics.refusedStores == 1)
+            #expect(one.remembers("k") == nil)
+            #expect(try await one.cache.get("k") == "new")
+        }
+    }
+
+    @Test("one that throws is shared: who waits in other instances gets the failure, and nobody tries at once")
+    func throwsForAll() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(failureBackOff: .seconds(100) ... .seconds(1_000))
+            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
+            slow.fail(true)
+            quick.gate.open()
+            let first = Task { try await one.cache.get("k") }
+            await slow.gate.arrivals()
+            let second = Task { try await other.cache.get("k") }
+            await other.waits()
+            slow.gate.open()
+            await #expect(throws: CountingSource.Failure()) { try await first.value }
+            let shared = await #expect(throws: CacheError.self) { try await second.value }
+            #expect(shared?.code == .sourceFailed)
+            await #expect(throws: CacheError.self) { try await one.cache.get("k") }
+            #expect(slow.calls == 1)
+            #expect(quick.calls == 0)
+            // Whoever changes the key wants it to be tried again.
+            try await other.cache.remove("k")
+            #expect(try await other.cache.get("k") == "value")
+        }
+    }
+
+    @Test("no memory at the server: values come from the source, no lease is left behind, and those who wait are told")
+    func noEviction() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(
+                duration: .seconds(100),
+                renewalLimit: .seconds(1_000),
+                waitLimit: .seconds(1_000)
+            )
+            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
+            quick.gate.open()
+            let holder = Task { try await one.cache.get("k") }
+            await slow.gate.arrivals()
+            let waiter = Task { try await other.cache.get("k") }
+            await other.waits()
+            try await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            try await server.command("CONFIG", "SET", "maxmemory", "1")
+            slow.gate.open()
+            #expect(try await holder.value == "value")
+            #expect(try await waiter.value == "value")
+            #expect(try await server.command("DBSIZE").integer == 0)
+            try await server.command("CONFIG", "SET", "maxmemory", "0")
+            try await other.cache.remove("k")
+            try await one.catchUp()
+            #expect(try await one.cache.get("k") == "value")
+            #expect(one.statistics.stores == 1)
+        }
+    }
+
+    @Test("a lease that the server evicts: another may fetch, and what the first has fetched is not stored")
+    func evictedLease() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .seconds(100), renewalLimit: .seconds(1_000))
+            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
+            slow.set("old")
+            quick.set("new")
+            quick.gate.open()
+            let holder = Task { try await one.cache.get("k") }
+            await slow.gate.arrivals()
+            try await server.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+            try await server.command("CONFIG", "SET", "maxmemory", "1")
+            // Everything that can be evicted goes before a command that writes.
+            while try await one.redis.exists(names.lease) == 1 { try await server.command("SET", "filler", "x") }
+            try await server.command("CONFIG", "SET", "maxmemory", "0")
+            #expect(try await other.cache.get("k") == "new")
+            slow.gate.open()
+            #expect(try await holder.value == "old")
+            #expect(one.statistics.refusedStores == 1)
+            #expect(try await one.cache.get("k") == "new")
+        }
+    }
+
+    @Test("scripts that are flushed all the time: every call still does what it should")
+    func scriptsFlushed() async throws {
+        try await RedisServer.withServer { server in
+            let one = try await FaultInstance(server.url, keyspace, quick)
+            let other = try await FaultInstance(server.url, keyspace, quick)
+            quick.gate.open()
+            let flushing = Task {
+                while !Task.isCancelled { try await server.command("SCRIPT", "FLUSH") }
+            }
+            for round in 0..<30 {
+                quick.set("fetched \(round)")
+                try await other.cache.remove("k")
+                #expect(try await other.cache.get("k") == "fetched \(round)")
+                #expect(try await one.base.level.get("k") == "fetched \(round)")
+                try await other.cache.set("set \(round)", for: "k")
+                #expect(try await one.base.level.get("k") == "set \(round)")
+            }
+            flushing.cancel()
+            try? await flushing.value
+            #expect(other.statistics.stores == 30)
+            #expect(other.statistics.failures == 0)
+            #expect(try await one.redis.exists(names.lease) == 0)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Strata
+import StrataRedis
+import StrataTesting
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// An instance of a service in a process of its own: memory over Redis over a source that asks the test.
+///
+/// Orders come by lines: `get`, `set <value>`, `remove`, and `answer <value>` for the oldest fetch under way. What happens
+/// goes out by lines: `ready`, `fetching`, `got <value>`, `done`, `failed <why>`. All is about one key.
+struct CacheMember {
+    static let key = "k"
+
+    private let cache: Composed<MemoryLevel<String, String>, FetchingLevel<String, String>>
+    private let answers: AsyncStream<String>.Continuation
+
+    init(url: String, keyspace: String, leaseMilliseconds: Int) throws {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.connectTimeout = .seconds(20)
+        configuration.commandTimeout = .seconds(20)
+        configuration.healthWindow = .seconds(60)
+        let (stream, feed) = AsyncStream.makeStream(of: String.self)
+        answers = feed
+        let level = RedisLevel<String, String>(
+            try RedisClient(configuration),
+            keyspace: Keyspace(keyspace),
+            codec: .text
+        )
+        let options = LeaseOptions(duration: .milliseconds(leaseMilliseconds))
+        cache = MemoryLevel<String, String>(limit: .entries(10))
+            .compose(
+                level.fetching(options) { _ in
+                    Self.say("fetching")
+                    // One fetch is under way at a time.
+                    for await answer in stream { return answer }
+                    return nil
+                }
+            )
+    }
+
+    /// Carries out orders until the input ends.
+    func run() async {
+        Self.say("ready")
+        let orders = AsyncStream { feed in
+            // Reading a line blocks, so a thread of its own does it.
+            let reader = Task.detached {
+                try? await BlockingThread.run { _ in
+                    while let line = readLine() { feed.yield(line) }
+                }
+                feed.finish()
+            }
+            feed.onTermination = { _ in reader.cancel() }
+        }
+        await withTaskGroup { group in
+            for await line in orders {
+                let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+                if words[0] == "answer" {
+                    answers.yield(words[1])
+                } else {
+                    group.addTask { await carryOut(words) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func carryOut(_ words: [String]) async {
+        do {
+            switch words[0] {
+            case "get": Self.say("got \(try await cache.get(Self.key) ?? "nothing")")
+            case "set":
+                try await cache.set(words[1], for: Self.key)
+                Self.say("done")
+            default:
+                try await cache.remove(Self.key)
+                Self.say("done")
+            }
+        } catch {
+            Self.say("failed \(error)")
+        }
+    }
+
+    private static func say(_ line: String) {
+        // Not by `print` and a flush of all streams: that would wait for the thread which is reading a line.
+        let bytes = Array("\(line)\n".utf8)
+        _ = unsafe bytes.withUnsafeBytes { unsafe write(STDOUT_FILENO, $0.baseAddress, $0.count) }
+    }
+}
