@@ -49,4 +49,13 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try unsafe body(&state.pointee)
     }
+    /// Runs `body` as ``withLock(_:)`` does, unless somebody else has the value: then returns `nil` at once.
+    @inlinable
+    package borrowing func withLockIfFree<Result: ~Copyable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try unsafe body(&state.pointee)
+    }
 }

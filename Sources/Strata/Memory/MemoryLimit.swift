@@ -3,7 +3,7 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
     /// The most the entries may weigh together.
     public let total: Int
     /// What one entry weighs; `nil` means that every entry weighs 1.
-    let weigh: (@Sendable (Value) -> Int)?
+    @usableFromInline let weigh: (@Sendable (Value) -> Int)?
 
     /// At most this many entries.
     public static func entries(_ count: Int) -> MemoryLimit {
@@ -20,6 +20,7 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
         MemoryLimit(total: total, weigh: weigh)
     }
 
+    @inlinable
     func weight(of entry: Entry<Value>) -> Int {
         guard let weigh, case .value(let value) = entry.content else { return 1 }
         return max(1, weigh(value))

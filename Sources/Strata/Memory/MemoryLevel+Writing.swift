@@ -1,0 +1,102 @@
+public import Synchronization
+
+extension MemoryLevel {
+    /// Keeps an entry, displacing others where it needs their room.
+    ///
+    /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then removed.
+    @inlinable
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try keep(entry, for: key)
+    }
+
+    @inlinable
+    func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
+        let now = now
+        var (freshUntil, staleUntil) = (entry.freshUntil, entry.staleUntil)
+        if let lifetime {
+            let end = now.advanced(by: lifetime)
+            freshUntil = min(freshUntil, end)
+            if staleUntil == .distantFuture { staleUntil = freshUntil }
+        }
+        let fetchNanoseconds = entry.fetchDuration.saturatedNanoseconds
+        let hasDetails =
+            staleUntil != freshUntil || entry.version != .none || !entry.tags.isEmpty || fetchNanoseconds != 0
+        let details =
+            hasDetails
+            ? MemoryDetails(
+                staleUntil: staleUntil,
+                version: entry.version,
+                tags: entry.tags,
+                fetchNanoseconds: fetchNanoseconds
+            ) : nil
+        let hash = hash(of: key)
+        let slot = MemorySlot(
+            key: key,
+            freshUntil: freshUntil,
+            ticket: entry.ticket,
+            value: entry.value,
+            tag: tag(of: hash),
+            partition: UInt8(truncatingIfNeeded: partition(of: hash)),
+            hasDetails: hasDetails,
+            isSuspect: entry.isSuspect
+        )
+        let weight = limit.weight(of: entry)
+        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(key, hash) }
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.state.drain(readers)
+            expire(&writer, at: now, &departures)
+            writer.put(slot, details, hash: hash, weight: weight, at: now, readers, &departures)
+            publishNextLook(writer)
+        }
+        departures.tell(onRemoval)
+    }
+
+    /// Removes what the key had, because it would now be out of date.
+    @inlinable
+    @inline(never)
+    func refuse(_ key: Key, _ hash: UInt64) -> CacheError {
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.state.counts.refusals &+= 1
+            writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
+        }
+        departures.tell(onRemoval)
+        return CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
+    }
+
+    /// Removes a key.
+    @inlinable
+    public func remove(_ key: Key) async throws {
+        let hash = hash(of: key)
+        let now = now
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
+            expire(&writer, at: now, &departures)
+        }
+        departures.tell(onRemoval)
+    }
+
+    /// Removes everything.
+    public func removeAll() async throws {
+        empty(because: .cleared)
+    }
+
+    // MARK: Expiry
+
+    /// Takes out a few of the entries that are due: an operation pays for what it may have brought in, and a little more.
+    @inlinable
+    func expire(_ writer: inout Writer, at now: MonotonicInstant, _ departures: inout Departures) {
+        guard now.nanoseconds >= nextLook.load(ordering: .relaxed) else { return }
+        writer.expire(at: now, most: 32, readers, &departures)
+        publishNextLook(writer)
+    }
+
+    /// Tells readers when to look at the wheel again.
+    @inlinable
+    func publishNextLook(_ writer: borrowing Writer) {
+        let next = writer.state.nextLook
+        if next != nextLook.load(ordering: .relaxed) { nextLook.store(next, ordering: .relaxed) }
+    }
+}
