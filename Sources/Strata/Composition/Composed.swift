@@ -21,18 +21,22 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public let upper: Upper
     /// The level that is asked when the upper one does not know.
     public let lower: Lower
+    /// Voids what the upper level was filled with.
     @usableFromInline
     let fillGate: FillGate
     /// Keeps the tickets of an upper level that loses them.
     @usableFromInline
     let ledger: FillLedger<Lower.Key>?
-    let failures = FillFailures()
+    let hearing: Hearing
+    let failures = Tally()
 
     init(upper: Upper, lower: Lower) {
         self.upper = upper
         self.lower = lower
+        hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
-        ledger = upper.keepsTickets ? nil : FillLedger()
+        // A level with a gate hands out that gate's tickets, and so none that it was given.
+        ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
     }
 
     /// How many fills of the upper level have failed since the start.
@@ -44,7 +48,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         guard let resident = upper.resident(key, at: now) else { return nil }
-        return fillGate.admits(ledger?.ticket(of: key) ?? resident.ticket, at: now) ? resident : nil
+        let ticket = ledger.map { $0.ticket(of: key) ?? .none } ?? resident.ticket
+        return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
     /// The upper level's entry if it is fresh and nothing has voided it; else the lower level's, which then fills the upper.
@@ -53,6 +58,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         var errors: [any Error] = []
         var above: Entry<Value>?
+        let heard = heardTicket(key)
         do {
             above = try await upper.entry(for: key, request)
         } catch is CancellationError {
@@ -61,15 +67,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
         }
         let start = MonotonicInstant.now
-        above = above.flatMap { judged($0, key, at: start) }
+        above = above.flatMap { judged($0, key, heard, at: start) }
         if let above, above.isFresh(at: start), !above.isSuspect { return above }
         try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
             guard let below = try await lower.entry(for: key, request) else { return nil }
-            await fill(below, for: key, ticket, askedAt: start)
-            return below
+            return await filling(below, for: key, ticket, heard, askedAt: start)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -82,6 +87,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         var errors: [any Error] = []
         var entries: [Entry<Value>?]
+        let heard = keys.map { heardTicket($0) }
         do {
             entries = try await upper.entries(for: keys, request)
         } catch is CancellationError {
@@ -91,7 +97,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             entries = Array(repeating: nil, count: keys.count)
         }
         let start = MonotonicInstant.now
-        for index in keys.indices { entries[index] = entries[index].flatMap { judged($0, keys[index], at: start) } }
+        for index in keys.indices {
+            entries[index] = entries[index].flatMap { judged($0, keys[index], heard[index], at: start) }
+        }
         let missing = keys.indices.filter { index in
             entries[index].map { $0.isSuspect || !$0.isFresh(at: start) } ?? true
         }
@@ -102,16 +110,19 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         do {
             let below = try await lower.entries(for: missing.map { keys[$0] }, request)
             for (position, index) in missing.enumerated() {
-                entries[index] = below[position]
+                entries[index] = nil
                 if let entry = below[position] {
-                    await fill(entry, for: keys[index], tickets[position], askedAt: start)
+                    let (key, ticket) = (keys[index], tickets[position])
+                    entries[index] = await filling(entry, for: key, ticket, heard[index], askedAt: start)
                 }
             }
             return entries
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            guard missing.allSatisfy({ entries[$0]?.isUsable(at: .now) == true }) else {
+            let now = MonotonicInstant.now
+            for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
+            guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else {
                 throw CacheError.combining(errors + [error])
             }
             return entries
@@ -143,13 +154,19 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         var kept = entry
         kept.ticket = ticket ?? fillGate.renew(before) ?? .void
+        var heard: Ticket?
         do {
-            try await keep(kept, for: key, askedAt: start)
+            heard = try await keep(kept, for: key, askedAt: start)
         } catch {
             errors.insert(error, at: 0)
         }
         try throwAny(errors)
-        return lower.gate == nil ? nil : kept.ticket
+        return switch hearing {
+        case .neither: nil
+        case .upper: heard ?? .void
+        case .lower: kept.ticket
+        case .both: .void
+        }
     }
 
     /// Removes the key from both levels; both are tried.
@@ -183,74 +200,33 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         lower.relieve(pressure)
     }
 
-    // MARK: Coherence
-
-    /// The lower level's, if it has one.
-    public var gate: FillGate? { lower.gate }
-
-    /// The lower level's.
-    public func fingerprint(of key: Key) -> UInt64 { lower.fingerprint(of: key) }
-
-    /// Both levels.
-    public var label: LevelLabel { LevelLabel("composed", parts: [upper.label, lower.label]) }
-
-    // MARK: Inside
-
-    /// The upper level's entry, marked when it cannot be relied on, `nil` when it is void.
-    private func judged(_ entry: Entry<Value>, _ key: Key, at now: MonotonicInstant) -> Entry<Value>? {
-        let ticket = ledger?.ticket(of: key) ?? entry.ticket
-        guard fillGate.isLive(ticket) else { return nil }
-        var entry = entry
-        entry.isSuspect = !fillGate.admits(ticket, at: now)
-        return entry
-    }
-
-    /// Keeps what the lower level had, unless its key has changed since; a failure is not the caller's.
-    private func fill(
-        _ entry: Entry<Value>,
-        for key: Key,
-        _ ticket: Ticket,
-        askedAt start: MonotonicInstant
-    ) async {
-        var entry = entry
-        if entry.ticket == .none { entry.ticket = ticket }
-        guard fillGate.isLive(entry.ticket), !entry.isSuspect else { return }
-        do { try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
-    }
-
-    /// Stores an entry above while its ticket lives, and removes the key when it does not.
-    private func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws {
-        var entry = entry
-        if entry.ticket.isTimed {
-            entry.freshUntil = min(entry.freshUntil, start.advanced(by: fillGate.deafLifetime))
-        }
-        guard let ledger else {
-            guard fillGate.isLive(entry.ticket) else { return try await upper.remove(key) }
-            return try await upper.store(entry, for: key)
-        }
-        let displaced = try await ledger.exclusively(key) { () async throws -> Key? in
-            guard fillGate.isLive(entry.ticket) else {
-                try await upper.remove(key)
-                return nil
-            }
-            let displaced = ledger.record(entry.ticket, for: key)
-            try await upper.store(entry, for: key)
-            return displaced
-        }
-        if let displaced { try await removeAbove(displaced) }
-    }
-
-    private func removeAbove(_ key: Key) async throws {
-        guard let ledger else { return try await upper.remove(key) }
-        try await ledger.exclusively(key) {
-            try await upper.remove(key)
-            ledger.forget(key)
-        }
-    }
-
     private func throwAny(_ errors: [any Error]) throws {
         if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
         if !errors.isEmpty { throw CacheError.combining(errors) }
+    }
+
+    // MARK: Coherence
+
+    /// The gate of whichever level has one: the lower level's, if both have.
+    ///
+    /// When both have one, what is returned cannot be kept above: a ticket can tell of one gate only.
+    public var gate: FillGate? { hearing == .upper ? upper.gate : lower.gate }
+
+    /// That of the level whose gate it is.
+    public func fingerprint(of key: Key) -> UInt64 {
+        hearing == .upper ? upper.fingerprint(of: key) : lower.fingerprint(of: key)
+    }
+
+    /// `composed`, with all levels that are composed, however that was nested.
+    public var label: LevelLabel {
+        let (above, below) = (upper.label, lower.label)
+        let inner = [above, below].filter { $0.kind == "composed" }.flatMap(\.counters)
+        let failed = inner.reduce(failedFills) { $0 + ($1.name == "failed_fills" ? $1.value : 0) }
+        return LevelLabel(
+            "composed",
+            counters: [.init("failed_fills", failed)],
+            parts: [above, below].flatMap { $0.kind == "composed" ? $0.parts : [$0] }
+        )
     }
 }
 

@@ -1,4 +1,3 @@
-
 /// Remembers with which ticket each key was filled, for an upper level that does not keep tickets itself, and lets only one
 /// task at a time change a key there.
 ///

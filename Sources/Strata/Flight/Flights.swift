@@ -22,6 +22,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         /// The flight on which a caller waits.
         var boarded: [UInt64: UInt64] = [:]
         var lastFlight: UInt64 = 0
+        var voids: UInt64 = 0
     }
 
     /// Whether a caller has started the work or joined it.
@@ -41,6 +42,17 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     /// Flights that are under way.
     package var count: Int { state.withLock { $0.flights.count } }
+
+    /// How often keys were voided since the start.
+    var voids: UInt64 { state.withLock { $0.voids } }
+
+    /// Whether a caller of this key would join a flight now.
+    package func isUnderWay(_ key: Key) -> Bool {
+        state.withLock { state in
+            guard let number = state.current[key], let flight = state.flights[number] else { return false }
+            return gate?.isLive(flight.ticket) != false
+        }
+    }
 
     /// Waits for the work on a key, and starts it unless it is under way.
     ///
@@ -76,12 +88,18 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// O(1).
     package func void(_ key: Key) {
-        state.withLock { state in state.current[key] = nil }
+        state.withLock { state in
+            state.voids += 1
+            state.current[key] = nil
+        }
     }
 
     /// Lets all later callers start anew.
     package func voidAll() {
-        state.withLock { $0.current.removeAll() }
+        state.withLock { state in
+            state.voids += 1
+            state.current.removeAll()
+        }
     }
 
     /// Puts a caller on the flight of its key.

@@ -2,7 +2,14 @@
 ///
 /// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a key
 /// voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
-public struct Pooled<Base: CacheLevel>: CacheLevel {
+///
+/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When that call
+/// fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
+///
+/// ```swift
+/// let cache = memory.compose(fetcher.pooled())
+/// ```
+public struct Pooled<Base: CacheLevel>: ForwardingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -18,11 +25,50 @@ public struct Pooled<Base: CacheLevel>: CacheLevel {
     }
 
     /// Asks the level, or joins a read of the same key that is under way.
+    ///
+    /// - Throws: What the level throws, to all who joined; `CancellationError` to a caller that is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        let start = MonotonicInstant.now
-        let (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key)) { [base] in
-            try await base.entry(for: key, request)
+        try await join(key, request) { [base] in try await base.entry(for: key, request) }
+    }
+
+    /// Asks the level for those keys that are not under way by one call, and joins the reads of the others.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard keys.count > 1 else {
+            return try await keys.concurrently { key in
+                try await request.leavingOut { try await entry(for: key, request) }
+            }
         }
+        let voids = flights.voids
+        let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
+        var seen: Set<Key> = []
+        let idle = keys.filter { seen.insert($0).inserted && !flights.isUnderWay($0) }
+        let strict = ReadRequest(recorder: request.recorder)
+        let shared = SharedRead(idle) { [base] in try await base.entries(for: $0, strict) }
+        return try await Array(zip(keys, tickets))
+            .concurrently { key, ticket in
+                try await request.leavingOut {
+                    try await join(key, request) { [base, flights] in
+                        // A flight that began after a change must not carry what was read before it: others will join it.
+                        if flights.voids == voids, base.gate?.isLive(ticket) != false {
+                            do {
+                                if let entry = try await shared.output(of: key) { return entry }
+                            } catch {
+                                try Task.checkCancellation()
+                            }
+                        }
+                        return try await base.entry(for: key, request)
+                    }
+                }
+            }
+    }
+
+    private func join(
+        _ key: Key,
+        _ request: ReadRequest,
+        _ work: @escaping @Sendable () async throws -> Entry<Value>?
+    ) async throws -> Entry<Value>? {
+        let start = MonotonicInstant.now
+        let (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
         if role == .joined, let recorder = request.recorder {
             recorder.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
         }
@@ -61,21 +107,16 @@ public struct Pooled<Base: CacheLevel>: CacheLevel {
         try await base.removeAll()
     }
 
-    /// Told to the level.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// The level's.
-    public var gate: FillGate? { base.gate }
-
-    /// The level's.
-    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
-
-    /// What the level says.
-    public var keepsTickets: Bool { base.keepsTickets }
+    /// Reads under way now, joined or not.
+    public var underWay: Int { flights.count }
 
     /// `pooled`, with the level inside.
-    public var label: LevelLabel { LevelLabel("pooled", parts: [base.label]) }
+    public var label: LevelLabel {
+        LevelLabel("pooled", counters: [.init("under_way", underWay)], parts: [base.label])
+    }
 }
+
+extension Pooled: Fetcher where Base: Fetcher {}
 
 extension CacheLevel {
     /// This level with its reads of one key pooled within the process.

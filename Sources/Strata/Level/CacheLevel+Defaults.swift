@@ -3,17 +3,11 @@ extension CacheLevel {
     public func relieve(_ pressure: MemoryPressure) {}
 
     /// Asks for each key by itself, all at the same time.
+    ///
+    /// The first failure cancels the rest, unless the request leaves out failures.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        guard keys.count > 1 else {
-            return try await keys.first.asyncMap { [try await entry(for: $0, request)] } ?? []
-        }
-        return try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { group in
-            for (index, key) in keys.enumerated() {
-                group.addTask { (index, try await self.entry(for: key, request)) }
-            }
-            var entries = [Entry<Value>?](repeating: nil, count: keys.count)
-            for try await (index, entry) in group { entries[index] = entry }
-            return entries
+        try await keys.concurrently { key in
+            try await request.leavingOut { try await entry(for: key, request) }
         }
     }
 
@@ -41,11 +35,7 @@ extension CacheLevel {
 
     /// The name of the type.
     public var label: LevelLabel { LevelLabel("\(Self.self)") }
-}
 
-extension Optional {
-    fileprivate func asyncMap<Result>(_ transform: (Wrapped) async throws -> Result) async rethrows -> Result? {
-        guard let self else { return nil }
-        return try await transform(self)
-    }
+    /// The tree of levels that this one is made of, with their limits and policies, one a line.
+    public var description: String { label.description }
 }

@@ -5,7 +5,20 @@
 ///
 /// Four methods make a level. The others have default implementations, for levels that can do better: answer without
 /// suspending, answer many keys at once, or hear of changes made elsewhere.
-public protocol CacheLevel<Key, Value>: Sendable {
+///
+/// `StrataTesting` has a suite, `CacheLevelConformance`, that any level can be run against.
+///
+/// ## Levels that hear of changes made elsewhere
+///
+/// Such a level has a ``gate`` and keeps to four rules; a level without one need not know of them.
+///
+/// 1. When the entry of a key may have changed, the gate voids the key's ``fingerprint(of:)`` before anybody is told that the
+///    change is done. That goes for removals through the level, too, and for writes that have failed half-way.
+/// 2. An entry that is returned bears a ticket of this gate, taken before it was looked up; or ``Ticket/none``, and whoever
+///    asked goes by a ticket taken before asking; or ``Ticket/void``, and it is not kept above.
+/// 3. ``commit(_:for:)`` returns a ticket of this gate that the level's own write has not voided.
+/// 4. Tickets of entries that are stored are none of the level's business, unless it says that it ``keepsTickets``.
+public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     /// What entries are found by.
     associatedtype Key: Hashable & Sendable
     /// What is kept.
@@ -29,6 +42,8 @@ public protocol CacheLevel<Key, Value>: Sendable {
     func relieve(_ pressure: MemoryPressure)
 
     /// The entries of several keys, in the order of the keys.
+    ///
+    /// Throws when one of them fails, unless the request leaves out failures.
     func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?]
 
     /// What the level can tell of a key without suspending: a fresh value in this process's memory, or `nil`.
@@ -42,7 +57,7 @@ public protocol CacheLevel<Key, Value>: Sendable {
     /// The number by which ``gate`` knows a key. The same key always has the same number.
     func fingerprint(of key: Key) -> UInt64
 
-    /// Whether entries come back with the ticket they were stored with.
+    /// Whether entries come back with the ticket they were stored with, each stored in one step with its ticket.
     var keepsTickets: Bool { get }
 
     /// Keeps an entry that a user has set, and tells what ticket levels above may keep it with.

@@ -1,20 +1,83 @@
-/// The name of a level with the levels that it is made of: a cache can print what it is built from.
+/// The name of a level with the levels that it is made of: a cache can print what it is built from, and be walked.
+///
+/// ```swift
+/// print(cache)
+/// // composed
+/// //   memory, at most 10000 entries
+/// //   redis, keyspace strata:products at localhost:6379
+///
+/// for node in cache.label.nodes {
+///     for counter in node.label.counters { gauge("\(node.path).\(counter.name)").record(counter.value) }
+/// }
+/// ```
 public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
-    /// What the level is, with its limits.
+    /// Something that a level counts.
+    public struct Counter: Sendable, Hashable {
+        /// What is counted, in a few words joined by underscores.
+        public let name: String
+        /// The count when the label was made.
+        public let value: Int
+
+        /// A count.
+        public init(_ name: String, _ value: Int) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// A level somewhere in a tree of levels.
+    public struct Node: Sendable, Hashable {
+        /// The kinds of the levels from the root down to this one, for example `composed.pooled.redis`.
+        ///
+        /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`.
+        public let path: String
+        /// How many levels it lies within.
+        public let depth: Int
+        /// The level itself.
+        public let label: LevelLabel
+    }
+
+    /// What the level is, with its limits and policies.
     public let name: String
+    /// What the level has counted, when the label was made.
+    public let counters: [Counter]
     /// The levels inside, upper before lower.
     public let parts: [LevelLabel]
 
     /// A label.
-    public init(_ name: String, parts: [LevelLabel] = []) {
+    ///
+    /// - Parameters:
+    ///   - name: What the level is: one or two words, then, after a comma, its limits and policies.
+    ///   - counters: What the level has counted so far.
+    ///   - parts: The levels inside, upper before lower.
+    public init(_ name: String, counters: [Counter] = [], parts: [LevelLabel] = []) {
         self.name = name
+        self.counters = counters
         self.parts = parts
     }
 
-    /// The tree of levels, one a line, indented by two spaces a step.
-    public var description: String { lines(indent: "").joined(separator: "\n") }
+    /// What stands before the first comma of the name, in a form that metrics take: `memory`, `at_most_once`.
+    public var kind: String {
+        let text = name.prefix { $0 != "," }
+        return String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" })
+    }
 
-    private func lines(indent: String) -> [String] {
-        [indent + name] + parts.flatMap { $0.lines(indent: indent + "  ") }
+    /// This level and all inside, each before its parts.
+    public var nodes: [Node] { nodes(path: kind, depth: 0) }
+
+    /// The tree of levels, one a line, indented by two spaces a step.
+    public var description: String {
+        nodes.map { String(repeating: "  ", count: $0.depth) + $0.label.name }.joined(separator: "\n")
+    }
+
+    private func nodes(path: String, depth: Int) -> [Node] {
+        var seen: [String: Int] = [:]
+        return [Node(path: path, depth: depth, label: self)]
+            + parts.flatMap { part in
+                seen[part.kind, default: 0] += 1
+                let number = seen[part.kind, default: 1]
+                let step = number == 1 ? part.kind : "\(part.kind)_\(number)"
+                return part.nodes(path: "\(path).\(step)", depth: depth + 1)
+            }
     }
 }

@@ -153,7 +153,11 @@ struct ComposedReadTests {
     func staleOnError() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))
         let now = MonotonicInstant.now
-        let stale = Entry(.value(1), freshUntil: now.advanced(by: .seconds(-1)), staleUntil: now.advanced(by: .seconds(60)))
+        let stale = Entry(
+            .value(1),
+            freshUntil: now.advanced(by: .seconds(-1)),
+            staleUntil: now.advanced(by: .seconds(60))
+        )
         try await memory.store(stale, for: "k")
         let cache = memory.compose(lower)
         lower.failGets("B")

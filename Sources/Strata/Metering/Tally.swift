@@ -1,8 +1,11 @@
 internal import Synchronization
 
-/// Counts fills that an upper level refused.
-final class FillFailures: Sendable {
+/// Counts what happens, for metrics.
+@usableFromInline
+final class Tally: Sendable {
     private let total = Atomic<Int>(0)
+
+    init() {}
 
     var count: Int { total.load(ordering: .relaxed) }
 

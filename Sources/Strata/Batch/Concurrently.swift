@@ -1,0 +1,36 @@
+extension Collection where Element: Sendable {
+    /// The results of `body` in the order of the elements, all at the same time.
+    ///
+    /// The first that throws cancels the others.
+    func concurrently<Result: Sendable>(
+        _ body: @escaping @Sendable (Element) async throws -> Result
+    ) async throws -> [Result] {
+        guard count > 1 else {
+            guard let first else { return [] }
+            return [try await body(first)]
+        }
+        return try await withThrowingTaskGroup(of: (Int, Result).self) { group in
+            for (index, element) in enumerated() {
+                group.addTask { (index, try await body(element)) }
+            }
+            var results = [Result?](repeating: nil, count: count)
+            for try await (index, result) in group { results[index] = result }
+            return results.compactMap { $0 }
+        }
+    }
+}
+
+extension ReadRequest {
+    /// What `body` returns; `nil` where it fails and failures are left out.
+    ///
+    /// A task that is cancelled has not failed: it ends as cancelled.
+    func leavingOut<Result>(_ body: () async throws -> Result?) async throws -> Result? {
+        guard leavesOutFailures else { return try await body() }
+        do {
+            return try await body()
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,129 @@
+/// Two levels beside each other, of which either may answer: what is common to levels made of two.
+@usableFromInline
+struct Pair<First: CacheLevel, Second: CacheLevel>: Sendable
+where First.Key == Second.Key, First.Value == Second.Value {
+    @usableFromInline
+    let first: First
+    @usableFromInline
+    let second: Second
+    private let hearing: Hearing
+
+    init(_ first: First, _ second: Second) {
+        self.first = first
+        self.second = second
+        hearing = Hearing(upper: first.gate, lower: second.gate)
+    }
+
+    // MARK: Coherence
+
+    /// The gate of whichever has one; where both have, nothing leaves with a ticket by which it could be kept above.
+    var gate: FillGate? { first.gate ?? second.gate }
+
+    func fingerprint(of key: First.Key) -> UInt64 {
+        switch hearing {
+        // A key may change from one level to the other, so the number must not depend on where it is.
+        case .neither: UInt64(truncatingIfNeeded: key.hashValue)
+        case .upper, .both: first.fingerprint(of: key)
+        case .lower: second.fingerprint(of: key)
+        }
+    }
+
+    var keepsTickets: Bool { hearing == .neither && first.keepsTickets && second.keepsTickets }
+
+    /// An entry of the first level, or the second, with a ticket that those above can go by.
+    func marked(_ entry: Entry<First.Value>?, isFirst: Bool) -> Entry<First.Value>? {
+        guard var entry else { return nil }
+        switch (hearing, isFirst) {
+        case (.neither, _), (.upper, true), (.lower, false): return entry
+        case (.upper, false), (.lower, true): entry.ticket = entry.ticket == .void ? .void : .none
+        case (.both, _): entry.ticket = .void
+        }
+        return entry
+    }
+
+    // MARK: Writing
+
+    /// Writes one of the two.
+    func commit(_ entry: Entry<First.Value>, for key: First.Key, toFirst: Bool) async throws -> Ticket? {
+        let before = gate?.ticket(for: fingerprint(of: key))
+        do {
+            let ticket = toFirst ? try await first.commit(entry, for: key) : try await second.commit(entry, for: key)
+            switch (hearing, toFirst) {
+            case (.neither, _): return nil
+            case (.upper, true), (.lower, false): return ticket ?? .void
+            case (.upper, false), (.lower, true): return before.flatMap { gate?.renew($0) } ?? .void
+            case (.both, _): return .void
+            }
+        } catch {
+            gate?.void(fingerprint(of: key))
+            throw error
+        }
+    }
+
+    /// Writes both at the same time.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    func commit(_ entry: Entry<First.Value>, for key: First.Key) async throws -> Ticket? {
+        let (ofFirst, ofSecond) = try await both {
+            try await $0.commit(entry, for: key)
+        } _: {
+            try await $0.commit(entry, for: key)
+        }
+        return switch hearing {
+        case .neither: nil
+        case .upper: ofFirst ?? .void
+        case .lower: ofSecond ?? .void
+        case .both: .void
+        }
+    }
+
+    /// Removes a key from both.
+    func remove(_ key: First.Key) async throws {
+        // The key may be where no gate is.
+        gate?.void(fingerprint(of: key))
+        defer { gate?.void(fingerprint(of: key)) }
+        _ = try await both {
+            try await $0.remove(key)
+        } _: {
+            try await $0.remove(key)
+        }
+    }
+
+    /// Empties both.
+    func removeAll() async throws {
+        gate?.voidAll()
+        defer { gate?.voidAll() }
+        _ = try await both {
+            try await $0.removeAll()
+        } _: {
+            try await $0.removeAll()
+        }
+    }
+
+    func relieve(_ pressure: MemoryPressure) {
+        first.relieve(pressure)
+        second.relieve(pressure)
+    }
+
+    /// Lets both do their part, whatever comes of the other's.
+    private func both<One: Sendable, Other: Sendable>(
+        _ onFirst: @escaping @Sendable (First) async throws -> One,
+        _ onSecond: @escaping @Sendable (Second) async throws -> Other
+    ) async throws -> (One, Other) {
+        async let one = Result { [first] in try await onFirst(first) }
+        let other = await Result { [second] in try await onSecond(second) }
+        switch (await one, other) {
+        case (.success(let one), .success(let other)): return (one, other)
+        case (.failure(let error), .success), (.success, .failure(let error)): throw error
+        case (.failure(let first), .failure(let second)):
+            if first is CancellationError || second is CancellationError { throw CancellationError() }
+            throw CacheError.combining([first, second])
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

@@ -1,0 +1,89 @@
+/// A level that is asked only for keys that satisfy a condition.
+///
+/// | operation | when the condition holds | when it does not |
+/// |---|---|---|
+/// | get | as the level | ``CacheError/Code/conditionNotSatisfied`` |
+/// | set, remove, clear | as the level | as the level: the condition is not asked |
+///
+/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what is found
+/// there is then kept here all the same.
+///
+/// The condition is asked for every get and never remembered. One that throws ends the get with its error.
+///
+/// ```swift
+/// let cache = memory
+///     .compose(redis.conditioned { _ in await breaker.isClosed })
+///     .compose(fetcher)
+/// ```
+public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level that is asked when the condition holds.
+    public let base: Base
+    @usableFromInline
+    let condition: Step<Base.Key, Bool>
+
+    init(_ base: Base, _ condition: Step<Base.Key, Bool>) {
+        self.base = base
+        self.condition = condition
+    }
+
+    /// The level's entry, if the condition holds.
+    ///
+    /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard try await condition(key) else { throw CacheError.conditionNotSatisfied }
+        return try await base.entry(for: key, request)
+    }
+
+    /// The level's entries, in one call for all keys for which the condition holds.
+    ///
+    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are left out;
+    ///   what the condition or the level throws.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let satisfied = try await condition.each(keys, request) { isSatisfied in
+            guard isSatisfied else { throw CacheError.conditionNotSatisfied }
+            return true
+        }
+        let asked = keys.indices.filter { satisfied[$0] != nil }
+        return try await base.entries(of: keys, at: asked, request)
+    }
+
+    /// What the level's memory has, if the condition holds and can be asked without suspending.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        // The level first: so the condition of a key that is not there is asked once a get and not twice.
+        guard case .immediate(let isSatisfied) = condition, let resident = base.resident(key, at: now),
+            (try? isSatisfied(key)) == true
+        else { return nil }
+        return resident
+    }
+
+    /// `conditioned`, with the level inside.
+    public var label: LevelLabel { LevelLabel("conditioned", parts: [base.label]) }
+}
+
+extension Conditioned: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level, asked only for keys that satisfy a condition.
+    ///
+    /// A hit in memory still does not suspend.
+    ///
+    /// - Parameter condition: Asked for each get, on the hot path: it should be quick, and without side effects.
+    /// - Returns: The level with its condition.
+    public func conditioned(_ condition: @escaping @Sendable (Key) throws -> Bool) -> Conditioned<Self> {
+        Conditioned(self, .immediate(condition))
+    }
+
+    /// This level, asked only for keys that satisfy a condition that may suspend.
+    ///
+    /// - Parameter condition: Asked once for each get.
+    /// - Returns: The level with its condition.
+    public func conditioned(_ condition: @escaping @Sendable (Key) async throws -> Bool) -> Conditioned<Self> {
+        Conditioned(self, .suspending(condition))
+    }
+}

@@ -1,0 +1,93 @@
+/// A level whose work runs on an executor of the caller's choice: for levels that block, or that must not take threads from
+/// others.
+///
+/// Reads, writes and memory pressure run there. What the level has in this process's memory is answered where the caller is, as
+/// that neither blocks nor waits.
+///
+/// An executor is a preference of the task, which tasks that are started inside do not inherit. So this belongs directly
+/// around the level that blocks, with pools, time limits and races outside.
+///
+/// ```swift
+/// let files = ClosureFetcher<Path, [UInt8]> { try readBlocking($0) }.onExecutor(fileExecutor)
+/// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
+/// ```
+public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose work runs elsewhere.
+    public let base: Base
+    /// Where it runs.
+    public let executor: any TaskExecutor
+
+    init(_ base: Base, _ executor: any TaskExecutor) {
+        self.base = base
+        self.executor = executor
+    }
+
+    /// What the level returns.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await there { try await base.entry(for: key, request) }
+    }
+
+    /// What the level returns.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await there { try await base.entries(for: keys, request) }
+    }
+
+    /// What the level's memory has, asked where the caller is.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// Told to the level.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try await there { try await base.store(entry, for: key) }
+    }
+
+    /// Told to the level.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await there { try await base.commit(entry, for: key) }
+    }
+
+    /// Told to the level.
+    public func remove(_ key: Key) async throws {
+        try await there { try await base.remove(key) }
+    }
+
+    /// Told to the level.
+    public func removeAll() async throws {
+        try await there { try await base.removeAll() }
+    }
+
+    /// Told to the level, in a task of its own: this returns before the level has given anything back.
+    public func relieve(_ pressure: MemoryPressure) {
+        Task(executorPreference: executor) { [base] in base.relieve(pressure) }
+    }
+
+    /// `on executor`, with the level inside.
+    public var label: LevelLabel {
+        LevelLabel("on executor, \(type(of: executor))", parts: [base.label])
+    }
+
+    private func there<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await withTaskExecutorPreference(executor) { try await Self.off(body) }
+    }
+
+    /// An actor's caller would otherwise keep the work on the actor: a preference only holds where no actor does.
+    @concurrent
+    private static func off<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        try await body()
+    }
+}
+
+extension OnExecutor: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with its work done on an executor.
+    ///
+    /// - Parameter executor: Where the level's work runs. It must be alive as long as the level is used.
+    /// - Returns: The level on its executor.
+    public func onExecutor(_ executor: any TaskExecutor) -> OnExecutor<Self> { OnExecutor(self, executor) }
+}

@@ -1,0 +1,8 @@
+/// One of two levels between which a key chooses.
+@frozen
+public enum Lane: Sendable, Hashable {
+    /// The level that was named first.
+    case first
+    /// The level that was named second.
+    case second
+}

@@ -1,0 +1,121 @@
+/// Two levels of which each key uses one.
+///
+/// | operation | reaches |
+/// |---|---|
+/// | get, set | the lane that is chosen for the key, and no other |
+/// | remove | both lanes, whatever would be chosen |
+/// | clear, memory pressure | both lanes |
+///
+/// The choice is made afresh for every get and set. A key for which it changes is still found by `remove`.
+///
+/// ```swift
+/// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
+/// ```
+///
+/// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes then, and
+/// not above.
+public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
+where First.Key == Second.Key, First.Value == Second.Value {
+    /// What entries are found by.
+    public typealias Key = First.Key
+    /// What is kept.
+    public typealias Value = First.Value
+
+    @usableFromInline
+    let pair: Pair<First, Second>
+    @usableFromInline
+    let choose: @Sendable (First.Key) -> Lane
+
+    init(_ first: First, _ second: Second, _ choose: @escaping @Sendable (First.Key) -> Lane) {
+        pair = Pair(first, second)
+        self.choose = choose
+    }
+
+    /// The first lane.
+    public var first: First { pair.first }
+
+    /// The second lane.
+    public var second: Second { pair.second }
+
+    /// What the key's lane has.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        switch choose(key) {
+        case .first: pair.marked(try await first.entry(for: key, request), isFirst: true)
+        case .second: pair.marked(try await second.entry(for: key, request), isFirst: false)
+        }
+    }
+
+    /// What the keys' lanes have: each lane is asked by one call, both at the same time.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let lanes = keys.map(choose)
+        let toFirst = keys.indices.filter { lanes[$0] == .first }
+        let toSecond = keys.indices.filter { lanes[$0] == .second }
+        async let ofFirst = request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
+        let ofSecond = try await request.leavingOut { try await second.entries(of: keys, at: toSecond, request) }
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+        if let found = try await ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
+        if let found = ofSecond { for index in toSecond { entries[index] = pair.marked(found[index], isFirst: false) } }
+        return entries
+    }
+
+    /// What the memory of the key's lane has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        switch choose(key) {
+        case .first: pair.first.resident(key, at: now)
+        case .second: pair.second.resident(key, at: now)
+        }
+    }
+
+    /// Stored in the key's lane.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        _ = try await commit(entry, for: key)
+    }
+
+    /// Stored in the key's lane.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await pair.commit(entry, for: key, toFirst: choose(key) == .first)
+    }
+
+    /// Removed from both lanes; both are tried.
+    ///
+    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func remove(_ key: Key) async throws { try await pair.remove(key) }
+
+    /// Told to both lanes; both are tried.
+    ///
+    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func removeAll() async throws { try await pair.removeAll() }
+
+    /// Told to both lanes.
+    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
+
+    /// The gate of the lane that has one.
+    public var gate: FillGate? { pair.gate }
+
+    /// That of the lane whose gate it is; the same whatever is chosen.
+    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
+
+    /// Whether both lanes say so.
+    public var keepsTickets: Bool { pair.keepsTickets }
+
+    /// `switched`, with both lanes.
+    public var label: LevelLabel { LevelLabel("switched", parts: [first.label, second.label]) }
+}
+
+extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
+
+/// Two levels of which each key uses one.
+///
+/// - Parameters:
+///   - first: The first lane.
+///   - second: The second lane.
+///   - choose: Names a key's lane, afresh for every get and set: it should be quick.
+/// - Returns: The level with two lanes.
+public func switchLevels<First: CacheLevel, Second: CacheLevel>(
+    _ first: First,
+    _ second: Second,
+    _ choose: @escaping @Sendable (First.Key) -> Lane
+) -> Switched<First, Second> where First.Key == Second.Key, First.Value == Second.Value {
+    Switched(first, second, choose)
+}

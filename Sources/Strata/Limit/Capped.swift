@@ -1,0 +1,68 @@
+/// A level of which only so many reads run at once; the others wait for their turn in the order of their arrival.
+///
+/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running. A batch takes one slot,
+/// however many keys it has. Writes are not limited, and what the level has in this process's memory is answered at once and
+/// takes no slot: it costs nothing that would have to be limited.
+///
+/// ```swift
+/// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
+/// ```
+public struct Capped<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose reads are limited.
+    public let base: Base
+    /// How many may run at once.
+    public let limit: Int
+    private let limiter: FetchLimiter
+
+    init(_ base: Base, limit: Int) {
+        self.base = base
+        self.limit = max(1, limit)
+        limiter = FetchLimiter(limit: limit)
+    }
+
+    /// The level's entry, once there is a slot.
+    ///
+    /// - Throws: What the level throws; `CancellationError`, also while waiting.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await limiter.run { try await base.entry(for: key, request) }
+    }
+
+    /// The level's entries, once there is a slot for all of them together.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await limiter.run { try await base.entries(for: keys, request) }
+    }
+
+    /// What the level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// How many reads are running now.
+    public var running: Int { limiter.running }
+
+    /// How many reads wait for a slot now.
+    public var waiting: Int { limiter.waiting }
+
+    /// `capped`, with its limit and the level inside.
+    public var label: LevelLabel {
+        LevelLabel(
+            "capped, at most \(limit) at once",
+            counters: [.init("running", running), .init("waiting", waiting)],
+            parts: [base.label]
+        )
+    }
+}
+
+extension Capped: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with a limit on how many of its reads run at once.
+    ///
+    /// - Parameter limit: How many may run at once; less than one counts as one.
+    /// - Returns: The level with its limit.
+    public func capped(_ limit: Int) -> Capped<Self> { Capped(self, limit: limit) }
+}

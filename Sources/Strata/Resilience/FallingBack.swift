@@ -1,0 +1,135 @@
+/// A level with another one that is read when the first has failed.
+///
+/// | operation | reaches |
+/// |---|---|
+/// | get | the first level; the fallback when that throws, but not when it misses |
+/// | set, remove, clear, memory pressure | both levels |
+///
+/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the first. A
+/// cancellation is not recovered.
+///
+/// ```swift
+/// let sessions = primary.recover(with: replica)
+/// ```
+public struct FallingBack<First: CacheLevel, Second: CacheLevel>: CacheLevel
+where First.Key == Second.Key, First.Value == Second.Value {
+    /// What entries are found by.
+    public typealias Key = First.Key
+    /// What is kept.
+    public typealias Value = First.Value
+
+    @usableFromInline
+    let pair: Pair<First, Second>
+    private let recoveries = Tally()
+
+    init(_ first: First, _ second: Second) {
+        pair = Pair(first, second)
+    }
+
+    /// The level that is asked first.
+    public var first: First { pair.first }
+
+    /// The level that is asked when the first has failed.
+    public var fallback: Second { pair.second }
+
+    /// The first level's entry; the fallback's when the first has thrown.
+    ///
+    /// - Throws: ``CacheError/Code/levelsFailed`` with both errors when both have failed; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        do {
+            return pair.marked(try await first.entry(for: key, request), isFirst: true)
+        } catch {
+            return pair.marked(
+                try await recovering(error) { try await fallback.entry(for: key, request) },
+                isFirst: false
+            )
+        }
+    }
+
+    /// The first level's entries; the fallback's when the first has thrown.
+    ///
+    /// Each is asked by one call.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        do {
+            // A failure that is left out looks like a miss, which would not be recovered.
+            return try await first.entries(for: keys, ReadRequest(recorder: request.recorder))
+                .map { pair.marked($0, isFirst: true) }
+        } catch {
+            return try await recovering(error) { try await fallback.entries(for: keys, request) }
+                .map { pair.marked($0, isFirst: false) }
+        }
+    }
+
+    /// What the first level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
+
+    /// Stored in both levels; both are tried.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
+
+    /// Stored in both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await pair.commit(entry, for: key)
+    }
+
+    /// Removed from both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func remove(_ key: Key) async throws { try await pair.remove(key) }
+
+    /// Told to both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func removeAll() async throws { try await pair.removeAll() }
+
+    /// Told to both levels.
+    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
+
+    /// The gate of the level that has one.
+    public var gate: FillGate? { pair.gate }
+
+    /// That of the level whose gate it is.
+    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
+
+    /// Whether both levels say so.
+    public var keepsTickets: Bool { pair.keepsTickets }
+
+    /// How many reads went to the fallback since the start.
+    public var recovered: Int { recoveries.count }
+
+    /// `recovered`, with both levels.
+    public var label: LevelLabel {
+        LevelLabel(
+            "recovered, by the second level",
+            counters: [.init("recoveries", recovered)],
+            parts: [first.label, fallback.label]
+        )
+    }
+
+    private func recovering<Result>(
+        _ error: any Error,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        guard !(error is CancellationError) else { throw error }
+        try Task.checkCancellation()
+        recoveries.add()
+        do {
+            return try await body()
+        } catch let second {
+            if second is CancellationError { throw second }
+            throw CacheError.combining([error, second])
+        }
+    }
+}
+
+extension FallingBack: Fetcher where First: Fetcher, Second: Fetcher {}
+
+extension CacheLevel {
+    /// This level with another one that is read when this one has failed.
+    public func recover<Other: CacheLevel>(with fallback: Other) -> FallingBack<Self, Other>
+    where Other.Key == Key, Other.Value == Value {
+        FallingBack(self, fallback)
+    }
+}

@@ -1,0 +1,85 @@
+/// Several works of which the first to end decides: the others are cancelled, and not waited for.
+///
+/// Each work has a task of its own. A task group would do but for its rule to wait for every child: a work that does not heed its
+/// cancellation would hold up the outcome, and a time limit that comes late is none.
+final class FirstOutcome<Output: Sendable>: Sendable {
+    private struct State {
+        var continuation: CheckedContinuation<Output, any Error>?
+        var tasks: [Task<Void, Never>] = []
+        /// Works that have not ended.
+        var pending: Int
+        /// What to end with if no outcome decides before: the latest that did not.
+        var fallback: Result<Output, any Error>?
+        var isOver = false
+    }
+
+    private let state: Locked<State>
+    private let decides: @Sendable (Result<Output, any Error>) -> Bool
+
+    private init(count: Int, decides: @escaping @Sendable (Result<Output, any Error>) -> Bool) {
+        state = Locked(State(pending: count))
+        self.decides = decides
+    }
+
+    /// The first outcome that decides; the last one when none does.
+    ///
+    /// - Parameters:
+    ///   - works: Started at the same time; at least one.
+    ///   - decides: Whether an outcome ends the race.
+    /// - Returns: What the work that decided returned.
+    /// - Throws: What it has thrown; `CancellationError` when the caller is cancelled, which cancels all works.
+    static func of(
+        _ works: [@Sendable () async throws -> Output],
+        decides: @escaping @Sendable (Result<Output, any Error>) -> Bool = { _ in true }
+    ) async throws -> Output {
+        try Task.checkCancellation()
+        let race = FirstOutcome(count: works.count, decides: decides)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                race.state.withLock { $0.continuation = continuation }
+                for work in works { race.start(work) }
+                if Task.isCancelled { race.end(.failure(CancellationError())) }
+            }
+        } onCancel: {
+            race.end(.failure(CancellationError()))
+        }
+    }
+
+    /// The tasks are owned by the race: each ends with its work, or is cancelled when the race is over.
+    private func start(_ work: @escaping @Sendable () async throws -> Output) {
+        let task = Task {
+            let outcome: Result<Output, any Error>
+            do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+            self.arrive(outcome)
+        }
+        let isOver = state.withLock { state in
+            state.tasks.append(task)
+            return state.isOver
+        }
+        if isOver { task.cancel() }
+    }
+
+    private func arrive(_ outcome: Result<Output, any Error>) {
+        let isDecided = decides(outcome)
+        let last: Result<Output, any Error>? = state.withLock { state in
+            state.pending -= 1
+            // A value that did not decide is worth more than an error that came later.
+            if case .success = outcome { state.fallback = outcome } else { state.fallback = state.fallback ?? outcome }
+            return isDecided ? outcome : state.pending == 0 ? state.fallback : nil
+        }
+        if let last { end(last) }
+    }
+
+    private func end(_ outcome: Result<Output, any Error>) {
+        let (continuation, tasks) = state.withLock { state in
+            // A cancellation may come before there is anything to end; whoever starts the works looks again.
+            guard let continuation = state.continuation else {
+                return (nil as CheckedContinuation<Output, any Error>?, [] as [Task<Void, Never>])
+            }
+            defer { (state.continuation, state.tasks, state.isOver) = (nil, [], true) }
+            return (continuation, state.tasks)
+        }
+        for task in tasks { task.cancel() }
+        continuation?.resume(with: outcome)
+    }
+}

@@ -1,0 +1,131 @@
+/// Two levels that are asked at the same time, of which the first to answer wins; the other's work is cancelled.
+///
+/// | operation | reaches |
+/// |---|---|
+/// | get | both; the first outcome is the caller's, be it a value, a miss or a failure |
+/// | set, remove, clear, memory pressure | both |
+///
+/// With ``RaceRule/firstValue`` a miss or a failure is not the end while the other level may still have a value.
+///
+/// A caller that is cancelled cancels both. More than two race by racing again: `a.race(b).race(c)`.
+///
+/// ```swift
+/// let nearest = east.race(west, .firstValue)
+/// ```
+public struct Raced<First: CacheLevel, Second: CacheLevel>: CacheLevel
+where First.Key == Second.Key, First.Value == Second.Value {
+    /// What entries are found by.
+    public typealias Key = First.Key
+    /// What is kept.
+    public typealias Value = First.Value
+
+    @usableFromInline
+    let pair: Pair<First, Second>
+    /// Which outcome wins.
+    public let rule: RaceRule
+
+    init(_ first: First, _ second: Second, _ rule: RaceRule) {
+        pair = Pair(first, second)
+        self.rule = rule
+    }
+
+    /// One of the levels.
+    public var first: First { pair.first }
+
+    /// The other level.
+    public var second: Second { pair.second }
+
+    /// The entry of the level that answers first.
+    ///
+    /// - Throws: What the level that decides throws; `CancellationError` when the caller is cancelled.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await FirstOutcome.of(
+            [
+                { [pair] in pair.marked(try await pair.first.entry(for: key, request), isFirst: true) },
+                { [pair] in pair.marked(try await pair.second.entry(for: key, request), isFirst: false) },
+            ],
+            decides: { [rule] in rule == .firstOutcome || ((try? $0.get()) ?? nil) != nil }
+        )
+    }
+
+    /// The entries of the level that answers first; each level is asked by one call.
+    ///
+    /// By ``RaceRule/firstValue``, the first that has them all.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await FirstOutcome.of(
+            [
+                { [pair] in
+                    try await pair.first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
+                },
+                { [pair] in
+                    try await pair.second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+                },
+            ],
+            decides: { [rule] in rule == .firstOutcome || (try? $0.get().allSatisfy { $0 != nil }) == true }
+        )
+    }
+
+    /// What either level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        pair.first.resident(key, at: now) ?? pair.second.resident(key, at: now)
+    }
+
+    /// Stored in both levels; both are tried.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
+
+    /// Stored in both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await pair.commit(entry, for: key)
+    }
+
+    /// Removed from both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func remove(_ key: Key) async throws { try await pair.remove(key) }
+
+    /// Told to both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func removeAll() async throws { try await pair.removeAll() }
+
+    /// Told to both levels.
+    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
+
+    /// The gate of the level that has one.
+    public var gate: FillGate? { pair.gate }
+
+    /// That of the level whose gate it is.
+    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
+
+    /// Whether both levels say so.
+    public var keepsTickets: Bool { pair.keepsTickets }
+
+    /// `raced`, with the rule and both levels.
+    public var label: LevelLabel {
+        LevelLabel(
+            rule == .firstOutcome ? "raced, the first outcome wins" : "raced, the first value wins",
+            parts: [first.label, second.label]
+        )
+    }
+}
+
+extension Raced: Fetcher where First: Fetcher, Second: Fetcher {}
+
+/// Which outcome wins a race between levels.
+public enum RaceRule: Sendable, Hashable {
+    /// The first, whatever it is.
+    case firstOutcome
+    /// The first value; a miss or a failure only when no value comes, and then a miss before a failure.
+    case firstValue
+}
+
+extension CacheLevel {
+    /// This level and another one, asked at the same time.
+    public func race<Other: CacheLevel>(_ other: Other, _ rule: RaceRule = .firstOutcome) -> Raced<Self, Other>
+    where Other.Key == Key, Other.Value == Value {
+        Raced(self, other, rule)
+    }
+}

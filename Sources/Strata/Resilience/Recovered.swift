@@ -1,0 +1,86 @@
+/// A level whose failed reads are answered by a closure.
+///
+/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level above keeps
+/// it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
+///
+/// ```swift
+/// let cache = memory.compose(redis).compose(fetcher).recover { key, error in
+///     logger.warning("serving a placeholder", metadata: ["error": "\(error)"])
+///     return Product.placeholder(key)
+/// }
+/// ```
+public struct Recovered<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose failures are recovered.
+    public let base: Base
+    private let fallback: @Sendable (Base.Key, any Error) async throws -> Base.Value?
+    private let recoveries = Tally()
+
+    init(_ base: Base, _ fallback: @escaping @Sendable (Base.Key, any Error) async throws -> Base.Value?) {
+        self.base = base
+        self.fallback = fallback
+    }
+
+    /// The level's entry, or what the closure makes of its failure.
+    ///
+    /// - Throws: What the closure throws; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        do {
+            return try await base.entry(for: key, request)
+        } catch {
+            return try await recover(key, from: error)
+        }
+    }
+
+    /// The level's entries, asked for by one call; when that fails, what the closure makes of its failure for each key.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        do {
+            // A failure that is left out looks like a miss, which would not be recovered.
+            return try await base.entries(for: keys, ReadRequest(recorder: request.recorder))
+        } catch {
+            return try await keys.concurrently { key in
+                try await request.leavingOut {
+                    keys.count > 1 ? try await entry(for: key, request) : try await recover(key, from: error)
+                }
+            }
+        }
+    }
+
+    /// What the level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// How many reads the closure has answered since the start, or tried to.
+    public var recovered: Int { recoveries.count }
+
+    /// `recovered`, with the level inside.
+    public var label: LevelLabel {
+        LevelLabel("recovered, by a closure", counters: [.init("recoveries", recovered)], parts: [base.label])
+    }
+
+    private func recover(_ key: Key, from error: any Error) async throws -> Entry<Value>? {
+        guard !(error is CancellationError) else { throw error }
+        try Task.checkCancellation()
+        recoveries.add()
+        return try await fallback(key, error).map { Entry(.value($0), origin: "fallback", ticket: .void) }
+    }
+}
+
+extension Recovered: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with a closure that answers when a read has failed.
+    ///
+    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the caller
+    ///   is to see.
+    /// - Returns: The level with its fallback.
+    public func recover(
+        _ fallback: @escaping @Sendable (Key, any Error) async throws -> Value?
+    ) -> Recovered<Self> {
+        Recovered(self, fallback)
+    }
+}

@@ -1,0 +1,85 @@
+/// A level whose reads end with an error when they take too long.
+///
+/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has its error
+/// also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its caller was told of
+/// a failure could overwrite a newer one.
+///
+/// ```swift
+/// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }
+/// ```
+///
+/// A hit in the level's memory costs nothing more; any other read costs two tasks.
+public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose reads are limited.
+    public let base: Base
+    /// How long a read may take.
+    public let limit: Duration
+    private let clock: any Clock<Duration>
+    private let timeouts = Tally()
+
+    init(_ base: Base, limit: Duration, clock: any Clock<Duration>) {
+        self.base = base
+        self.limit = limit
+        self.clock = clock
+    }
+
+    /// The level's entry, if it comes in time.
+    ///
+    /// - Throws: ``CacheError/Code/timeout``; what the level throws; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await limited { [base] in try await base.entry(for: key, request) }
+    }
+
+    /// The level's entries, if all come in time.
+    ///
+    /// - Throws: ``CacheError/Code/timeout``; what the level throws; `CancellationError`.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await limited { [base] in try await base.entries(for: keys, request) }
+    }
+
+    /// What the level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// How many reads have taken too long since the start.
+    public var timedOut: Int { timeouts.count }
+
+    /// `time limited`, with the limit and the level inside.
+    public var label: LevelLabel {
+        LevelLabel("time limited, \(limit)", counters: [.init("timeouts", timedOut)], parts: [base.label])
+    }
+
+    private func limited<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result
+    {
+        try await FirstOutcome.of([
+            work,
+            { [clock, limit, timeouts] in
+                try await clock.sleep(for: limit)
+                timeouts.add()
+                throw CacheError(code: .timeout, message: "a level has not answered within \(limit)")
+            },
+        ])
+    }
+}
+
+extension TimeLimited: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with a limit on how long a read may take.
+    ///
+    /// - Parameters:
+    ///   - limit: How long a read may take.
+    ///   - clock: What measures it.
+    /// - Returns: The level with its limit.
+    public func timeout(
+        _ limit: Duration,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) -> TimeLimited<Self> {
+        TimeLimited(self, limit: limit, clock: clock)
+    }
+}

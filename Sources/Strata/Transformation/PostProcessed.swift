@@ -1,0 +1,101 @@
+/// A level whose values are processed on their way out, and stored as they are.
+///
+/// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached. Where
+/// one is attached decides who sees its work: on a lower level, what is processed is kept above; around a whole cache, only the
+/// caller sees it, and it runs for every get.
+///
+/// ```swift
+/// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
+/// let shown = cache.postProcess { key, value in value.redacted(for: key.reader) }
+/// ```
+///
+/// Absent entries have nothing to be processed.
+public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose values are processed.
+    public let base: Base
+    @usableFromInline
+    let process: Step<(Base.Key, Base.Value), Base.Value>
+
+    init(_ base: Base, _ process: Step<(Base.Key, Base.Value), Base.Value>) {
+        self.base = base
+        self.process = process
+    }
+
+    /// The level's entry with its value processed.
+    ///
+    /// - Throws: What the level or the processor throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard let entry = try await base.entry(for: key, request) else { return nil }
+        return try await entry.map { try await process((key, $0)) }
+    }
+
+    /// The level's entries, asked for by one call, with their values processed.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await base.entries(for: keys, request).mapped(keys, by: process, request)
+    }
+
+    /// What the level's memory has, processed, if that needs no suspension.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        guard case .immediate(let process) = process, let resident = base.resident(key, at: now),
+            let value = try? process((key, resident.value))
+        else { return nil }
+        return Resident(value: value, ticket: resident.ticket)
+    }
+
+    /// `post-processed`, with the level inside.
+    public var label: LevelLabel { LevelLabel("post-processed", parts: [base.label]) }
+}
+
+extension PostProcessed: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with its values processed on their way out.
+    ///
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
+    ///   throws.
+    /// - Returns: The level with its processor.
+    public func postProcess(_ process: @escaping @Sendable (Value) throws -> Value) -> PostProcessed<Self> {
+        PostProcessed(self, .immediate { try process($0.1) })
+    }
+
+    /// This level with its values processed on their way out by a closure that may suspend.
+    ///
+    /// - Parameter process: Run once for every get that finds a value.
+    /// - Returns: The level with its processor.
+    public func postProcess(_ process: @escaping @Sendable (Value) async throws -> Value) -> PostProcessed<Self> {
+        PostProcessed(self, .suspending { try await process($0.1) })
+    }
+
+    /// This level with its values processed on their way out.
+    public func postProcess(_ transformer: OneWayTransformer<Value, Value>) -> PostProcessed<Self> {
+        PostProcessed(self, transformer.step.on { $0.1 })
+    }
+
+    /// This level with its values processed on their way out, their keys in hand.
+    ///
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
+    ///   throws.
+    /// - Returns: The level with its processor.
+    public func postProcess(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {
+        PostProcessed(self, .immediate { try process($0.0, $0.1) })
+    }
+
+    /// This level with its values processed on their way out by a closure that may suspend, their keys in hand.
+    ///
+    /// - Parameter process: Run once for every get that finds a value.
+    /// - Returns: The level with its processor.
+    public func postProcess(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<Self> {
+        PostProcessed(self, .suspending { try await process($0.0, $0.1) })
+    }
+
+    /// This level with its values processed on their way out, their keys in hand.
+    public func postProcess(_ transformer: KeyAwareTransformer<Key, Value, Value>) -> PostProcessed<Self> {
+        PostProcessed(self, transformer.step)
+    }
+}

@@ -1,0 +1,78 @@
+/// A fetcher whose values are shown in another form; there is no way back, since nothing is ever stored in it.
+///
+/// ```swift
+/// let documents = ClosureFetcher<URL, [UInt8]> { url in try await download(url) }
+///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
+/// ```
+public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
+    /// What values are found by.
+    public typealias Key = Base.Key
+
+    /// The fetcher.
+    public let base: Base
+    @usableFromInline
+    let transformer: KeyAwareTransformer<Base.Key, Base.Value, Value>
+
+    init(_ base: Base, _ transformer: KeyAwareTransformer<Base.Key, Base.Value, Value>) {
+        self.base = base
+        self.transformer = transformer
+    }
+
+    /// The fetcher's entry with its value transformed.
+    ///
+    /// - Throws: What the fetcher or the transformer throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard let entry = try await base.entry(for: key, request) else { return nil }
+        return try await entry.map { try await transformer.transform($0, for: key) }
+    }
+
+    /// The fetcher's entries, asked for by one call, with their values transformed.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await base.entries(for: keys, request).mapped(keys, by: transformer.step, request)
+    }
+
+    /// What the fetcher has in memory, transformed, if that needs no suspension.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        guard case .immediate(let transform) = transformer.step, let resident = base.resident(key, at: now),
+            let value = try? transform((key, resident.value))
+        else { return nil }
+        return Resident(value: value, ticket: resident.ticket)
+    }
+
+    /// Told to the fetcher.
+    public func remove(_ key: Key) async throws { try await base.remove(key) }
+
+    /// Told to the fetcher.
+    public func removeAll() async throws { try await base.removeAll() }
+
+    /// Told to the fetcher.
+    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
+
+    /// The fetcher's.
+    public var gate: FillGate? { base.gate }
+
+    /// The fetcher's.
+    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
+
+    /// `values transformed`, with both types and the fetcher inside.
+    public var label: LevelLabel {
+        LevelLabel("values transformed, \(Base.Value.self) to \(Value.self)", parts: [base.label])
+    }
+}
+
+extension Fetcher {
+    /// This fetcher with its values in another form.
+    public func transformValues<Other: Sendable>(
+        _ transformer: OneWayTransformer<Value, Other>
+    ) -> TransformedFetcher<Self, Other> {
+        TransformedFetcher(self, KeyAwareTransformer(transformer))
+    }
+
+    /// This fetcher with its values in another form that depends on their keys.
+    public func transformValues<Other: Sendable>(
+        _ transformer: KeyAwareTransformer<Key, Value, Other>
+    ) -> TransformedFetcher<Self, Other> {
+        TransformedFetcher(self, transformer)
+    }
+}

@@ -1,0 +1,150 @@
+/// A level that is asked by other keys: each is transformed into one of the level's own.
+///
+/// ```swift
+/// let pages = RedisLevel<String, Page>(redis, keyspace: "pages").transformKeys { (url: URL) in url.path }
+/// ```
+///
+/// In a composition each level can have its own transformation, and sees only its own kind of key. Values pass unchanged. A
+/// transformation that throws ends the call with its error, and the level is not touched; above another level, a get then goes
+/// on to that level.
+///
+/// Keys that become equal share an entry. Nothing here tells them apart.
+public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: CacheLevel {
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level that has the transformed keys.
+    public let base: Base
+    @usableFromInline
+    let step: Step<Key, Base.Key>
+
+    init(_ base: Base, _ step: Step<Key, Base.Key>) {
+        self.base = base
+        self.step = step
+    }
+
+    /// The level's entry of the transformed key.
+    ///
+    /// - Throws: What the transformer or the level throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        let inner = try await step(key)
+        let ticket = ticketBefore(inner)
+        return marked(try await base.entry(for: inner, request), ticket)
+    }
+
+    /// The level's entries of the transformed keys, asked for by one call.
+    ///
+    /// - Throws: What the transformer throws for any of the keys, unless failures are left out; what the level throws.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let inner = try await step.each(keys, request)
+        let asked = keys.indices.filter { inner[$0] != nil }
+        let tickets = inner.map { $0.map { ticketBefore($0) } ?? .none }
+        let found = try await base.entries(for: asked.compactMap { inner[$0] }, request)
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+        for (position, index) in asked.enumerated() { entries[index] = marked(found[position], tickets[index]) }
+        return entries
+    }
+
+    /// What the level's memory has for the transformed key, if that can be had without suspending.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        guard case .immediate(let transform) = step, let inner = try? transform(key) else { return nil }
+        return base.resident(inner, at: now)
+    }
+
+    /// Stores the entry under the transformed key.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try await base.store(entry, for: try await step(key))
+    }
+
+    /// Stores the entry under the transformed key.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        do {
+            return try await base.commit(entry, for: try await step(key))
+        } catch {
+            if !step.isImmediate { base.gate?.void(fingerprint(of: key)) }
+            throw error
+        }
+    }
+
+    /// Removes the transformed key.
+    public func remove(_ key: Key) async throws {
+        try await base.remove(try await step(key))
+    }
+
+    /// Told to the level.
+    public func removeAll() async throws { try await base.removeAll() }
+
+    /// Told to the level.
+    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
+
+    /// `keys transformed`, with both types and the level inside.
+    public var label: LevelLabel {
+        LevelLabel("keys transformed, \(Key.self) to \(Base.Key.self)", parts: [base.label])
+    }
+
+    // MARK: Coherence
+
+    /// The level's.
+    public var gate: FillGate? { base.gate }
+
+    /// That of the transformed key.
+    ///
+    /// A transformation that suspends cannot be asked here: then it is a number that the gate never voids by itself, every
+    /// entry leaves with its right ticket, and writes that fail void the number.
+    public func fingerprint(of key: Key) -> UInt64 {
+        if case .immediate(let transform) = step, let inner = try? transform(key) { return base.fingerprint(of: inner) }
+        return UInt64(truncatingIfNeeded: key.hashValue)
+    }
+
+    /// What the level says.
+    public var keepsTickets: Bool { base.keepsTickets }
+
+    private func ticketBefore(_ inner: Base.Key) -> Ticket {
+        guard !step.isImmediate, let gate = base.gate else { return .none }
+        return gate.ticket(for: base.fingerprint(of: inner))
+    }
+
+    private func marked(_ entry: Entry<Value>?, _ ticket: Ticket) -> Entry<Value>? {
+        guard var entry, ticket != .none, entry.ticket == .none else { return entry }
+        entry.ticket = ticket
+        return entry
+    }
+}
+
+extension TransformedKeys: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level, asked by other keys.
+    ///
+    /// A hit in memory still does not suspend.
+    ///
+    /// - Parameter transform: From the new key to one of this level's. Run for every call, and more than once for some: it
+    ///   should be quick, always give the same, and have no side effects.
+    /// - Returns: The level with its new keys.
+    public func transformKeys<Other: Hashable & Sendable>(
+        _ transform: @escaping @Sendable (Other) throws -> Key
+    ) -> TransformedKeys<Self, Other> {
+        TransformedKeys(self, .immediate(transform))
+    }
+
+    /// This level, asked by other keys, whose transformation may suspend.
+    ///
+    /// Over a level that hears of changes made elsewhere, better transform the key before the cache is asked: a read that is
+    /// pooled above this level may join one that began before such a change.
+    ///
+    /// - Parameter transform: From the new key to one of this level's. It should always give the same.
+    /// - Returns: The level with its new keys.
+    public func transformKeys<Other: Hashable & Sendable>(
+        _ transform: @escaping @Sendable (Other) async throws -> Key
+    ) -> TransformedKeys<Self, Other> {
+        TransformedKeys(self, .suspending(transform))
+    }
+
+    /// This level, asked by other keys.
+    public func transformKeys<Other: Hashable & Sendable>(
+        _ transformer: OneWayTransformer<Other, Key>
+    ) -> TransformedKeys<Self, Other> {
+        TransformedKeys(self, transformer.step)
+    }
+}

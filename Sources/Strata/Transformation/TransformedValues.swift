@@ -1,0 +1,102 @@
+/// A level that shows its values in another form: what it keeps is transformed on the way out, and back on the way in.
+///
+/// ```swift
+/// let products: some CacheLevel<Int, Product> = MemoryLevel<Int, [UInt8]>(limit: .entries(10_000))
+///     .transformValues(.cbor)
+/// ```
+///
+/// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
+/// entries stay as they are, and an absence stays one.
+public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+
+    /// The level that keeps the values in their inner form.
+    public let base: Base
+    @usableFromInline
+    let transformer: KeyAwareTwoWayTransformer<Base.Key, Base.Value, Value>
+
+    init(_ base: Base, _ transformer: KeyAwareTwoWayTransformer<Base.Key, Base.Value, Value>) {
+        self.base = base
+        self.transformer = transformer
+    }
+
+    /// The level's entry with its value transformed.
+    ///
+    /// - Throws: What the level or the transformer throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard let entry = try await base.entry(for: key, request) else { return nil }
+        return try await entry.map { try await transformer.transform($0, for: key) }
+    }
+
+    /// The level's entries, asked for by one call, with their values transformed.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await base.entries(for: keys, request).mapped(keys, by: transformer.forward, request)
+    }
+
+    /// What the level's memory has, transformed, if that needs no suspension.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        guard case .immediate(let transform) = transformer.forward, let resident = base.resident(key, at: now),
+            let value = try? transform((key, resident.value))
+        else { return nil }
+        return Resident(value: value, ticket: resident.ticket)
+    }
+
+    /// Stores the entry with its value transformed back.
+    ///
+    /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try await base.store(try await inner(entry, key), for: key)
+    }
+
+    /// Stores the entry with its value transformed back.
+    ///
+    /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await base.commit(try await inner(entry, key), for: key)
+    }
+
+    private func inner(_ entry: Entry<Value>, _ key: Key) async throws -> Entry<Base.Value> {
+        try await entry.map { try await transformer.inverseTransform($0, for: key) }
+    }
+
+    /// Told to the level.
+    public func remove(_ key: Key) async throws { try await base.remove(key) }
+
+    /// Told to the level.
+    public func removeAll() async throws { try await base.removeAll() }
+
+    /// Told to the level.
+    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
+
+    /// The level's.
+    public var gate: FillGate? { base.gate }
+
+    /// The level's.
+    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
+
+    /// What the level says.
+    public var keepsTickets: Bool { base.keepsTickets }
+
+    /// `values transformed`, with both types and the level inside.
+    public var label: LevelLabel {
+        LevelLabel("values transformed, \(Base.Value.self) to \(Value.self)", parts: [base.label])
+    }
+}
+
+extension CacheLevel {
+    /// This level with its values in another form.
+    public func transformValues<Other: Sendable>(
+        _ transformer: TwoWayTransformer<Value, Other>
+    ) -> TransformedValues<Self, Other> {
+        TransformedValues(self, KeyAwareTwoWayTransformer(transformer))
+    }
+
+    /// This level with its values in another form that depends on their keys.
+    public func transformValues<Other: Sendable>(
+        _ transformer: KeyAwareTwoWayTransformer<Key, Value, Other>
+    ) -> TransformedValues<Self, Other> {
+        TransformedValues(self, transformer)
+    }
+}

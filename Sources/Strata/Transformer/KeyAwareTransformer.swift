@@ -1,0 +1,41 @@
+/// Turns a value into another with its key in hand: for values whose form depends on the key, or that only some keys may have.
+///
+/// ```swift
+/// let checked = KeyAwareTransformer<URL, [UInt8], Document> { url, bytes in
+///     url.pathExtension == "json" ? try Document(json: bytes) : try Document(text: bytes)
+/// }
+/// ```
+///
+/// The closure rejects a key or a value by throwing. As with ``OneWayTransformer``, a closure that does not suspend keeps hits in
+/// memory from suspending, may be run again when it throws, and should be free of side effects.
+public struct KeyAwareTransformer<Key: Sendable, Input: Sendable, Output: Sendable>: Sendable {
+    @usableFromInline
+    let step: Step<(Key, Input), Output>
+
+    init(_ step: Step<(Key, Input), Output>) {
+        self.step = step
+    }
+
+    /// A transformer of a closure that does not suspend.
+    public init(_ transform: @escaping @Sendable (Key, Input) throws -> Output) {
+        step = .immediate { try transform($0.0, $0.1) }
+    }
+
+    /// A transformer of a closure that may suspend.
+    public init(_ transform: @escaping @Sendable (Key, Input) async throws -> Output) {
+        step = .suspending { try await transform($0.0, $0.1) }
+    }
+
+    /// A plain transformer, for which the key is all the same.
+    public init(_ transformer: OneWayTransformer<Input, Output>) {
+        step = transformer.step.on { $0.1 }
+    }
+
+    /// What the closure makes of the value of a key.
+    ///
+    /// - Throws: What the closure throws.
+    @inlinable
+    public func transform(_ input: Input, for key: Key) async throws -> Output {
+        try await step((key, input))
+    }
+}

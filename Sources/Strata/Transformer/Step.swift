@@ -1,0 +1,58 @@
+/// A function that may have to wait, or one that never has to: that one can run on the path of a hit in memory, which does not
+/// suspend.
+@usableFromInline
+enum Step<Input, Output>: Sendable {
+    case immediate(@Sendable (Input) throws -> Output)
+    case suspending(@Sendable (Input) async throws -> Output)
+
+    @inlinable
+    func callAsFunction(_ input: Input) async throws -> Output {
+        switch self {
+        case .immediate(let body): try body(input)
+        case .suspending(let body): try await body(input)
+        }
+    }
+
+    @usableFromInline
+    var isImmediate: Bool {
+        if case .immediate = self { true } else { false }
+    }
+
+    /// This function, then another one on what it returns.
+    func then<Other>(_ next: Step<Output, Other>) -> Step<Input, Other> {
+        switch (self, next) {
+        case (.immediate(let first), .immediate(let second)): .immediate { try second(try first($0)) }
+        case (_, _): .suspending { try await next(try await self($0)) }
+        }
+    }
+
+    /// This function where `condition` holds, and elsewhere the error of a condition that does not hold.
+    func conditioned(_ condition: Step<Input, Bool>) -> Step<Input, Output> {
+        switch (self, condition) {
+        case (.immediate(let body), .immediate(let isSatisfied)):
+            .immediate { input in
+                guard try isSatisfied(input) else { throw CacheError.conditionNotSatisfied }
+                return try body(input)
+            }
+        case (_, _):
+            .suspending { input in
+                guard try await condition(input) else { throw CacheError.conditionNotSatisfied }
+                return try await self(input)
+            }
+        }
+    }
+
+    /// This function on a part of another input.
+    func on<Other>(_ part: @escaping @Sendable (Other) -> Input) -> Step<Other, Output> {
+        switch self {
+        case .immediate(let body): .immediate { try body(part($0)) }
+        case .suspending(let body): .suspending { try await body(part($0)) }
+        }
+    }
+}
+
+extension CacheError {
+    static var conditionNotSatisfied: CacheError {
+        CacheError(code: .conditionNotSatisfied, message: "the condition is not satisfied")
+    }
+}
