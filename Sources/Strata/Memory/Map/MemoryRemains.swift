@@ -31,7 +31,7 @@ struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unc
         }
         for number in 0..<chunkCount { unsafe chunks[number].deallocate() }
         unsafe chunks.deallocate()
-        for table in unsafe buckets { unsafe table.deallocate() }
+        for unsafe table in unsafe buckets { unsafe table.deallocate() }
     }
 
     /// Calls `body` with each key and value.
@@ -43,8 +43,8 @@ struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unc
     }
 
     private func forEachSlot(_ body: (UInt32) -> Void) {
-        for table in unsafe buckets {
-            for bucket in unsafe table where bucket != 0 { body(UInt32(truncatingIfNeeded: bucket)) }
+        for unsafe table in unsafe buckets {
+            for unsafe bucket in unsafe table where bucket != 0 { body(UInt32(truncatingIfNeeded: bucket)) }
         }
     }
 }

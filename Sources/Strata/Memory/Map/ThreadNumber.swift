@@ -1,9 +1,9 @@
 #if canImport(Darwin)
-public import Darwin
+internal import Darwin
 #elseif canImport(Musl)
-public import Musl
+internal import Musl
 #else
-public import Glibc
+internal import Glibc
 #endif
 internal import Synchronization
 
