@@ -3,6 +3,7 @@
 #if defined(__GLIBC__) || defined(__linux__)
 #include <errno.h>
 #include <features.h>
+#include <malloc.h>
 #include <stddef.h>
 #endif
 
@@ -47,8 +48,12 @@ int posix_memalign(void **memory, size_t alignment, size_t size) {
 
 long strata_allocations(void) { return count; }
 
+void strata_return_freed_memory(void) { mallopt(M_MMAP_THRESHOLD, 128 << 10); }
+
 #else
 
 long strata_allocations(void) { return -1; }
+
+void strata_return_freed_memory(void) {}
 
 #endif

@@ -39,6 +39,7 @@ extension CacheLevel {
     /// Its lifetime is the level's own.
     ///
     /// - Throws: What failed, after all levels were tried.
+    @inlinable
     public func set(_ value: Value, for key: Key) async throws {
         _ = try await commit(Entry(value: value), for: key)
     }

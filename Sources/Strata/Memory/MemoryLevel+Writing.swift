@@ -9,6 +9,15 @@ extension MemoryLevel {
         try keep(entry, for: key)
     }
 
+    /// Keeps an entry as ``store(_:for:)`` does.
+    ///
+    /// - Returns: `nil`: nothing here hears of changes made elsewhere.
+    @inlinable
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try keep(entry, for: key)
+        return nil
+    }
+
     @inlinable
     func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
         let now = now

@@ -39,7 +39,7 @@ extension MemoryLoad {
         var reads: [MemoryTrial<Key>.Round] = []
         for _ in 0..<rounds { reads.append(try await trial.reads()) }
         var inserts: [MemoryTrial<Key>.Round] = []
-        for number in 0..<max(rounds / 2, 3) { inserts.append(try await trial.inserts(number)) }
+        for _ in 0..<max(rounds / 2, 3) { inserts.append(try await trial.inserts()) }
         let name = Key.name + (entries == small ? "" : ".large")
         let beside = "a bare striped dictionary of \(entries) entries, same run"
         Measurement(name: "memory.hit.\(name).ns", value: reads.map(\.hit).median, unit: "ns").print()

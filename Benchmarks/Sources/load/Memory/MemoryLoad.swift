@@ -1,4 +1,5 @@
 import ArgumentParser
+import CAllocations
 import Strata
 
 /// `load memory`: the memory level beside a bare lock-striped dictionary of the same types.
@@ -21,14 +22,19 @@ struct MemoryLoad: AsyncParsableCommand {
     @Option(help: "Entries of the small and of the large level.")
     var large = 1_000_000
     @Option(parsing: .upToNextOption, help: "What is measured: \(MemoryPart.allCases.map(\.rawValue).joined(separator: ", ")).")
-    var parts: [MemoryPart] = MemoryPart.allCases
+    var parts: [MemoryPart] = MemoryPart.allCases.filter { $0 != .inserts }
 
     func run() async throws {
+        strata_return_freed_memory()
         // First, while the process has nothing that was given back and could be used again.
         if parts.contains(.size) { try await measureSize() }
         if parts.contains(.speed) {
             try await measureSpeed(Int.self)
             try await measureSpeed(String.self)
+        }
+        if parts.contains(.inserts) {
+            let trial = try await MemoryTrial<String>(entries: small, operations: operations)
+            for _ in 0..<rounds { _ = try await trial.inserts() }
         }
         if parts.contains(.threads) { try await measureThreads() }
         if parts.contains(.levels) { try await measureLevels() }
@@ -40,6 +46,8 @@ struct MemoryLoad: AsyncParsableCommand {
 enum MemoryPart: String, CaseIterable, ExpressibleByArgument {
     case size
     case speed
+    /// Inserts and nothing else, for a profiler.
+    case inserts
     case threads
     case levels
     case expiry

@@ -44,7 +44,7 @@ struct MemoryTrial<Key: LoadKey> {
     }
 
     /// Inserts of keys that are new, each of which makes another entry leave; a hit beside it, at the same level.
-    func inserts(_ number: Int) async throws -> Round {
+    func inserts() async throws -> Round {
         var round = Round()
         let full = MemoryLevel<Key, Product>(limit: .entries(entries))
         for number in 0..<entries { try await full.set(Product(number), for: Key(number: number)) }

@@ -6,12 +6,13 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var ticket: Ticket
     /// `nil` is a remembered absence.
     @usableFromInline var value: Value?
-    /// The part of the key's hash that stands in the index.
-    @usableFromInline var tag: UInt32
+    // The three of one byte first: they fit into what an optional value leaves free.
     @usableFromInline var partition: UInt8
     /// Whether the slot's details differ from those that follow from this.
     @usableFromInline var hasDetails: Bool
     @usableFromInline var isSuspect: Bool
+    /// The part of the key's hash that stands in the index.
+    @usableFromInline var tag: UInt32
 
     @inlinable
     init(
