@@ -56,7 +56,19 @@ extension MemoryLevel {
     @inline(never)
     func residentMeanwhile(_ key: Key, _ hash: UInt64, at now: MonotonicInstant) -> Resident<Value>? {
         let number = partition(of: hash)
-        for _ in 0..<100 where unsafe !partitions[number].isChanging { return resident(key, at: now) }
+        for _ in 0..<100 where unsafe !partitions[number].isChanging {
+            let row = readers.current
+            row.enter(number)
+            defer { row.leave(number) }
+            if unsafe partitions[number].isChanging { continue }
+            let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+            guard slot != 0 else { return nil }
+            let content = unsafe partitions[number].slot(slot)
+            guard let resident = unsafe resident(content, slot, number, at: now) else { return nil }
+            row.countHit()
+            _ = row.note(slot)
+            return resident
+        }
         return writer.withLock { writer in
             let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
             guard slot != 0, let resident = unsafe resident(writer.slot(slot), slot, number, at: now) else { return nil }

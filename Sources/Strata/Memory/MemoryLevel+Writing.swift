@@ -19,6 +19,7 @@ extension MemoryLevel {
     }
 
     @inlinable
+    @inline(__always)
     func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
         let now = now
         var (freshUntil, staleUntil) = (entry.freshUntil, entry.staleUntil)
@@ -27,17 +28,6 @@ extension MemoryLevel {
             freshUntil = min(freshUntil, end)
             if staleUntil == .distantFuture { staleUntil = freshUntil }
         }
-        let fetchNanoseconds = entry.fetchDuration.saturatedNanoseconds
-        let hasDetails =
-            staleUntil != freshUntil || entry.version != .none || !entry.tags.isEmpty || fetchNanoseconds != 0
-        let details =
-            hasDetails
-            ? MemoryDetails(
-                staleUntil: staleUntil,
-                version: entry.version,
-                tags: entry.tags,
-                fetchNanoseconds: fetchNanoseconds
-            ) : nil
         let hash = hash(of: key)
         let slot = MemorySlot(
             key: key,
@@ -46,18 +36,34 @@ extension MemoryLevel {
             value: entry.value,
             tag: tag(of: hash),
             partition: UInt8(truncatingIfNeeded: partition(of: hash)),
-            hasDetails: hasDetails,
+            hasDetails: staleUntil != freshUntil || entry.hasParticulars,
             isSuspect: entry.isSuspect
         )
         let weight = limit.weight(of: entry)
-        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(key, hash) }
-        var departures = Departures()
-        writer.withLock { writer in
-            writer.state.drain(readers)
-            expire(&writer, at: now, &departures)
-            writer.put(slot, details, hash: hash, weight: weight, at: now, readers, &departures)
-            publishNextLook(writer)
+        if slot.hasDetails {
+            try keep(slot, MemoryDetails(entry, staleUntil: staleUntil), hash, weight, at: now)
+        } else {
+            try keep(slot, nil, hash, weight, at: now)
         }
+    }
+
+    @inlinable
+    @inline(never)
+    func keep(
+        _ slot: consuming MemorySlot<Key, Value>,
+        _ details: consuming MemoryDetails?,
+        _ hash: UInt64,
+        _ weight: Int,
+        at now: MonotonicInstant
+    ) throws(CacheError) {
+        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(slot.key, hash) }
+        var departures = Departures()
+        let writer = unsafe self.writer.lock()
+        unsafe writer.pointee.state.drain(readers)
+        unsafe expire(&writer.pointee, at: now, &departures)
+        unsafe writer.pointee.put(slot, details, hash: hash, weight: weight, at: now, readers, &departures)
+        unsafe publishNextLook(writer.pointee)
+        self.writer.unlock()
         departures.tell(onRemoval)
     }
 

@@ -29,6 +29,12 @@ struct MemoryState: ~Copyable, Sendable {
         return lastSlot
     }
 
+    /// Empties the list of victims, which has one or none as a rule: that costs less than `removeAll`.
+    @inlinable
+    mutating func forgetVictims() {
+        while victims.popLast() != nil {}
+    }
+
     /// Tells the policy of the hits that readers have noted and nobody has overwritten.
     @usableFromInline
     mutating func drain(_ readers: borrowing ReaderRows) {

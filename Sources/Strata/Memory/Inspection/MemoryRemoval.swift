@@ -19,22 +19,37 @@ public struct MemoryRemoval<Key: Hashable & Sendable, Value: Sendable>: Sendable
 ///
 /// The first one has a place of its own, because one is what most operations have, and an array is an allocation.
 @usableFromInline
-struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    @usableFromInline var first: MemoryRemoval<Key, Value>?
-    @usableFromInline var others: [MemoryRemoval<Key, Value>] = []
+struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, Sendable {
+    @usableFromInline var first: MemorySlot<Key, Value>?
+    @usableFromInline var firstCause = RemovalCause.size
+    @usableFromInline var others: [(slot: MemorySlot<Key, Value>, cause: RemovalCause)] = []
 
     @inlinable
     init() {}
 
     @inlinable
-    mutating func add(_ removal: MemoryRemoval<Key, Value>) {
-        if first == nil { first = removal } else { others.append(removal) }
+    @inline(__always)
+    mutating func add(_ slot: consuming MemorySlot<Key, Value>, _ cause: RemovalCause) {
+        if first == nil {
+            first = slot
+            firstCause = cause
+        } else {
+            others.append((slot, cause))
+        }
     }
 
     @inlinable
+    @inline(__always)
     func tell(_ listener: (@Sendable (MemoryRemoval<Key, Value>) -> Void)?) {
-        guard let listener, let first else { return }
-        listener(first)
-        for removal in others { listener(removal) }
+        guard let listener else { return }
+        tell(listener: listener)
+    }
+
+    @inlinable
+    @inline(never)
+    func tell(listener: @Sendable (MemoryRemoval<Key, Value>) -> Void) {
+        guard let first else { return }
+        listener(MemoryRemoval(key: first.key, value: first.value, cause: firstCause))
+        for (slot, cause) in others { listener(MemoryRemoval(key: slot.key, value: slot.value, cause: cause)) }
     }
 }

@@ -47,10 +47,17 @@ struct MemoryDetails: Sendable {
     @usableFromInline var fetchNanoseconds: Int64
 
     @inlinable
-    init(staleUntil: MonotonicInstant, version: EntryVersion, tags: [String], fetchNanoseconds: Int64) {
+    init<Value>(_ entry: Entry<Value>, staleUntil: MonotonicInstant) {
         self.staleUntil = staleUntil
-        self.version = version
-        self.tags = tags
-        self.fetchNanoseconds = fetchNanoseconds
+        version = entry.version
+        tags = entry.tags
+        fetchNanoseconds = entry.fetchDuration.saturatedNanoseconds
     }
+}
+
+extension Entry {
+    /// Whether there is more to remember than a slot has room for.
+    @inlinable
+    @inline(__always)
+    var hasParticulars: Bool { version != .none || !tags.isEmpty || fetchDuration != .zero }
 }

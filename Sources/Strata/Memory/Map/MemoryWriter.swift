@@ -116,7 +116,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
-        _ details: MemoryDetails?,
+        _ details: consuming MemoryDetails?,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -138,8 +138,8 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             state.victims.removeAll { $0 == number }
             state.free.append(number)
             state.counts.add(1, to: .size)
-            departures.add(MemoryRemoval(key: new.key, value: new.value, cause: .size))
             removeVictims(because: .size, readers, &departures)
+            departures.add(new, .size)
             return
         }
         removeVictims(because: .size, readers, &departures)
@@ -158,7 +158,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     mutating func replace(
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
-        _ details: MemoryDetails?,
+        _ details: consuming MemoryDetails?,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
@@ -174,7 +174,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         open(partition)
         schedule(number, end: end, at: now)
         state.counts.add(1, to: .replaced)
-        departures.add(MemoryRemoval(key: old.key, value: old.value, cause: .replaced))
+        departures.add(old, .replaced)
     }
 
     /// Sets when the entry comes up for leaving.
@@ -203,7 +203,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         for place in 0..<state.victims.count {
             takeOut(state.victims[place], because: cause, readers, &departures)
         }
-        state.victims.removeAll(keepingCapacity: true)
+        state.forgetVictims()
     }
 
     /// Takes out an entry that the policy does not hold any more.
@@ -223,7 +223,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if state.wheel.count > 0 { state.wheel.cancel(number) }
         state.free.append(number)
         state.counts.add(1, to: cause)
-        departures.add(MemoryRemoval(key: old.key, value: old.value, cause: cause))
+        departures.add(old, cause)
     }
 
     /// Removes a key.
@@ -274,7 +274,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             state.policy.remove(number)
             takeOut(number, because: cause, readers, &departures)
         }
-        state.victims.removeAll(keepingCapacity: true)
+        state.forgetVictims()
     }
 
     @inlinable

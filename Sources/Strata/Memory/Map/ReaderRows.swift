@@ -26,7 +26,8 @@ public import Synchronization
 @frozen
 @usableFromInline
 struct ReaderRows: ~Copyable, @unchecked Sendable {
-    /// Layout of a row, in words of 8 bytes: one a partition, then the position in the ring, then the misses.
+    /// Layout of a row, in words of 8 bytes: one a partition, then the position in the ring, the misses, and the
+    /// hits that came late.
     ///
     /// Rows are 256 bytes apart, because processors fetch lines of 64 bytes in pairs.
     @usableFromInline static var rowWords: Int { 32 }
@@ -105,6 +106,7 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
         var sum = 0
         for number in 0..<rowCount {
             for partition in 0..<ReaderRows.maximumPartitions { sum &+= row(number).hits(partition) }
+            sum &+= row(number).lateHits
         }
         return sum
     }
@@ -182,10 +184,20 @@ extension ReaderRows {
             unsafe ring[Int(truncatingIfNeeded: position) & (ReaderRows.ringSize - 1)].load(ordering: .relaxed)
         }
 
+        /// Counts a hit of a reader that leaves as if it had none.
+        @inlinable
+        func countHit() {
+            unsafe words[ReaderRows.missesWord + 1].wrappingAdd(1, ordering: .relaxed)
+        }
+
         /// Counts a read that found nothing.
         @inlinable
         func countMiss() {
             unsafe words[ReaderRows.missesWord].wrappingAdd(1, ordering: .relaxed)
+        }
+
+        var lateHits: Int {
+            Int(truncatingIfNeeded: unsafe words[ReaderRows.missesWord + 1].load(ordering: .relaxed))
         }
 
         var misses: Int { Int(truncatingIfNeeded: unsafe words[ReaderRows.missesWord].load(ordering: .relaxed)) }
