@@ -32,6 +32,7 @@ extension MemoryLevel {
                 let part = Double(min(weight - rest, step)) / Double(weight)
                 writer.state.policy.shed(part, victims: &writer.state.victims)
                 writer.removeVictims(because: .pressure, readers, &departures)
+                writer.state.check()
             }
             departures.tell(onRemoval)
         }

@@ -167,7 +167,7 @@ extension MemoryLevel {
             entry.staleUntil = unsafe details[place].staleUntil
             entry.version = unsafe details[place].version
             entry.tags = unsafe details[place].tags
-            entry.fetchDuration = .nanoseconds(unsafe details[place].fetchNanoseconds)
+            if let fetches = unsafe chunk.fetches { entry.fetchDuration = .microseconds(unsafe fetches[place]) }
         }
         guard now < entry.staleUntil, idleNanoseconds == 0 || use(slot, partition, at: now) else { return nil }
         return entry

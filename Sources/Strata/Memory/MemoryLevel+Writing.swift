@@ -9,6 +9,26 @@ extension MemoryLevel {
         try keep(entry, for: key)
     }
 
+    /// Keeps a value for the level's own lifetime.
+    ///
+    /// - Throws: As ``store(_:for:)``.
+    @inlinable
+    public func set(_ value: Value, for key: Key) async throws {
+        let now = now
+        let hash = hash(of: key)
+        let slot = MemorySlot(
+            key: key,
+            freshUntil: lifetime.map { now.advanced(by: $0) } ?? .distantFuture,
+            ticket: .none,
+            value: value,
+            tag: tag(of: hash),
+            partition: UInt8(truncatingIfNeeded: partition(of: hash)),
+            hasDetails: false,
+            isSuspect: false
+        )
+        try keep(slot, nil, hash, limit.weight(of: value), at: now)
+    }
+
     /// Keeps an entry as ``store(_:for:)`` does.
     ///
     /// - Returns: `nil`: nothing here hears of changes made elsewhere.
@@ -41,7 +61,8 @@ extension MemoryLevel {
         )
         let weight = limit.weight(of: entry)
         if slot.hasDetails {
-            try keep(slot, MemoryDetails(entry, staleUntil: staleUntil), hash, weight, at: now)
+            let details = MemoryDetails(entry, staleUntil: staleUntil)
+            try keep(slot, details, fetch: entry.fetchMicroseconds, hash, weight, at: now)
         } else {
             try keep(slot, nil, hash, weight, at: now)
         }
@@ -52,19 +73,35 @@ extension MemoryLevel {
     func keep(
         _ slot: consuming MemorySlot<Key, Value>,
         _ details: consuming MemoryDetails?,
+        fetch: UInt32 = 0,
         _ hash: UInt64,
         _ weight: Int,
         at now: MonotonicInstant
     ) throws(CacheError) {
         guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(slot.key, hash) }
+        if limit.budget != nil { try makeRoom(slot.key, hash, weight) }
         var departures = Departures()
         let writer = unsafe self.writer.lock()
         unsafe writer.pointee.state.drain(readers)
         unsafe expire(&writer.pointee, at: now, &departures)
-        unsafe writer.pointee.put(slot, details, hash: hash, weight: weight, at: now, readers, &departures)
-        unsafe publishNextLook(writer.pointee)
+        unsafe writer.pointee.put(slot, details, fetch: fetch, hash: hash, weight: weight, at: now, readers, &departures)
+        unsafe publishNextLook(&writer.pointee)
+        unsafe writer.pointee.state.check()
+        let isCrowded = unsafe limit.budget != nil && writer.pointee.state.isCrowded
         self.writer.unlock()
         departures.tell(onRemoval)
+        if isCrowded { askForMore(0) }
+    }
+
+    /// Gets a larger allowance from the budget for an entry that is larger than the present one.
+    @inlinable
+    @inline(never)
+    func makeRoom(_ key: Key, _ hash: UInt64, _ weight: Int) throws(CacheError) {
+        let allowance = writer.withLock { $0.state.policy.limit }
+        guard weight > allowance else { return }
+        askForMore(weight - allowance)
+        guard writer.withLock({ weight > $0.state.policy.limit }) else { return }
+        throw refuse(key, hash)
     }
 
     /// Removes what the key had, because it would now be out of date.
@@ -89,6 +126,7 @@ extension MemoryLevel {
         writer.withLock { writer in
             writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
             expire(&writer, at: now, &departures)
+            writer.state.check()
         }
         departures.tell(onRemoval)
     }
@@ -105,13 +143,17 @@ extension MemoryLevel {
     func expire(_ writer: inout Writer, at now: MonotonicInstant, _ departures: inout Departures) {
         guard now.nanoseconds >= nextLook.load(ordering: .relaxed) else { return }
         writer.expire(at: now, most: 32, readers, &departures)
-        publishNextLook(writer)
+        publishNextLook(&writer)
     }
 
     /// Tells readers when to look at the wheel again.
     @inlinable
-    func publishNextLook(_ writer: borrowing Writer) {
+    func publishNextLook(_ writer: inout Writer) {
         let next = writer.state.nextLook
         if next != nextLook.load(ordering: .relaxed) { nextLook.store(next, ordering: .relaxed) }
+        if isTended, next < writer.state.visit {
+            writer.state.visit = next
+            callHousekeeper(at: next)
+        }
     }
 }

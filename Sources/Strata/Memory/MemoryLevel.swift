@@ -10,8 +10,9 @@ public import Synchronization
 /// (`docs/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that goes. An
 /// entry that alone exceeds the limit is refused and displaces nothing.
 ///
-/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, at most a tenth of a second later, as
-/// long as the level is used at all. A level that may be idle for long is swept by ``run(every:)`` or ``sweep()``.
+/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also when
+/// nobody uses the level: writes and misses look at what is due, and one background thread of the process, which all levels
+/// share and which sleeps while nothing is due, does so for levels at rest.
 ///
 /// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other parts
 /// of the level. Writers take turns. Comparing keys and copying values happens inside, so neither `==` of the key nor the
@@ -36,6 +37,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     let seed: UInt64
     @usableFromInline
     let idleNanoseconds: Int64
+    /// Whether the housekeeper comes: it does where time is the system's.
+    @usableFromInline
+    let isTended: Bool
     /// Before this instant the wheel has nothing to do.
     @usableFromInline
     let nextLook = Atomic<Int64>(.max)
@@ -58,8 +62,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     ///     that has no end of its own leaves then.
     ///   - idleLifetime: How long an entry is kept that nobody asks for; `nil` is for ever. A read counts if it comes a
     ///     64th of that time or more after the last one that did.
-    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave, after the operation and outside
-    ///     of every lock. It must not take long.
+    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave (the shared background thread, if
+    ///     time did), after the operation and outside of every lock. It must not take long.
     public convenience init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
@@ -86,10 +90,17 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         idleNanoseconds = idleLifetime.map { max($0.saturatedNanoseconds, 1) } ?? 0
         let partitionCount = Self.partitionCount(limit: limit.total)
         partitionShift = UInt64(64 - partitionCount.trailingZeroBitCount)
+        isTended = clock == nil
         readers = ReaderRows(threads: 2 * ProcessorCount.online)
         let isWeighted = limit.weigh != nil
-        let policy = EvictionPolicy(limit: limit.total, isWeighted: isWeighted, seed: seed)
-        let state = MemoryState(policy: policy, now: clock?() ?? .coarse, rows: readers.rowCount)
+        let allowance = limit.budget == nil ? limit.total : 0
+        let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
+        let state = MemoryState(
+            policy: policy,
+            expected: isWeighted ? .max : limit.total,
+            now: clock?() ?? .coarse,
+            rows: readers.rowCount
+        )
         // A tenth more than an equal share, because keys do not spread evenly.
         let share = min(limit.total, 1 << 31) / partitionCount
         let writer = Writer(
@@ -100,6 +111,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         )
         unsafe partitions = writer.partitions
         self.writer = Locked(writer)
+        if let budget = limit.budget {
+            let allowance = budget.join(self, atLeast: limit.atLeast, atMost: limit.total)
+            _ = setAllowance(allowance)
+        }
     }
 
     /// Partitions keep readers and the writer apart; a small level needs few.

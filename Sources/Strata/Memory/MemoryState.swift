@@ -11,12 +11,22 @@ struct MemoryState: ~Copyable, Sendable {
     /// Slots that the policy or the wheel has just taken out; empty between operations.
     @usableFromInline var victims: [UInt32] = []
     @usableFromInline var counts = MemoryStatistics()
+    /// When the housekeeper comes next.
+    @usableFromInline var visit: Int64 = .max
+    /// How many entries had made room when the budget was last asked for more.
+    var crowdedAt = 0
+    #if DEBUG
+    @usableFromInline var stepsUntilCheck = 0
+    #endif
+    /// When the level was made, for the ages of entries.
+    @usableFromInline let start: MonotonicInstant
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
 
-    init(policy: consuming EvictionPolicy, now: MonotonicInstant, rows: Int) {
+    init(policy: consuming EvictionPolicy, expected: Int, now: MonotonicInstant, rows: Int) {
         self.policy = policy
-        wheel = TimerWheel(now: now.nanoseconds)
+        wheel = TimerWheel(now: now.nanoseconds, expected: expected)
+        start = now
         drained = Array(repeating: 0, count: rows)
         victims.reserveCapacity(64)
     }
@@ -57,6 +67,50 @@ struct MemoryState: ~Copyable, Sendable {
     @inlinable
     var nextLook: Int64 { wheel.count == 0 ? .max : wheel.nextLook }
 
+    /// Whether so many entries had to make room since the last time that more room should be asked for.
+    @usableFromInline
+    var isCrowded: Bool {
+        mutating get {
+            guard counts.evictions &- crowdedAt > policy.count / 64 else { return false }
+            crowdedAt = counts.evictions
+            return true
+        }
+    }
+
+    /// An instant in seconds since the level was made (of 2³⁰ ns), which is how entries remember when they were stored.
+    @inlinable
+    func stamp(at now: MonotonicInstant) -> UInt32 {
+        UInt32(clamping: start.nanoseconds(to: now) >> 30)
+    }
+
+    func age(ofStamp stamp: UInt32, at now: MonotonicInstant) -> Duration {
+        .seconds(max(start.nanoseconds(to: now) / 1_000_000_000 - Int64(stamp) << 30 / 1_000_000_000, 0))
+    }
+
+    /// Stops the program if the bookkeeping contradicts itself; does nothing in release builds.
+    ///
+    /// Looking costs as much as there are slots, so of many slots it looks only now and then.
+    @inlinable
+    mutating func check() {
+        #if DEBUG
+        stepsUntilCheck -= 1
+        guard stepsUntilCheck <= 0 else { return }
+        stepsUntilCheck = Int(lastSlot) / 8
+        checkNow()
+        #endif
+    }
+
+    #if DEBUG
+    @usableFromInline
+    func checkNow() {
+        policy.checkInvariants()
+        wheel.checkInvariants()
+        precondition(policy.count + free.count == Int(lastSlot), "a slot is neither free nor taken")
+        precondition(free.allSatisfy { !policy.contains($0) && !wheel.contains($0) }, "a free slot is taken")
+        precondition(victims.isEmpty, "a victim was forgotten")
+    }
+    #endif
+
     /// Takes all slots out.
     ///
     /// What was learnt about the workload stays.
@@ -65,5 +119,6 @@ struct MemoryState: ~Copyable, Sendable {
         wheel.removeAll()
         free.removeAll()
         lastSlot = 0
+        visit = .max
     }
 }

@@ -31,16 +31,20 @@ package struct TimerWheel: ~Copyable, Sendable {
     var occupied = SIMD8<UInt64>(repeating: 0)
     var elapsed: UInt32 = 1
     let origin: Int64
+    private let expected: Int
     /// How many slots are waiting.
     @usableFromInline package internal(set) var count = 0
 
     /// An empty wheel.
     ///
-    /// - Parameter now: The present time in nanoseconds; earlier times count as this one.
+    /// - Parameters:
+    ///   - now: The present time in nanoseconds; earlier times count as this one.
+    ///   - expected: How many slots there will be at most, if that is known; a good guess saves memory.
     @usableFromInline
-    package init(now: Int64) {
+    package init(now: Int64, expected: Int = .max) {
         let tick: Int64 = 1 << TimerWheel.tickShift
-        origin = now.subtractingReportingOverflow(tick).partialValue
+        self.expected = min(expected, 1 << 31)
+        origin = max(now, .min + tick) - tick
         links = FlatArray(repeating: Link(previous: 0, next: 0, tick: 0), count: 1)
     }
 
@@ -143,7 +147,8 @@ extension TimerWheel {
             }
         }
         if index >= links.count {
-            links.grow(to: max(index + 1, 2 * links.count), filling: Link(previous: 0, next: 0, tick: 0))
+            let enough = max(index + 1, min(2 * links.count, expected + TimerWheel.heads + 2))
+            links.grow(to: enough, filling: Link(previous: 0, next: 0, tick: 0))
         }
     }
 

@@ -48,8 +48,12 @@ struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, S
     @inlinable
     @inline(never)
     func tell(listener: @Sendable (MemoryRemoval<Key, Value>) -> Void) {
-        guard let first else { return }
-        listener(MemoryRemoval(key: first.key, value: first.value, cause: firstCause))
-        for (slot, cause) in others { listener(MemoryRemoval(key: slot.key, value: slot.value, cause: cause)) }
+        for removal in removals { listener(removal) }
+    }
+
+    @usableFromInline
+    var removals: [MemoryRemoval<Key, Value>] {
+        guard let first else { return [] }
+        return ([(first, firstCause)] + others).map { MemoryRemoval(key: $0.key, value: $0.value, cause: $1) }
     }
 }

@@ -9,8 +9,12 @@ public import Synchronization
 @usableFromInline
 struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     @usableFromInline let slots: UnsafeMutablePointer<MemorySlot<Key, Value>>
-    /// Allocated for the first entry that has any.
+    /// When each slot was filled, as ``MemoryState/stamp(at:)`` has it.
+    @usableFromInline let stamps: UnsafeMutablePointer<UInt32>
+    /// Allocated for the first entry that has any, as is `fetches`.
     @usableFromInline var details: UnsafeMutablePointer<MemoryDetails>?
+    /// How long each fetch took, in microseconds.
+    @usableFromInline var fetches: UnsafeMutablePointer<UInt32>?
     /// When each slot was last asked for, where entries expire when idle.
     @usableFromInline let uses: UnsafeMutablePointer<Atomic<Int64>>?
 
@@ -37,16 +41,28 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     init(_ number: Int, countsUses: Bool) {
         let size = Self.size(number)
         unsafe slots = .allocate(capacity: size)
+        unsafe stamps = .allocate(capacity: size)
         unsafe details = nil
+        unsafe fetches = nil
         unsafe uses = countsUses ? .allocate(capacity: size) : nil
         guard let uses = unsafe uses else { return }
         for place in 0..<size { unsafe (uses + place).initialize(to: Atomic(0)) }
     }
 
+    /// Sees to it that slots can have details.
+    @inlinable
+    mutating func prepareDetails(_ number: Int) {
+        guard unsafe details == nil else { return }
+        unsafe details = .allocate(capacity: Self.size(number))
+        unsafe fetches = .allocate(capacity: Self.size(number))
+    }
+
     /// Frees the memory; no slot may be in use any more.
     func deallocate() {
         unsafe slots.deallocate()
+        unsafe stamps.deallocate()
         unsafe details?.deallocate()
+        unsafe fetches?.deallocate()
         unsafe uses?.deallocate()
     }
 }

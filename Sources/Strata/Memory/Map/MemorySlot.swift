@@ -44,18 +44,20 @@ struct MemoryDetails: Sendable {
     @usableFromInline var staleUntil: MonotonicInstant
     @usableFromInline var version: EntryVersion
     @usableFromInline var tags: [String]
-    @usableFromInline var fetchNanoseconds: Int64
 
     @inlinable
     init<Value>(_ entry: Entry<Value>, staleUntil: MonotonicInstant) {
         self.staleUntil = staleUntil
         version = entry.version
         tags = entry.tags
-        fetchNanoseconds = entry.fetchDuration.saturatedNanoseconds
     }
 }
 
 extension Entry {
+    /// How long the fetch took, to the microsecond, and an hour at most.
+    @inlinable
+    var fetchMicroseconds: UInt32 { UInt32(clamping: fetchDuration.saturatedNanoseconds / 1000) }
+
     /// Whether there is more to remember than a slot has room for.
     @inlinable
     @inline(__always)

@@ -88,6 +88,22 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         unsafe chunks[Chunk.chunk(of: number)].details! + Chunk.place(of: number)
     }
 
+    /// When the slot was filled.
+    @inlinable
+    func stamp(of number: UInt32) -> UInt32 {
+        unsafe chunks[Chunk.chunk(of: number)].stamps[Chunk.place(of: number)]
+    }
+
+    /// Fills in what stands beside the slot itself, while no reader looks.
+    @inlinable
+    func fillBeside(_ number: UInt32, _ details: consuming MemoryDetails?, _ fetch: UInt32, at now: MonotonicInstant) {
+        let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
+        unsafe chunks[index].stamps[place] = state.stamp(at: now)
+        guard let details else { return }
+        unsafe (chunks[index].details! + place).initialize(to: details)
+        unsafe chunks[index].fetches![place] = fetch
+    }
+
     /// When an entry is of no more use.
     @inlinable
     func end(of number: UInt32) -> MonotonicInstant {
@@ -103,9 +119,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             unsafe (chunks + index).initialize(to: Chunk(index, countsUses: idleNanoseconds > 0))
             chunkCount = index + 1
         }
-        if hasDetails, unsafe chunks[index].details == nil {
-            unsafe chunks[index].details = .allocate(capacity: Chunk.size(index))
-        }
+        if hasDetails { unsafe chunks[index].prepareDetails(index) }
     }
 
     // MARK: Changing
@@ -117,6 +131,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
         _ details: consuming MemoryDetails?,
+        fetch: UInt32,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -129,7 +144,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
-            replace(old, new, details, at: now, readers, &departures)
+            replace(old, new, details, fetch: fetch, at: now, readers, &departures)
             removeVictims(because: .size, readers, &departures)
             return
         }
@@ -148,7 +163,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         let end = details?.staleUntil ?? new.freshUntil
         close(partition, readers)
         unsafe slot(number).initialize(to: new)
-        if let details { unsafe self.details(number).initialize(to: details) }
+        fillBeside(number, details, fetch, at: now)
         unsafe partitions[partition].insert(number, tag: tag, most: partitionLimit)
         open(partition)
         schedule(number, end: end, at: now)
@@ -159,6 +174,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
         _ details: consuming MemoryDetails?,
+        fetch: UInt32,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
@@ -170,7 +186,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         unsafe slot(number).initialize(to: new)
-        if let details { unsafe self.details(number).initialize(to: details) }
+        fillBeside(number, details, fetch, at: now)
         open(partition)
         schedule(number, end: end, at: now)
         state.counts.add(1, to: .replaced)
