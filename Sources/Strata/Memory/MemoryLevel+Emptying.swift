@@ -27,7 +27,10 @@ extension MemoryLevel {
                 let (weight, count) = (writer.state.policy.totalWeight, writer.state.policy.count)
                 let rest = goal ?? Int((Double(weight) * (1 - share)).rounded(.down))
                 goal = rest
-                guard weight > rest else { return isDone = true }
+                guard weight > rest else {
+                    isDone = true
+                    return
+                }
                 let step = max(weight / max(count / 256, 1), 1)
                 let part = Double(min(weight - rest, step)) / Double(weight)
                 writer.state.policy.shed(part, victims: &writer.state.victims)
@@ -43,6 +46,6 @@ extension MemoryLevel {
         let remains = writer.withLock { writer in writer.removeAll(because: cause, readers) }
         nextLook.store(.max, ordering: .relaxed)
         guard let onRemoval else { return }
-        remains.forEach { onRemoval(MemoryRemoval(key: $0, value: $1, cause: cause)) }
+        remains.visit { onRemoval(MemoryRemoval(key: $0, value: $1, cause: cause)) }
     }
 }

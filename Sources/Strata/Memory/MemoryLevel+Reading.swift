@@ -71,7 +71,9 @@ extension MemoryLevel {
         }
         return writer.withLock { writer in
             let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
-            guard slot != 0, let resident = unsafe resident(writer.slot(slot), slot, number, at: now) else { return nil }
+            guard slot != 0, let resident = unsafe resident(writer.slot(slot), slot, number, at: now) else {
+                return nil
+            }
             writer.state.counts.hits &+= 1
             writer.state.policy.recordHit(slot)
             return resident

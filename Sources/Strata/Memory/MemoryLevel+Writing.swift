@@ -3,7 +3,8 @@ public import Synchronization
 extension MemoryLevel {
     /// Keeps an entry, displacing others where it needs their room.
     ///
-    /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then removed.
+    /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then
+    ///   removed.
     @inlinable
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try keep(entry, for: key)
@@ -84,7 +85,16 @@ extension MemoryLevel {
         let writer = unsafe self.writer.lock()
         unsafe writer.pointee.state.drain(readers)
         unsafe expire(&writer.pointee, at: now, &departures)
-        unsafe writer.pointee.put(slot, details, fetch: fetch, hash: hash, weight: weight, at: now, readers, &departures)
+        unsafe writer.pointee.put(
+            slot,
+            details,
+            fetch: fetch,
+            hash: hash,
+            weight: weight,
+            at: now,
+            readers,
+            &departures
+        )
         unsafe publishNextLook(&writer.pointee)
         unsafe writer.pointee.state.check()
         let isCrowded = unsafe limit.budget != nil && writer.pointee.state.isCrowded

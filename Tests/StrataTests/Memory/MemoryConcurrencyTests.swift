@@ -5,7 +5,8 @@ import Testing
 @Suite("A memory level under a mixed load")
 struct MemoryConcurrencyTests {
     /// How long, in seconds: a minute is for runs by hand (`STRATA_MEMORY_SECONDS=60`).
-    private static let seconds = ProcessInfo.processInfo.environment["STRATA_MEMORY_SECONDS"].flatMap(Double.init) ?? 0.3
+    private static let seconds =
+        ProcessInfo.processInfo.environment["STRATA_MEMORY_SECONDS"].flatMap(Double.init) ?? 0.3
 
     /// A value whose parts belong together, on the heap.
     struct Whole: Sendable {

@@ -24,7 +24,7 @@ struct MemoryLevelTests {
         #expect(level.statistics.replacements == 1)
     }
 
-    @Test("A136 more than fits makes others leave, in the order that is told, until the rest fits", arguments: [1, 7, 100])
+    @Test("A136 more than fits makes others leave in the order that is told, until it fits", arguments: [1, 7, 100])
     func limit(cost: Int) async throws {
         let log = RemovalLog<Int, Int>()
         let level = MemoryLevel<Int, Int>(limit: .cost(10 * cost) { $0 }, onRemoval: log.add)

@@ -83,7 +83,8 @@ struct MemoryModelTests {
         #expect(contents == model.mapValues { $0.value })
     }
 
-    private func apply(_ removals: [MemoryRemoval<Int, Int>], _ model: inout [Int: (value: Int, end: MonotonicInstant)]) {
+    private func apply(_ removals: [MemoryRemoval<Int, Int>], _ model: inout [Int: (value: Int, end: MonotonicInstant)])
+    {
         for removal in removals {
             #expect(model[removal.key]?.value == removal.value)
             model[removal.key] = nil

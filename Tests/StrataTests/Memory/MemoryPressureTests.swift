@@ -100,7 +100,10 @@ struct MemoryPressureTests {
         subscription.cancel()
     }
 
-    @Test("Files that are missing or odd are no pressure", arguments: ["", "high", "high x\nmax -1", "high 99999999999999999999"])
+    @Test(
+        "Files that are missing or odd are no pressure",
+        arguments: ["", "high", "high x, max -1", "high 99999999999999999999"]
+    )
     func odd(text: String) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         let (monitor, probe) = (monitor(), ProbeLevel())

@@ -26,7 +26,7 @@ struct TimerWheelTests {
                 deadlines[slot] = nil
             default:
                 now += Int64.random(in: 0...(1 << Int64.random(in: 20...50, using: &random)), using: &random)
-                #expect(deadlines.values.allSatisfy { $0 >= wheel.nextLook - tick || wheel.nextLook <= now } )
+                #expect(deadlines.values.allSatisfy { $0 >= wheel.nextLook - tick || wheel.nextLook <= now })
                 var due: [UInt32] = []
                 wheel.expire(upTo: now, most: .max, into: &due)
                 for slot in due {

@@ -2,13 +2,16 @@ import CAllocations
 import Strata
 import Synchronization
 
-/// What loops over a level's operations take. Times are the thread's own, in nanoseconds an operation.
+/// What loops over a level's operations take.
+///
+/// Times are the thread's own, in nanoseconds an operation.
 ///
 /// Nothing here suspends while the clock runs, since memory answers on the spot.
 enum LevelTiming {
     /// Gets every key.
     @inline(never)
-    static func reads<Level: CacheLevel>(_ level: Level, _ keys: [Level.Key], found: Bool = true) async throws -> Double {
+    static func reads<Level: CacheLevel>(_ level: Level, _ keys: [Level.Key], found: Bool = true) async throws -> Double
+    {
         var count = 0
         let start = ThreadTime.nanoseconds
         for key in keys where try await level.get(key) != nil { count += 1 }
@@ -103,7 +106,9 @@ enum LevelTiming {
     }
 }
 
-/// Lets threads begin together. They spin: there are no more of them than processors.
+/// Lets threads begin together.
+///
+/// They spin: there are no more of them than processors.
 private final class Countdown: Sendable {
     private let left: Atomic<Int>
 

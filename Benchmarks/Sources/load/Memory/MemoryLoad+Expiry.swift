@@ -14,7 +14,13 @@ extension MemoryLoad {
             number += keys.count
         }
         let statistics = level.statistics
-        Measurement(name: "memory.expiry_churn.ns", value: times.median, unit: "ns", comparedTo: "an insert that expires").print()
+        Measurement(
+            name: "memory.expiry_churn.ns",
+            value: times.median,
+            unit: "ns",
+            comparedTo: "an insert that expires"
+        )
+        .print()
         Measurement(
             name: "memory.expiry_churn.resident_share",
             value: Double(statistics.entries) / Double(number),

@@ -10,7 +10,9 @@ extension MemoryLoad {
             let entry = Entry(.value(number), freshUntil: .coarse.advanced(by: .seconds(3600 + number % 3600)))
             try await level.store(entry, for: number)
         }
-        try await size("memory.bytes_per_entry.detailed", "with all that Redis tells of it, and no tags") { level, number in
+        try await size("memory.bytes_per_entry.detailed", "with all that Redis tells of it, and no tags") {
+            level,
+            number in
             let end = MonotonicInstant.coarse.advanced(by: .seconds(3600 + number % 3600))
             let entry = Entry(
                 .value(number),

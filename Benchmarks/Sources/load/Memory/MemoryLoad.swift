@@ -21,7 +21,7 @@ struct MemoryLoad: AsyncParsableCommand {
     var small = 1_000
     @Option(help: "Entries of the small and of the large level.")
     var large = 1_000_000
-    @Option(parsing: .upToNextOption, help: "What is measured: \(MemoryPart.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(parsing: .upToNextOption, help: "What is measured: \(MemoryPart.names).")
     var parts: [MemoryPart] = MemoryPart.allCases.filter { $0 != .inserts }
 
     func run() async throws {
@@ -44,6 +44,8 @@ struct MemoryLoad: AsyncParsableCommand {
 
 /// What `load memory` can measure.
 enum MemoryPart: String, CaseIterable, ExpressibleByArgument {
+    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
     case size
     case speed
     /// Inserts and nothing else, for a profiler.

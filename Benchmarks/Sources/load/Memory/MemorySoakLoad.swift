@@ -34,7 +34,8 @@ struct MemorySoakLoad: AsyncParsableCommand {
             if let bytes = ResidentSize.bytes { sizes.append(Double(bytes)) }
         }
         let statistics = level.statistics
-        let causes = "\(statistics.evictions) evicted, \(statistics.expirations) expired, \(statistics.removals) removed"
+        let causes =
+            "\(statistics.evictions) evicted, \(statistics.expirations) expired, \(statistics.removals) removed"
         Measurement(name: "memory.soak.operations", value: Double(operations), unit: "1", comparedTo: causes).print()
         guard sizes.count >= 4 else { return }
         let half = sizes.count / 2
@@ -49,7 +50,9 @@ struct MemorySoakLoad: AsyncParsableCommand {
     }
 
     /// One task's share of a step.
-    private func work(_ level: MemoryLevel<String, [UInt8]>, seed: UInt64, until end: MonotonicInstant) async throws -> Int {
+    private func work(_ level: MemoryLevel<String, [UInt8]>, seed: UInt64, until end: MonotonicInstant) async throws
+        -> Int
+    {
         var generator = SplitMix(seed: seed)
         var operations = 0
         while MonotonicInstant.now < end {

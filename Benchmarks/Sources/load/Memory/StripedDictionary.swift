@@ -4,7 +4,9 @@ import Darwin
 import Glibc
 #endif
 
-/// The yardstick of the memory level: dictionaries behind locks, and nothing else. No limit, no lifetimes, no statistics.
+/// The yardstick of the memory level: dictionaries behind locks, and nothing else.
+///
+/// No limit, no lifetimes, no statistics.
 ///
 /// The hash of the key chooses one of 16 stripes; each has a `pthread_mutex_t`.
 ///

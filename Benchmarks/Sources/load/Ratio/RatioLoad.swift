@@ -22,7 +22,7 @@ struct RatioLoad: AsyncParsableCommand {
     var capacity: [Int]
     @Option(help: "How many levels replay the trace, each with another seed; their mean counts.")
     var seeds = 3
-    @Option(parsing: .upToNextOption, help: "Who replays it: \(RivalPolicy.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(parsing: .upToNextOption, help: "Who replays it: \(RivalPolicy.names).")
     var policies: [RivalPolicy] = [.strata, .lru, .s3fifo, .belady]
 
     func validate() throws {
@@ -49,6 +49,8 @@ extension SyntheticTrace: ExpressibleByArgument {}
 
 /// Who replays a trace.
 enum RivalPolicy: String, CaseIterable, ExpressibleByArgument {
+    static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
     case strata
     case lru
     case s3fifo

@@ -83,7 +83,9 @@ package struct TimerWheel: ~Copyable, Sendable {
         count = 0
     }
 
-    /// When to look again, in nanoseconds: nothing is due before. `Int64.max` when nothing waits.
+    /// When to look again, in nanoseconds: nothing is due before.
+    ///
+    /// `Int64.max` when nothing waits.
     @usableFromInline
     package var nextLook: Int64 {
         guard let next = nextBucket() else { return .max }

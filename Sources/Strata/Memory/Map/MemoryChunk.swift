@@ -1,6 +1,8 @@
 public import Synchronization
 
-/// The storage of a run of slots. It never moves, so nothing is copied when a level grows.
+/// The storage of a run of slots.
+///
+/// It never moves, so nothing is copied when a level grows.
 ///
 /// The first chunk has 256 slots, as has the second, and each further one as many as all before it. So 24 chunks are
 /// enough for 2³¹ slots, the chunk of a slot follows from its highest bit, and the table of chunks never moves either.

@@ -145,7 +145,8 @@ struct MemoryPartition<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     }
 
     /// Starts anew with an empty table and other slots, and hands out the old table.
-    mutating func removeAll(chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>) -> UnsafeMutableBufferPointer<UInt64> {
+    mutating func removeAll(chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>) -> UnsafeMutableBufferPointer<UInt64>
+    {
         let old = unsafe UnsafeMutableBufferPointer(start: buckets, count: capacity)
         capacity = 8
         unsafe buckets = Self.emptyBuckets(8)

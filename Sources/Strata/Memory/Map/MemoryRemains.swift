@@ -31,11 +31,11 @@ struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unc
         }
         for number in 0..<chunkCount { unsafe chunks[number].deallocate() }
         unsafe chunks.deallocate()
-        for unsafe table in unsafe buckets { unsafe table.deallocate() }
+        for number in unsafe buckets.indices { unsafe buckets[number].deallocate() }
     }
 
     /// Calls `body` with each key and value.
-    func forEach(_ body: (Key, Value?) -> Void) {
+    func visit(_ body: (Key, Value?) -> Void) {
         forEachSlot { slot in
             let content = unsafe chunks[Chunk.chunk(of: slot)].slots + Chunk.place(of: slot)
             unsafe body(content.pointee.key, content.pointee.value)
@@ -43,8 +43,11 @@ struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unc
     }
 
     private func forEachSlot(_ body: (UInt32) -> Void) {
-        for unsafe table in unsafe buckets {
-            for unsafe bucket in unsafe table where bucket != 0 { body(UInt32(truncatingIfNeeded: bucket)) }
+        for number in unsafe buckets.indices {
+            for place in unsafe buckets[number].indices {
+                let slot = UInt32(truncatingIfNeeded: unsafe buckets[number][place])
+                if slot != 0 { body(slot) }
+            }
         }
     }
 }

@@ -1,3 +1,5 @@
+public import Synchronization
+
 #if canImport(Darwin)
 public import Darwin
 #elseif canImport(Musl)
@@ -5,7 +7,6 @@ public import Musl
 #else
 public import Glibc
 #endif
-public import Synchronization
 
 /// Who is reading at the moment, and what was read lately: a row of memory for each thread, which no other thread writes.
 ///

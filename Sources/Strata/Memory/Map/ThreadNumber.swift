@@ -1,3 +1,5 @@
+internal import Synchronization
+
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Musl)
@@ -5,9 +7,8 @@ internal import Musl
 #else
 internal import Glibc
 #endif
-internal import Synchronization
 
-/// Numbers for threads, in the order in which they first ask: 1, 2, 3 …
+/// Numbers for threads, from 1, in the order in which they first ask.
 ///
 /// A thread's number stands in its own storage for `key`, where it is read without a call into this module.
 @usableFromInline
