@@ -19,12 +19,15 @@ let package = Package(
         .executableTarget(
             name: "load",
             dependencies: [
+                "CAllocations",
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
                 .product(name: "StrataTesting", package: "strata"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
-        )
+        ),
+        // Counts the allocations of each thread.
+        .target(name: "CAllocations"),
     ]
 )

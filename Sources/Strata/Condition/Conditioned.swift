@@ -26,6 +26,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     @usableFromInline
     let condition: Step<Base.Key, Bool>
 
+    @inlinable
     init(_ base: Base, _ condition: Step<Base.Key, Bool>) {
         self.base = base
         self.condition = condition
@@ -75,6 +76,7 @@ extension CacheLevel {
     ///
     /// - Parameter condition: Asked for each get, on the hot path: it should be quick, and without side effects.
     /// - Returns: The level with its condition.
+    @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Key) throws -> Bool) -> Conditioned<Self> {
         Conditioned(self, .immediate(condition))
     }
@@ -83,6 +85,7 @@ extension CacheLevel {
     ///
     /// - Parameter condition: Asked once for each get.
     /// - Returns: The level with its condition.
+    @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Key) async throws -> Bool) -> Conditioned<Self> {
         Conditioned(self, .suspending(condition))
     }

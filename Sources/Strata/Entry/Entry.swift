@@ -99,6 +99,7 @@ public struct Entry<Value: Sendable>: Sendable {
     }
 
     /// Ends the entry's freshness at `end` if it would end later; it is then no longer served without asking below.
+    @inlinable
     package mutating func shorten(to end: MonotonicInstant) {
         freshUntil = min(freshUntil, end)
         refreshAt = min(refreshAt, end)

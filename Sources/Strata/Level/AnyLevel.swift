@@ -4,15 +4,23 @@
 public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     @usableFromInline
     let base: any CacheLevel<Key, Value>
+    /// `base.resident`, compiled where the level was erased and its type was known.
+    ///
+    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times the
+    /// time of a hit.
+    @usableFromInline
+    let reside: @Sendable (Key, MonotonicInstant) -> Resident<Value>?
 
     /// Erases a level.
     ///
     /// A level that is erased already comes back as it is, without another wrapper.
+    @inlinable
     public init(_ level: some CacheLevel<Key, Value>) {
         if let erased = level as? AnyLevel<Key, Value> {
             self = erased
         } else {
             base = level
+            reside = { key, now in level.resident(key, at: now) }
         }
     }
 
@@ -28,7 +36,7 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
 
     /// What the level inside returns.
     @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { reside(key, now) }
 
     /// Told to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
@@ -68,5 +76,6 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
 
 extension CacheLevel {
     /// This level with its type erased.
+    @inlinable
     public func normalized() -> AnyLevel<Key, Value> { AnyLevel(self) }
 }

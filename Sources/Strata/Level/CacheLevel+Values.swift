@@ -49,18 +49,23 @@ extension CacheLevel {
 
     /// Sets a value in this level and those below it.
     ///
+    /// Its lifetime is the level's own.
+    ///
+    /// - Throws: What failed, after all levels were tried.
+    @inlinable
+    public func set(_ value: Value, for key: Key) async throws {
+        _ = try await commit(Entry(value: value), for: key)
+    }
+
+    /// Sets a value in this level and those below it.
+    ///
     /// - Parameters:
     ///   - value: The value.
     ///   - key: Its key.
-    ///   - lifetime: How long it is good for; each level's own by default.
+    ///   - lifetime: How long it is good for; with a freshness of zero or less the key is removed.
     ///   - tags: By what it can be invalidated together with others.
     /// - Throws: What failed, after all levels were tried.
-    public func set(
-        _ value: Value,
-        for key: Key,
-        lifetime: EntryLifetime = .byPolicy,
-        tags: [String] = []
-    ) async throws {
+    public func set(_ value: Value, for key: Key, lifetime: EntryLifetime, tags: [String] = []) async throws {
         guard !lifetime.isNone else { return try await remove(key) }
         var entry = Entry(.value(value), tags: tags)
         if let freshFor = lifetime.freshFor {
@@ -69,9 +74,17 @@ extension CacheLevel {
             let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), FreshnessPolicy.longest)
             entry.staleUntil = entry.freshUntil.advanced(by: staleFor)
             entry.refreshAt = entry.freshUntil
+            entry.revalidateUntil = entry.freshUntil
             entry.storedAt = now
         }
         _ = try await commit(entry, for: key)
+    }
+
+    /// Sets a value by whose tags it can be invalidated together with others.
+    ///
+    /// - Throws: What failed, after all levels were tried.
+    public func set(_ value: Value, for key: Key, tags: [String]) async throws {
+        try await set(value, for: key, lifetime: .byPolicy, tags: tags)
     }
 
     /// Forgets everything in this level and those below it.

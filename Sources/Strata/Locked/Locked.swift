@@ -51,4 +51,30 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try unsafe body(&state.pointee)
     }
+
+    /// Runs `body` as ``withLock(_:)`` does, unless somebody else has the value: then returns `nil` at once.
+    @inlinable
+    package borrowing func withLockIfFree<Result: ~Copyable, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try unsafe body(&state.pointee)
+    }
+
+    /// Takes the lock and hands out the value, for a caller that has something to move into it: a closure can only copy.
+    ///
+    /// The same thread must call ``unlock()``.
+    @inlinable
+    @unsafe
+    package borrowing func lock() -> UnsafeMutablePointer<State> {
+        unsafe pthread_mutex_lock(mutex)
+        return unsafe state
+    }
+
+    /// Gives back what ``lock()`` has taken.
+    @inlinable
+    package borrowing func unlock() {
+        unsafe pthread_mutex_unlock(mutex)
+    }
 }

@@ -1,116 +1,160 @@
+public import Synchronization
+
 /// A level in this process's memory: bounded, safe for any number of tasks, and answering without suspending.
 ///
 /// ```swift
 /// let products = MemoryLevel<Int, Product>(limit: .entries(10_000), lifetime: .seconds(30))
 /// ```
 ///
-/// The limit holds after every operation: the least recently used entries go first. An entry that is larger than the limit
-/// is refused and displaces nothing. Expired entries are not returned; they leave when they are touched or displaced.
+/// **Limit.** It holds after every operation. What has to go is decided by a policy that adapts to the workload
+/// (`docs/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that goes. An
+/// entry that alone exceeds the limit is refused and displaces nothing.
+///
+/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also when
+/// nobody uses the level: writes and misses look at what is due, and one background thread of the process, which all levels
+/// share and which sleeps while nothing is due, does so for levels at rest.
+///
+/// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other parts
+/// of the level. Writers take turns. Comparing keys and copying values happens inside, so neither `==` of the key nor the
+/// closure that tells a value's cost may call the level.
 ///
 /// Complexity: reading, storing and removing are O(1), clearing is O(entries).
+@safe
 public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     @usableFromInline
-    let stripes: [MemoryStripe<Key, Value>]
+    typealias Writer = MemoryWriter<Key, Value>
     @usableFromInline
-    let mask: Int
-    private let limit: MemoryLimit<Value>
-    private let lifetime: Duration?
+    typealias Departures = MemoryDepartures<Key, Value>
+
+    // Proof of safety: the writer's, which lives as long as the level; readers announce themselves before they look.
+    @usableFromInline
+    nonisolated(unsafe) let partitions: UnsafeMutablePointer<MemoryPartition<Key, Value>>
+    @usableFromInline
+    let partitionShift: UInt64
+    @usableFromInline
+    let readers: ReaderRows
+    @usableFromInline
+    let seed: UInt64
+    @usableFromInline
+    let idleNanoseconds: Int64
+    /// Whether the housekeeper comes: it does where time is the system's.
+    @usableFromInline
+    let isTended: Bool
+    /// Before this instant the wheel has nothing to do.
+    @usableFromInline
+    let nextLook = Atomic<Int64>(.max)
+    @usableFromInline
+    let writer: Locked<Writer>
+    @usableFromInline
+    let lifetime: Duration?
+    @usableFromInline
+    let clock: (@Sendable () -> MonotonicInstant)?
+    @usableFromInline
+    let onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)?
+    /// How much the level may hold.
+    public let limit: MemoryLimit<Value>
 
     /// An empty level.
     ///
     /// - Parameters:
     ///   - limit: How much it may hold.
-    ///   - lifetime: The longest an entry stays fresh here, whatever its own lifetime; `nil` leaves it as it is.
-    public init(limit: MemoryLimit<Value>, lifetime: Duration? = nil) {
+    ///   - lifetime: The longest an entry stays fresh here, whatever its own lifetime; `nil` leaves it as it is. An entry
+    ///     that has no end of its own leaves then.
+    ///   - idleLifetime: How long an entry is kept that nobody asks for; `nil` is for ever. A read counts if it comes a
+    ///     64th of that time or more after the last one that did.
+    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave (the shared background thread, if
+    ///     time did), after the operation and outside of every lock. It must not take long.
+    public convenience init(
+        limit: MemoryLimit<Value>,
+        lifetime: Duration? = nil,
+        idleLifetime: Duration? = nil,
+        onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
+    ) {
+        self.init(limit: limit, lifetime: lifetime, idleLifetime: idleLifetime, clock: nil, onRemoval: onRemoval)
+    }
+
+    /// The same on a clock of the caller's, for tests.
+    package init(
+        limit: MemoryLimit<Value>,
+        lifetime: Duration? = nil,
+        idleLifetime: Duration? = nil,
+        seed: UInt64 = .random(in: .min ... .max),
+        clock: (@Sendable () -> MonotonicInstant)?,
+        onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
+    ) {
         self.limit = limit
         self.lifetime = lifetime
-        // A stripe has its own order of use, so a small level must not be cut into pieces.
-        let wanted = limit.weigh == nil ? limit.total / 256 : 16
+        self.clock = clock
+        self.onRemoval = onRemoval
+        self.seed = seed
+        idleNanoseconds = idleLifetime.map { max($0.saturatedNanoseconds, 1) } ?? 0
+        let partitionCount = Self.partitionCount(limit: limit.total)
+        partitionShift = UInt64(64 - partitionCount.trailingZeroBitCount)
+        isTended = clock == nil
+        readers = ReaderRows(threads: 2 * ProcessorCount.online)
+        let isWeighted = limit.weigh != nil
+        let allowance = limit.budget == nil ? limit.total : 0
+        let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
+        let state = MemoryState(
+            policy: policy,
+            expected: isWeighted ? .max : limit.total,
+            now: clock?() ?? .coarse,
+            rows: readers.rowCount
+        )
+        // A tenth more than an equal share, because keys do not spread evenly.
+        let share = min(limit.total, 1 << 31) / partitionCount
+        let writer = Writer(
+            state,
+            partitionCount: partitionCount,
+            partitionLimit: isWeighted ? 1 << 31 : share + share / 10,
+            idleNanoseconds: idleNanoseconds
+        )
+        unsafe partitions = writer.partitions
+        self.writer = Locked(writer)
+        if let budget = limit.budget {
+            let allowance = budget.join(self, atLeast: limit.atLeast, atMost: limit.total)
+            _ = setAllowance(allowance)
+        }
+    }
+
+    /// Partitions keep readers and the writer apart; a small level needs few.
+    private static func partitionCount(limit: Int) -> Int {
         var count = 1
-        while count < 16 && count * 2 <= wanted { count *= 2 }
-        mask = count - 1
-        let share = limit.total / count
-        let rest = limit.total % count
-        stripes = (0..<count).map { MemoryStripe(limit: max(0, share + ($0 < rest ? 1 : 0))) }
+        while count < ReaderRows.maximumPartitions, count * 32 <= limit { count *= 2 }
+        return count
     }
 
     @inlinable
-    func stripe(of key: Key) -> MemoryStripe<Key, Value> {
-        mask == 0 ? stripes[0] : stripes[key.hashValue & mask]
-    }
+    @inline(__always)
+    var now: MonotonicInstant { clock?() ?? .coarse }
 
-    /// The entry of a key, also when it is stale but may still be served.
-    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        let start = MonotonicInstant.now
-        var entry = stripe(of: key).entry(for: key, at: start)
-        entry?.origin = .memory
-        request.recorder?.step(entry == nil ? .miss : .hit, at: .memory, from: start, to: .now)
-        return entry
-    }
+    // MARK: Hashes
 
-    /// The entries of several keys.
+    /// The hash by which everything here knows a key.
     ///
-    /// Nothing suspends.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        let start = MonotonicInstant.now
-        return keys.map { key in
-            var entry = stripe(of: key).entry(for: key, at: start)
-            entry?.origin = .memory
-            return entry
-        }
-    }
-
-    /// A fresh value.
+    /// The library's own hashes have a seed that is secret to the process. What a type of the user's returns as
+    /// `hashValue` may be as plain as a number, hence the mixing.
     @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        stripe(of: key).resident(key, at: now)
+    @inline(__always)
+    func hash(of key: Key) -> UInt64 {
+        EvictionPolicy.mix(UInt64(truncatingIfNeeded: key.hashValue) ^ seed)
     }
 
-    /// Keeps an entry, displacing the least recently used ones where it needs their room.
-    ///
-    /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then removed.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        var entry = entry
-        if entry.storedAt == .distantPast { entry.storedAt = .now }
-        if let lifetime {
-            let end = MonotonicInstant.now.advanced(by: lifetime)
-            entry.shorten(to: end)
-        }
-        guard stripe(of: key).store(entry, for: key, weight: limit.weight(of: entry)) else {
-            throw CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
-        }
-    }
+    @inlinable
+    @inline(__always)
+    func partition(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash >> partitionShift) }
 
-    /// Removes a key.
-    public func remove(_ key: Key) async throws {
-        stripe(of: key).remove(key)
-    }
+    @inlinable
+    @inline(__always)
+    func tag(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) }
 
-    /// Removes everything.
-    public func removeAll() async throws {
-        for stripe in stripes { stripe.removeAll() }
-    }
-
-    /// Sheds the least recently used quarter, or everything.
-    public func relieve(_ pressure: MemoryPressure) {
-        for stripe in stripes {
-            switch pressure {
-            case .moderate: stripe.shed(share: 0.25)
-            case .critical: stripe.removeAll()
-            }
-        }
-    }
+    // MARK: Facts
 
     /// ``EntryOrigin/memory``.
     public var origin: EntryOrigin? { .memory }
 
     /// They come back with their tickets.
     public var keepsTickets: Bool { true }
-
-    /// What the level holds and how it was used, added up over its parts.
-    public var statistics: MemoryStatistics {
-        stripes.reduce(into: MemoryStatistics()) { $0.add($1.statistics) }
-    }
 
     /// `memory`, with its limit.
     public var label: LevelLabel {

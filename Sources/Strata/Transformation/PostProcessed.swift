@@ -21,6 +21,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
     @usableFromInline
     let process: Step<(Base.Key, Base.Value), Base.Value>
 
+    @inlinable
     init(_ base: Base, _ process: Step<(Base.Key, Base.Value), Base.Value>) {
         self.base = base
         self.process = process
@@ -60,6 +61,7 @@ extension CacheLevel {
     /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
     ///   throws.
     /// - Returns: The level with its processor.
+    @inlinable
     public func postProcess(_ process: @escaping @Sendable (Value) throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .immediate { try process($0.1) })
     }
@@ -68,11 +70,13 @@ extension CacheLevel {
     ///
     /// - Parameter process: Run once for every get that finds a value.
     /// - Returns: The level with its processor.
+    @inlinable
     public func postProcess(_ process: @escaping @Sendable (Value) async throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .suspending { try await process($0.1) })
     }
 
     /// This level with its values processed on their way out.
+    @inlinable
     public func postProcess(_ transformer: OneWayTransformer<Value, Value>) -> PostProcessed<Self> {
         PostProcessed(self, transformer.step.on { $0.1 })
     }
@@ -82,6 +86,7 @@ extension CacheLevel {
     /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
     ///   throws.
     /// - Returns: The level with its processor.
+    @inlinable
     public func postProcess(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .immediate { try process($0.0, $0.1) })
     }
@@ -90,11 +95,13 @@ extension CacheLevel {
     ///
     /// - Parameter process: Run once for every get that finds a value.
     /// - Returns: The level with its processor.
+    @inlinable
     public func postProcess(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .suspending { try await process($0.0, $0.1) })
     }
 
     /// This level with its values processed on their way out, their keys in hand.
+    @inlinable
     public func postProcess(_ transformer: KeyAwareTransformer<Key, Value, Value>) -> PostProcessed<Self> {
         PostProcessed(self, transformer.step)
     }

@@ -13,6 +13,7 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
     @usableFromInline
     let transformer: KeyAwareTransformer<Base.Key, Base.Value, Value>
 
+    @inlinable
     init(_ base: Base, _ transformer: KeyAwareTransformer<Base.Key, Base.Value, Value>) {
         self.base = base
         self.transformer = transformer
@@ -69,6 +70,7 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
 
 extension Fetcher {
     /// This fetcher with its values in another form.
+    @inlinable
     public func transformValues<Other: Sendable>(
         _ transformer: OneWayTransformer<Value, Other>
     ) -> TransformedFetcher<Self, Other> {
@@ -76,6 +78,7 @@ extension Fetcher {
     }
 
     /// This fetcher with its values in another form that depends on their keys.
+    @inlinable
     public func transformValues<Other: Sendable>(
         _ transformer: KeyAwareTransformer<Key, Value, Other>
     ) -> TransformedFetcher<Self, Other> {

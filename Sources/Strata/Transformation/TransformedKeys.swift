@@ -18,6 +18,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     @usableFromInline
     let step: Step<Key, Base.Key>
 
+    @inlinable
     init(_ base: Base, _ step: Step<Key, Base.Key>) {
         self.base = base
         self.step = step
@@ -128,6 +129,7 @@ extension CacheLevel {
     /// - Parameter transform: From the new key to one of this level's. Run for every call, and more than once for some: it
     ///   should be quick, always give the same, and have no side effects.
     /// - Returns: The level with its new keys.
+    @inlinable
     public func transformKeys<Other: Hashable & Sendable>(
         _ transform: @escaping @Sendable (Other) throws -> Key
     ) -> TransformedKeys<Self, Other> {
@@ -141,6 +143,7 @@ extension CacheLevel {
     ///
     /// - Parameter transform: From the new key to one of this level's. It should always give the same.
     /// - Returns: The level with its new keys.
+    @inlinable
     public func transformKeys<Other: Hashable & Sendable>(
         _ transform: @escaping @Sendable (Other) async throws -> Key
     ) -> TransformedKeys<Self, Other> {
@@ -148,6 +151,7 @@ extension CacheLevel {
     }
 
     /// This level, asked by other keys.
+    @inlinable
     public func transformKeys<Other: Hashable & Sendable>(
         _ transformer: OneWayTransformer<Other, Key>
     ) -> TransformedKeys<Self, Other> {

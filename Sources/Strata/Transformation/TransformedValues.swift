@@ -16,6 +16,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
     @usableFromInline
     let transformer: KeyAwareTwoWayTransformer<Base.Key, Base.Value, Value>
 
+    @inlinable
     init(_ base: Base, _ transformer: KeyAwareTwoWayTransformer<Base.Key, Base.Value, Value>) {
         self.base = base
         self.transformer = transformer
@@ -93,6 +94,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
 
 extension CacheLevel {
     /// This level with its values in another form.
+    @inlinable
     public func transformValues<Other: Sendable>(
         _ transformer: TwoWayTransformer<Value, Other>
     ) -> TransformedValues<Self, Other> {
@@ -100,6 +102,7 @@ extension CacheLevel {
     }
 
     /// This level with its values in another form that depends on their keys.
+    @inlinable
     public func transformValues<Other: Sendable>(
         _ transformer: KeyAwareTwoWayTransformer<Key, Value, Other>
     ) -> TransformedValues<Self, Other> {

@@ -12,21 +12,25 @@ public struct KeyAwareTransformer<Key: Sendable, Input: Sendable, Output: Sendab
     @usableFromInline
     let step: Step<(Key, Input), Output>
 
+    @inlinable
     init(_ step: Step<(Key, Input), Output>) {
         self.step = step
     }
 
     /// A transformer of a closure that does not suspend.
+    @inlinable
     public init(_ transform: @escaping @Sendable (Key, Input) throws -> Output) {
         step = .immediate { try transform($0.0, $0.1) }
     }
 
     /// A transformer of a closure that may suspend.
+    @inlinable
     public init(_ transform: @escaping @Sendable (Key, Input) async throws -> Output) {
         step = .suspending { try await transform($0.0, $0.1) }
     }
 
     /// A plain transformer, for which the key is all the same.
+    @inlinable
     public init(_ transformer: OneWayTransformer<Input, Output>) {
         step = transformer.step.on { $0.1 }
     }

@@ -17,6 +17,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
     @usableFromInline
     let inverse: Step<(Key, Output), Input>
 
+    @inlinable
     init(_ forward: Step<(Key, Input), Output>, inverse: Step<(Key, Output), Input>) {
         self.forward = forward
         self.inverse = inverse
@@ -27,6 +28,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
     /// - Parameters:
     ///   - transform: From what is stored to what is used.
     ///   - inverse: The way back.
+    @inlinable
     public init(
         _ transform: @escaping @Sendable (Key, Input) throws -> Output,
         inverse: @escaping @Sendable (Key, Output) throws -> Input
@@ -42,6 +44,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
     /// - Parameters:
     ///   - transform: From what is stored to what is used.
     ///   - inverse: The way back.
+    @inlinable
     public init(
         _ transform: @escaping @Sendable (Key, Input) async throws -> Output,
         inverse: @escaping @Sendable (Key, Output) async throws -> Input
@@ -53,6 +56,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
     }
 
     /// A plain transformer, for which the key is all the same.
+    @inlinable
     public init(_ transformer: TwoWayTransformer<Input, Output>) {
         self.init(transformer.forward.on { $0.1 }, inverse: transformer.inverse.on { $0.1 })
     }
@@ -70,6 +74,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
     }
 
     /// The transformer with its directions swapped, and the same key.
+    @inlinable
     public func inverted() -> KeyAwareTwoWayTransformer<Key, Output, Input> {
         KeyAwareTwoWayTransformer<Key, Output, Input>(inverse, inverse: forward)
     }

@@ -12,16 +12,19 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let step: Step<Input, Output>
 
+    @inlinable
     init(_ step: Step<Input, Output>) {
         self.step = step
     }
 
     /// A transformer of a closure that does not suspend.
+    @inlinable
     public init(_ transform: @escaping @Sendable (Input) throws -> Output) {
         step = .immediate(transform)
     }
 
     /// A transformer of a closure that may suspend.
+    @inlinable
     public init(_ transform: @escaping @Sendable (Input) async throws -> Output) {
         step = .suspending(transform)
     }
@@ -37,6 +40,7 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer, then another on what it returns.
     ///
     /// When this one throws, the other is not asked.
+    @inlinable
     public func compose<Other: Sendable>(_ next: OneWayTransformer<Output, Other>) -> OneWayTransformer<Input, Other> {
         OneWayTransformer<Input, Other>(step.then(next.step))
     }
@@ -45,6 +49,7 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
     /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.immediate(condition)))
     }
@@ -53,6 +58,7 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
     /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) async throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.suspending(condition)))
     }

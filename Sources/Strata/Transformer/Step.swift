@@ -19,6 +19,7 @@ enum Step<Input, Output>: Sendable {
     }
 
     /// This function, then another one on what it returns.
+    @inlinable
     func then<Other>(_ next: Step<Output, Other>) -> Step<Input, Other> {
         switch (self, next) {
         case (.immediate(let first), .immediate(let second)): .immediate { try second(try first($0)) }
@@ -27,6 +28,7 @@ enum Step<Input, Output>: Sendable {
     }
 
     /// This function where `condition` holds, and elsewhere the error of a condition that does not hold.
+    @inlinable
     func conditioned(_ condition: Step<Input, Bool>) -> Step<Input, Output> {
         switch (self, condition) {
         case (.immediate(let body), .immediate(let isSatisfied)):
@@ -43,6 +45,7 @@ enum Step<Input, Output>: Sendable {
     }
 
     /// This function on a part of another input.
+    @inlinable
     func on<Other>(_ part: @escaping @Sendable (Other) -> Input) -> Step<Other, Output> {
         switch self {
         case .immediate(let body): .immediate { try body(part($0)) }
@@ -52,7 +55,7 @@ enum Step<Input, Output>: Sendable {
 }
 
 extension CacheError {
-    static var conditionNotSatisfied: CacheError {
+    @usableFromInline static var conditionNotSatisfied: CacheError {
         CacheError(code: .conditionNotSatisfied, message: "the condition is not satisfied")
     }
 }

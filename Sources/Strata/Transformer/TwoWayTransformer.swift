@@ -17,6 +17,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let inverse: Step<Output, Input>
 
+    @inlinable
     init(_ forward: Step<Input, Output>, inverse: Step<Output, Input>) {
         self.forward = forward
         self.inverse = inverse
@@ -27,6 +28,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - transform: From what is stored to what is used.
     ///   - inverse: The way back.
+    @inlinable
     public init(
         _ transform: @escaping @Sendable (Input) throws -> Output,
         inverse: @escaping @Sendable (Output) throws -> Input
@@ -39,6 +41,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - transform: From what is stored to what is used.
     ///   - inverse: The way back.
+    @inlinable
     public init(
         _ transform: @escaping @Sendable (Input) async throws -> Output,
         inverse: @escaping @Sendable (Output) async throws -> Input
@@ -59,6 +62,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     }
 
     /// The transformer with its directions swapped.
+    @inlinable
     public func inverted() -> TwoWayTransformer<Output, Input> {
         TwoWayTransformer<Output, Input>(inverse, inverse: forward)
     }
@@ -69,6 +73,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer, then another on what it returns; the way back runs them in the reverse order.
     ///
     /// In either direction, when one throws the other is not asked.
+    @inlinable
     public func compose<Other: Sendable>(_ next: TwoWayTransformer<Output, Other>) -> TwoWayTransformer<Input, Other> {
         TwoWayTransformer<Input, Other>(forward.then(next.forward), inverse: next.inverse.then(inverse))
     }
@@ -80,6 +85,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     ///   - inverse: Asked before each transformation back, and then only.
     /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold, and what
     ///   the condition throws.
+    @inlinable
     public func conditioned(
         _ condition: @escaping @Sendable (Input) throws -> Bool,
         inverse: @escaping @Sendable (Output) throws -> Bool
@@ -97,6 +103,7 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     ///   - inverse: Asked before each transformation back, and then only.
     /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold, and what
     ///   the condition throws.
+    @inlinable
     public func conditioned(
         _ condition: @escaping @Sendable (Input) async throws -> Bool,
         inverse: @escaping @Sendable (Output) async throws -> Bool

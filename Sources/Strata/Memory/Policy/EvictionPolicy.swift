@@ -64,7 +64,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
     /// The number of entries that stand before slot 0: the heads of the queues.
     @usableFromInline static var heads: Int { 4 }
     /// The largest weight of one entry; a heavier one is refused.
-    package static var maximumWeight: Int { Int(UInt32.max) }
+    @usableFromInline package static var maximumWeight: Int { Int(UInt32.max) }
 
     /// A policy for a cache that is empty.
     ///

@@ -1,0 +1,135 @@
+/// One limit for several memory levels, each with a part that nobody takes away.
+///
+/// ```swift
+/// let budget = MemoryBudget(256 << 20)
+/// let products = MemoryLevel<Int, Product>(limit: .share(of: budget, atLeast: 64 << 20, cost: { $0.byteCount }))
+/// let pages = MemoryLevel<String, [UInt8]>(limit: .share(of: budget, atMost: 128 << 20, cost: { $0.count }))
+/// ```
+///
+/// The levels together never weigh more than the total: each has an *allowance*, all allowances together are within the total,
+/// and each level keeps to its own as to any limit. A level that has to evict asks for more, in steps of a 64th of the total.
+/// It is given, in this order: what nobody has; what another level has and does not use; and a part of another's that exceeds
+/// its fair share by more than the asking level's own does. A fair share is what the level is guaranteed, and an equal part of
+/// what is guaranteed to nobody. So levels that are busy converge to their fair shares, and what the others leave is used.
+///
+/// All levels of a budget must weigh in the same unit. A level that goes gives its allowance back.
+public final class MemoryBudget: Sendable {
+    /// The most that all levels may weigh together.
+    public let total: Int
+    private let members = Locked([Member]())
+
+    private struct Member {
+        weak var level: (any BudgetMember)?
+        var atLeast: Int
+        var atMost: Int
+        var allowance: Int
+    }
+
+    /// A budget that no level uses yet.
+    ///
+    /// - Parameter total: The most that all levels may weigh together, in the unit of their limits; below 0 counts as 0.
+    public init(_ total: Int) {
+        self.total = min(max(total, 0), 1 << 62)
+    }
+
+    /// What each level may weigh at present, in the order in which they came.
+    public var allowances: [Int] {
+        withMembers { members, _ in (members.map(\.allowance), []) }
+    }
+
+    /// The smallest step in which levels get more.
+    private var step: Int { max(1, total / 64) }
+
+    /// Takes a level in.
+    ///
+    /// - Returns: What it may weigh now: what it is guaranteed, as far as others have not been guaranteed it before.
+    func join(_ level: some BudgetMember, atLeast: Int, atMost: Int) -> Int {
+        withMembers { members, total in
+            let guaranteed = members.reduce(0) { $0 + $1.atLeast }
+            let own = min(max(atLeast, 0), max(atMost, 0), max(total - guaranteed, 0))
+            members.append(Member(level: level, atLeast: own, atMost: max(atMost, 0), allowance: 0))
+            let effects = grant(own, to: members.count - 1, &members, isGuaranteed: true)
+            return (members[members.count - 1].allowance, effects)
+        }
+    }
+
+    /// Runs `body` with the members that still live, and what it returns beside its result after the lock.
+    ///
+    /// The levels are held until then: one that everybody else has let go must not go, with all its values, under the lock.
+    private func withMembers<Result: Sendable>(_ body: (inout [Member], Int) -> (Result, [BudgetEffect])) -> Result {
+        let (result, effects, held) = members.withLock { members in
+            let held = members.map(\.level)
+            members = zip(members, held).compactMap { $1 == nil ? nil : $0 }
+            let (result, effects) = body(&members, total)
+            return (result, effects, held)
+        }
+        for effect in effects { effect() }
+        return withExtendedLifetime(held) { result }
+    }
+
+    /// Gives a level more, if there is any.
+    ///
+    /// - Parameters:
+    ///   - level: The level that asks.
+    ///   - most: What it needs at least to take in a single entry; it gets a step if that is more.
+    func grow(_ level: some BudgetMember, by most: Int) {
+        withMembers { members, _ in
+            guard let own = members.firstIndex(where: { $0.level === level }) else { return ((), []) }
+            let before = members[own].allowance
+            var effects = grant(max(most, step), to: own, &members, isGuaranteed: false)
+            guard members[own].allowance > before else { return ((), effects) }
+            if let effect = level.setAllowance(members[own].allowance) { effects.append(effect) }
+            return ((), effects)
+        }
+    }
+
+    private func grant(_ amount: Int, to own: Int, _ members: inout [Member], isGuaranteed: Bool) -> [BudgetEffect] {
+        var effects: [BudgetEffect] = []
+        var wanted = min(amount, members[own].atMost - members[own].allowance)
+        let free = total - members.reduce(0) { $0 + $1.allowance }
+        let taken = min(free, max(wanted, 0))
+        members[own].allowance += taken
+        wanted -= taken
+        while wanted > 0 {
+            guard let (donor, most) = donor(for: own, members, isGuaranteed: isGuaranteed) else { break }
+            let part = min(wanted, most)
+            members[donor].allowance -= part
+            // The donor evicts before the other may use what it has given.
+            if let effect = members[donor].level?.setAllowance(members[donor].allowance) { effects.append(effect) }
+            members[own].allowance += part
+            wanted -= part
+        }
+        return effects
+    }
+
+    /// Who gives, and how much at most.
+    private func donor(for own: Int, _ members: [Member], isGuaranteed: Bool) -> (Int, Int)? {
+        let guaranteed = members.reduce(0) { $0 + $1.atLeast }
+        let equal = (total - guaranteed) / members.count
+        func excess(_ index: Int) -> Int { members[index].allowance - members[index].atLeast - equal }
+        var best: (index: Int, most: Int)?
+        for index in members.indices where index != own {
+            let member = members[index]
+            let spare = member.allowance - member.atLeast
+            guard spare > 0 else { continue }
+            let unused = min(spare, member.allowance - (member.level?.weightHeld ?? 0))
+            // Half of the difference, so that two levels that both ask do not pass the same part to and fro.
+            let unfair = isGuaranteed ? spare : min(spare, (excess(index) - excess(own)) / 2)
+            let most = max(unused > step ? unused : 0, unfair >= step ? unfair : 0, isGuaranteed ? spare : 0)
+            if most > best?.most ?? 0 { best = (index, most) }
+        }
+        return best.map { ($0.index, $0.most) }
+    }
+}
+
+/// What is to be done when no lock is held any more: telling listeners.
+typealias BudgetEffect = @Sendable () -> Void
+
+/// A level that shares a limit with others.
+protocol BudgetMember: AnyObject, Sendable {
+    /// What its entries weigh.
+    var weightHeld: Int { get }
+
+    /// Keeps to another limit from now on, and evicts what exceeds it.
+    func setAllowance(_ allowance: Int) -> BudgetEffect?
+}

@@ -1,0 +1,26 @@
+extension MemoryLevel: BudgetMember {
+    var weightHeld: Int { writer.withLock { $0.state.policy.totalWeight } }
+
+    func setAllowance(_ allowance: Int) -> BudgetEffect? {
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.state.drain(readers)
+            writer.state.policy.setLimit(allowance, victims: &writer.state.victims)
+            writer.removeVictims(because: .size, readers, &departures)
+            writer.state.check()
+        }
+        let left = departures.removals
+        guard !left.isEmpty else { return nil }
+        // Also without a listener: what values do when they are let go is the user's, and no lock may be held then.
+        return { [onRemoval] in
+            if let onRemoval { left.forEach(onRemoval) }
+        }
+    }
+
+    /// Asks the budget for more, on behalf of an entry that did not fit or of those that had to go.
+    @usableFromInline
+    @inline(never)
+    func askForMore(_ weight: Int) {
+        limit.budget?.grow(self, by: weight)
+    }
+}

@@ -1,0 +1,159 @@
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// Something that has to be looked after now and then, also when nobody uses it.
+protocol Chore: AnyObject, Sendable {
+    /// Does what is due, and says when to come again; ``MonotonicInstant/distantFuture`` is when asked to.
+    func tend(at now: MonotonicInstant) -> MonotonicInstant
+}
+
+/// The one background thread of all memory levels of the process: it takes out what has expired where nobody asks.
+///
+/// A thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool, and a level
+/// has no `run()` that somebody would have to call. It starts with the first entry that has an end, sleeps until something
+/// is due, and lives as long as the process. What it looks after it does not keep alive.
+///
+/// Proof of `Sendable`: the pointers are set once and never freed, the state is touched under the mutex only.
+@safe
+final class Housekeeper: @unchecked Sendable {
+    /// The one that everybody uses.
+    static let shared = Housekeeper()
+    /// A chore that is always due is tended this often.
+    static let shortestPause = Duration.milliseconds(50)
+
+    private struct Appointment {
+        weak var chore: (any Chore)?
+        var due: MonotonicInstant
+    }
+
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private var appointments: [ObjectIdentifier: Appointment] = [:]
+    private var hasThread = false
+    /// Counts what others have changed.
+    private var changes = 0
+
+    private init() {
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        unsafe changed = .allocate(capacity: 1)
+        unsafe changed.initialize(to: pthread_cond_t())
+        #if canImport(Darwin)
+        unsafe pthread_cond_init(changed, nil)
+        #else
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(changed, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
+        #endif
+    }
+
+    /// Comes to the chore at the instant, or earlier if that is what was said before.
+    ///
+    /// Takes a lock that is never held while a chore is tended.
+    func come(to chore: some Chore, at due: MonotonicInstant) {
+        let name = ObjectIdentifier(chore)
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        if let known = appointments[name], known.chore != nil, known.due <= due { return }
+        appointments[name] = Appointment(chore: chore, due: due)
+        changes &+= 1
+        if !hasThread { hasThread = startThread() }
+        unsafe pthread_cond_signal(changed)
+    }
+
+    /// Starts the thread; without one, what has expired leaves when somebody uses its level.
+    private func startThread() -> Bool {
+        var attributes = pthread_attr_t()
+        unsafe pthread_attr_init(&attributes)
+        defer { unsafe pthread_attr_destroy(&attributes) }
+        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // The process's signals are for its own threads.
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+        #if canImport(Darwin)
+        var thread: pthread_t?
+        #else
+        var thread = pthread_t()
+        #endif
+        return unsafe pthread_create(
+            &thread,
+            &attributes,
+            { _ in
+                Housekeeper.shared.run()
+            },
+            nil
+        ) == 0
+    }
+
+    private func run() -> Never {
+        while true {
+            for chore in due() {
+                let now = MonotonicInstant.now
+                put(chore, max(chore.tend(at: now), now.advanced(by: Housekeeper.shortestPause)))
+            }
+        }
+    }
+
+    private func put(_ chore: any Chore, _ next: MonotonicInstant) {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        let name = ObjectIdentifier(chore)
+        // Somebody may have asked to come earlier while the chore was tended.
+        if let due = appointments[name]?.due { appointments[name]?.due = min(due, next) }
+    }
+
+    /// What is due; sleeps until then if nothing is, and may come back empty-handed.
+    private func due() -> [any Chore] {
+        unsafe pthread_mutex_lock(mutex)
+        let now = MonotonicInstant.now
+        let seen = changes
+        var due: [any Chore] = []
+        var others: [any Chore] = []
+        var next = MonotonicInstant.distantFuture
+        for (name, appointment) in appointments {
+            guard let chore = appointment.chore else {
+                appointments[name] = nil
+                continue
+            }
+            if appointment.due <= now {
+                appointments[name]?.due = .distantFuture
+                due.append(chore)
+            } else {
+                next = min(next, appointment.due)
+                others.append(chore)
+            }
+        }
+        unsafe pthread_mutex_unlock(mutex)
+        // Whoever was let go by everybody else meanwhile goes here, where no lock is held.
+        others = []
+        guard due.isEmpty else { return due }
+        unsafe pthread_mutex_lock(mutex)
+        if changes == seen { sleep(from: now, until: next) }
+        unsafe pthread_mutex_unlock(mutex)
+        return []
+    }
+
+    private func sleep(from now: MonotonicInstant, until next: MonotonicInstant) {
+        // Not longer than an hour at a time, so that no instant is too far for the system's types.
+        let pause = min(now.nanoseconds(to: next), 3_600_000_000_000)
+        #if canImport(Darwin)
+        var length = timespec(tv_sec: Int(pause / 1_000_000_000), tv_nsec: Int(pause % 1_000_000_000))
+        unsafe pthread_cond_timedwait_relative_np(changed, mutex, &length)
+        #else
+        let end = now.nanoseconds + pause
+        var time = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+        unsafe pthread_cond_timedwait(changed, mutex, &time)
+        #endif
+    }
+}

@@ -1,0 +1,75 @@
+/// What the hot path needs of an entry, in one piece.
+@usableFromInline
+struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    @usableFromInline var key: Key
+    /// Until when it is served without a look at the rest: then it is stale, or due to be fetched anew.
+    @usableFromInline var servedUntil: MonotonicInstant
+    @usableFromInline var ticket: Ticket
+    /// `nil` is a remembered absence.
+    @usableFromInline var value: Value?
+    // The three of one byte first: they fit into what an optional value leaves free.
+    @usableFromInline var partition: UInt8
+    /// Whether the slot's details differ from those that follow from this.
+    @usableFromInline var hasDetails: Bool
+    @usableFromInline var isSuspect: Bool
+    /// The part of the key's hash that stands in the index.
+    @usableFromInline var tag: UInt32
+
+    @inlinable
+    init(
+        key: Key,
+        servedUntil: MonotonicInstant,
+        ticket: Ticket,
+        value: Value?,
+        tag: UInt32,
+        partition: UInt8,
+        hasDetails: Bool,
+        isSuspect: Bool
+    ) {
+        self.key = key
+        self.servedUntil = servedUntil
+        self.ticket = ticket
+        self.value = value
+        self.tag = tag
+        self.partition = partition
+        self.hasDetails = hasDetails
+        self.isSuspect = isSuspect
+    }
+}
+
+/// What an entry has beside its value, if it has any of it.
+///
+/// Entries that a user has put into memory have none, and take no room for it.
+@usableFromInline
+struct MemoryDetails: Sendable {
+    @usableFromInline var freshUntil: MonotonicInstant
+    @usableFromInline var revalidateUntil: MonotonicInstant
+    @usableFromInline var staleUntil: MonotonicInstant
+    @usableFromInline var storedAt: MonotonicInstant
+    @usableFromInline var version: EntryVersion
+    @usableFromInline var tags: [String]
+
+    @inlinable
+    init<Value>(_ entry: Entry<Value>) {
+        freshUntil = entry.freshUntil
+        revalidateUntil = entry.revalidateUntil
+        staleUntil = entry.staleUntil
+        storedAt = entry.storedAt
+        version = entry.version
+        tags = entry.tags
+    }
+}
+
+extension Entry {
+    /// How long the fetch took, to the microsecond, and an hour at most.
+    @inlinable
+    var fetchMicroseconds: UInt32 { UInt32(clamping: fetchDuration.saturatedNanoseconds / 1000) }
+
+    /// Whether there is more to remember than a slot has room for.
+    @inlinable
+    @inline(__always)
+    var hasParticulars: Bool {
+        staleUntil != freshUntil || refreshAt != freshUntil || storedAt != .distantPast
+            || version != .none || !tags.isEmpty || fetchDuration != .zero
+    }
+}

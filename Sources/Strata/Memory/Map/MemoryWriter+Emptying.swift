@@ -1,0 +1,18 @@
+extension MemoryWriter {
+    /// Takes everything out; the level starts anew with memory of its own.
+    ///
+    /// Complexity: O(slots) for the policy, and O(1) for keys and values: they go with what is returned.
+    mutating func removeAll(because cause: RemovalCause, _ readers: borrowing ReaderRows) -> MemoryRemains<Key, Value> {
+        var tables: [UnsafeMutableBufferPointer<UInt64>] = unsafe []
+        let old = unsafe UnsafeMutableBufferPointer(start: chunks, count: Chunk.most)
+        let oldCount = chunkCount
+        chunkCount = 0
+        unsafe chunks = .allocate(capacity: Chunk.most)
+        for number in 0..<partitionCount { close(number, readers) }
+        for number in 0..<partitionCount { unsafe tables.append(partitions[number].removeAll(chunks: chunks)) }
+        for number in 0..<partitionCount { open(number) }
+        state.counts.add(state.policy.count, to: cause)
+        state.removeAll()
+        return unsafe MemoryRemains(buckets: tables, chunks: old, chunkCount: oldCount)
+    }
+}

@@ -1,0 +1,302 @@
+public import Synchronization
+
+/// The one writer of a memory level: changes the index, the slots, the policy and the wheel together.
+///
+/// It is behind the level's lock. Before it touches what readers look at, it raises the mark of that partition and waits
+/// until nobody reads there; the policy's work is done before, while readers go on.
+///
+/// Proof of `Sendable`: the pointers are reached through this value alone and by readers of the level, who announce
+/// themselves as ``ReaderRows`` has it; the memory is freed with the value, which cannot be copied.
+@safe
+@usableFromInline
+struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {
+    @usableFromInline typealias Chunk = MemoryChunk<Key, Value>
+    @usableFromInline typealias Departures = MemoryDepartures<Key, Value>
+
+    @usableFromInline var state: MemoryState
+    @usableFromInline let partitions: UnsafeMutablePointer<MemoryPartition<Key, Value>>
+    @usableFromInline let partitionCount: Int
+    @usableFromInline var chunks: UnsafeMutablePointer<Chunk>
+    @usableFromInline var chunkCount = 0
+    /// The most keys that a partition is expected to hold.
+    @usableFromInline let partitionLimit: Int
+    /// After how many nanoseconds without a read an entry leaves; 0 is never.
+    @usableFromInline let idleNanoseconds: Int64
+
+    init(_ state: consuming MemoryState, partitionCount: Int, partitionLimit: Int, idleNanoseconds: Int64) {
+        self.state = state
+        self.partitionCount = partitionCount
+        self.partitionLimit = partitionLimit
+        self.idleNanoseconds = idleNanoseconds
+        unsafe chunks = .allocate(capacity: Chunk.most)
+        let bytes = partitionCount * MemoryLayout<MemoryPartition<Key, Value>>.stride
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
+        unsafe partitions = memory.bindMemory(to: MemoryPartition<Key, Value>.self, capacity: partitionCount)
+        for number in 0..<partitionCount {
+            unsafe (partitions + number).initialize(to: MemoryPartition(chunks: chunks))
+        }
+    }
+
+    deinit {
+        for number in 0..<partitionCount {
+            let partition = unsafe partitions + number
+            for place in 0..<(unsafe partition.pointee.capacity) {
+                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.buckets[place])
+                if slot != 0 { unsafe Self.destroy(slot, in: chunks) }
+            }
+        }
+        unsafe partitions.deinitialize(count: partitionCount)
+        unsafe UnsafeMutableRawPointer(partitions).deallocate()
+        for number in 0..<chunkCount { unsafe chunks[number].deallocate() }
+        unsafe chunks.deallocate()
+    }
+
+    private static func destroy(_ slot: UInt32, in chunks: UnsafeMutablePointer<Chunk>) {
+        let chunk = unsafe chunks[Chunk.chunk(of: slot)]
+        let place = Chunk.place(of: slot)
+        if unsafe chunk.slots[place].hasDetails { unsafe (chunk.details! + place).deinitialize(count: 1) }
+        unsafe (chunk.slots + place).deinitialize(count: 1)
+    }
+
+    // MARK: Readers
+
+    /// Keeps readers out of a partition.
+    @inlinable
+    @inline(__always)
+    func close(_ partition: Int, _ readers: borrowing ReaderRows) {
+        unsafe partitions[partition].mark.store(1, ordering: .sequentiallyConsistent)
+        readers.waitUntilEmpty(partition)
+    }
+
+    /// Lets readers in again.
+    @inlinable
+    @inline(__always)
+    func open(_ partition: Int) {
+        unsafe partitions[partition].mark.store(0, ordering: .releasing)
+    }
+
+    // MARK: Slots
+
+    @inlinable
+    func slot(_ number: UInt32) -> UnsafeMutablePointer<MemorySlot<Key, Value>> {
+        unsafe chunks[Chunk.chunk(of: number)].slots + Chunk.place(of: number)
+    }
+
+    /// The details of a slot that has them.
+    @inlinable
+    func details(_ number: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
+        unsafe chunks[Chunk.chunk(of: number)].details! + Chunk.place(of: number)
+    }
+
+    /// When the slot was filled.
+    @inlinable
+    func stamp(of number: UInt32) -> UInt32 {
+        unsafe chunks[Chunk.chunk(of: number)].stamps[Chunk.place(of: number)]
+    }
+
+    /// Fills in what stands beside the slot itself, while no reader looks.
+    @inlinable
+    func fillBeside(_ number: UInt32, _ details: consuming MemoryDetails?, _ fetch: UInt32, at now: MonotonicInstant) {
+        let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
+        unsafe chunks[index].stamps[place] = state.stamp(at: now)
+        guard let details else { return }
+        unsafe (chunks[index].details! + place).initialize(to: details)
+        unsafe chunks[index].fetches![place] = fetch
+    }
+
+    /// When an entry is of no more use.
+    @inlinable
+    func end(of number: UInt32) -> MonotonicInstant {
+        unsafe slot(number).pointee.hasDetails
+            ? details(number).pointee.staleUntil : slot(number).pointee.servedUntil
+    }
+
+    /// Sees to it that a slot has memory.
+    @inlinable
+    mutating func prepare(_ number: UInt32, hasDetails: Bool) {
+        let index = Chunk.chunk(of: number)
+        if index >= chunkCount {
+            unsafe (chunks + index).initialize(to: Chunk(index, countsUses: idleNanoseconds > 0))
+            chunkCount = index + 1
+        }
+        if hasDetails { unsafe chunks[index].prepareDetails(index) }
+    }
+
+    // MARK: Changing
+
+    /// Takes an entry in, in place of any other of its key, and takes out what has to go for it.
+    ///
+    /// - Returns: Whether the entry is inside.
+    @inlinable
+    mutating func put(
+        _ new: consuming MemorySlot<Key, Value>,
+        _ details: consuming MemoryDetails?,
+        fetch: UInt32,
+        hash: UInt64,
+        weight: Int,
+        at now: MonotonicInstant,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        let partition = Int(new.partition)
+        state.counts.insertions &+= 1
+        let old = unsafe partitions[partition].find(new.key, tag: new.tag)
+        if old != 0 {
+            state.policy.recordHit(old)
+            if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
+            replace(old, new, details, fetch: fetch, at: now, readers, &departures)
+            removeVictims(because: .size, readers, &departures)
+            return
+        }
+        let number = state.takeSlot()
+        guard state.policy.insert(number, hash: hash, weight: weight, victims: &state.victims) else {
+            state.victims.removeAll { $0 == number }
+            state.free.append(number)
+            state.counts.add(1, to: .size)
+            removeVictims(because: .size, readers, &departures)
+            departures.add(new, .size)
+            return
+        }
+        removeVictims(because: .size, readers, &departures)
+        prepare(number, hasDetails: details != nil)
+        let tag = new.tag
+        let end = details?.staleUntil ?? new.servedUntil
+        close(partition, readers)
+        unsafe slot(number).initialize(to: new)
+        fillBeside(number, details, fetch, at: now)
+        unsafe partitions[partition].insert(number, tag: tag, most: partitionLimit)
+        open(partition)
+        schedule(number, end: end, at: now)
+    }
+
+    @inlinable
+    mutating func replace(
+        _ number: UInt32,
+        _ new: consuming MemorySlot<Key, Value>,
+        _ details: consuming MemoryDetails?,
+        fetch: UInt32,
+        at now: MonotonicInstant,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        let partition = Int(new.partition)
+        prepare(number, hasDetails: details != nil)
+        let end = details?.staleUntil ?? new.servedUntil
+        close(partition, readers)
+        if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
+        let old = unsafe slot(number).move()
+        unsafe slot(number).initialize(to: new)
+        fillBeside(number, details, fetch, at: now)
+        open(partition)
+        schedule(number, end: end, at: now)
+        state.counts.add(1, to: .replaced)
+        departures.add(old, .replaced)
+    }
+
+    /// Sets when the entry comes up for leaving.
+    @inlinable
+    mutating func schedule(_ number: UInt32, end: MonotonicInstant, at now: MonotonicInstant) {
+        var end = end
+        if idleNanoseconds > 0 {
+            unsafe chunks[Chunk.chunk(of: number)].uses?[Chunk.place(of: number)]
+                .store(now.nanoseconds, ordering: .relaxed)
+            end = min(end, now.advanced(byNanoseconds: idleNanoseconds))
+        }
+        if end == .distantFuture {
+            if state.wheel.count > 0 { state.wheel.cancel(number) }
+        } else {
+            state.wheel.schedule(number, at: end.nanoseconds)
+        }
+    }
+
+    /// Takes out the slots that the policy has given up.
+    @inlinable
+    mutating func removeVictims(
+        because cause: RemovalCause,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        for place in 0..<state.victims.count {
+            takeOut(state.victims[place], because: cause, readers, &departures)
+        }
+        state.forgetVictims()
+    }
+
+    /// Takes out an entry that the policy does not hold any more.
+    @inlinable
+    mutating func takeOut(
+        _ number: UInt32,
+        because cause: RemovalCause,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        let partition = Int(unsafe slot(number).pointee.partition)
+        close(partition, readers)
+        unsafe partitions[partition].remove(number, tag: slot(number).pointee.tag)
+        if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
+        let old = unsafe slot(number).move()
+        open(partition)
+        if state.wheel.count > 0 { state.wheel.cancel(number) }
+        state.free.append(number)
+        state.counts.add(1, to: cause)
+        departures.add(old, cause)
+    }
+
+    /// Removes a key.
+    @inlinable
+    mutating func remove(
+        _ key: Key,
+        tag: UInt32,
+        _ partition: Int,
+        because cause: RemovalCause,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        let number = unsafe partitions[partition].find(key, tag: tag)
+        guard number != 0 else { return }
+        state.policy.remove(number)
+        takeOut(number, because: cause, readers, &departures)
+    }
+
+    /// Takes out entries whose time is over.
+    ///
+    /// - Parameters:
+    ///   - now: The present time.
+    ///   - most: How many to look at.
+    ///   - readers: The level's readers.
+    ///   - departures: Takes what has left.
+    @inlinable
+    mutating func expire(
+        at now: MonotonicInstant,
+        most: Int,
+        _ readers: borrowing ReaderRows,
+        _ departures: inout Departures
+    ) {
+        state.wheel.expire(upTo: now.nanoseconds, most: most, into: &state.victims)
+        for place in 0..<state.victims.count {
+            let number = state.victims[place]
+            let end = end(of: number)
+            var cause = RemovalCause.expired
+            if end > now {
+                // It came up because nobody seemed to ask for it. Readers only note the time, and somebody may have.
+                let lastUse = lastUse(of: number)
+                let idleEnd = lastUse.advanced(byNanoseconds: idleNanoseconds)
+                guard idleNanoseconds > 0, idleEnd <= now else {
+                    state.wheel.schedule(number, at: min(end, idleEnd).nanoseconds)
+                    continue
+                }
+                cause = .idle
+            }
+            state.policy.remove(number)
+            takeOut(number, because: cause, readers, &departures)
+        }
+        state.forgetVictims()
+    }
+
+    @inlinable
+    func lastUse(of number: UInt32) -> MonotonicInstant {
+        let uses = unsafe chunks[Chunk.chunk(of: number)].uses
+        guard let uses = unsafe uses else { return .distantFuture }
+        return MonotonicInstant(nanoseconds: unsafe uses[Chunk.place(of: number)].load(ordering: .relaxed))
+    }
+}

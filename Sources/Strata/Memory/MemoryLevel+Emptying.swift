@@ -1,0 +1,51 @@
+internal import Synchronization
+
+extension MemoryLevel {
+    /// Sheds the coldest quarter, or everything.
+    public func relieve(_ pressure: MemoryPressure) {
+        switch pressure {
+        case .moderate: shed(0.25)
+        case .critical: empty(because: .pressure)
+        }
+    }
+
+    /// Gives a share of the memory back, the coldest entries first.
+    ///
+    /// Writers are let in between; each waits for some hundred entries at most.
+    ///
+    /// - Parameter share: 0 for nothing, 1 for everything, by weight; values outside are brought inside.
+    /// - Complexity: O(entries that leave).
+    public func shed(_ share: Double) {
+        guard share > 0 else { return }
+        guard share < 1 else { return empty(because: .pressure) }
+        var goal: Int?
+        var isDone = false
+        while !isDone {
+            var departures = Departures()
+            writer.withLock { writer in
+                writer.state.drain(readers)
+                let (weight, count) = (writer.state.policy.totalWeight, writer.state.policy.count)
+                let rest = goal ?? Int((Double(weight) * (1 - share)).rounded(.down))
+                goal = rest
+                guard weight > rest else {
+                    isDone = true
+                    return
+                }
+                let step = max(weight / max(count / 256, 1), 1)
+                let part = Double(min(weight - rest, step)) / Double(weight)
+                writer.state.policy.shed(part, victims: &writer.state.victims)
+                writer.removeVictims(because: .pressure, readers, &departures)
+                writer.state.check()
+            }
+            departures.tell(onRemoval)
+        }
+    }
+
+    /// Takes everything out at once; keys and values are let go, and told of, when the lock is open again.
+    func empty(because cause: RemovalCause) {
+        let remains = writer.withLock { writer in writer.removeAll(because: cause, readers) }
+        nextLook.store(.max, ordering: .relaxed)
+        guard let onRemoval else { return }
+        remains.visit { onRemoval(MemoryRemoval(key: $0, value: $1, cause: cause)) }
+    }
+}

@@ -1,0 +1,179 @@
+public import Synchronization
+
+extension MemoryLevel {
+    /// A fresh value.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        let hash = hash(of: key)
+        let number = partition(of: hash)
+        let row = readers.current
+        let partition = unsafe partitions + number
+        row.enter(number)
+        guard unsafe !partition.pointee.isChanging else {
+            row.leave(number)
+            return residentMeanwhile(key, hash, at: now)
+        }
+        let slot = unsafe partition.pointee.find(key, tag: tag(of: hash))
+        guard slot != 0, let resident = unsafe resident(partition.pointee.slot(slot), slot, number, at: now) else {
+            row.leave(number)
+            return nil
+        }
+        row.leaveWithHit(number)
+        if row.note(slot) { catchUp() }
+        return resident
+    }
+
+    /// What a slot has, if it is a value and fresh.
+    @inlinable
+    @inline(__always)
+    func resident(
+        _ content: UnsafeMutablePointer<MemorySlot<Key, Value>>,
+        _ slot: UInt32,
+        _ partition: Int,
+        at now: MonotonicInstant
+    ) -> Resident<Value>? {
+        guard unsafe now < content.pointee.servedUntil, let value = unsafe content.pointee.value else { return nil }
+        if idleNanoseconds > 0, !use(slot, partition, at: now) { return nil }
+        return Resident(value: value, ticket: unsafe content.pointee.ticket)
+    }
+
+    /// Notes that a slot is asked for; false when it had not been for too long.
+    @inlinable
+    func use(_ slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Bool {
+        let chunk = unsafe partitions[partition].chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        guard let uses = unsafe chunk.uses else { return true }
+        let place = MemoryChunk<Key, Value>.place(of: slot)
+        let last = MonotonicInstant(nanoseconds: unsafe uses[place].load(ordering: .relaxed))
+        let pause = last.nanoseconds(to: now)
+        guard pause < idleNanoseconds else { return false }
+        // Not every time: all readers write here.
+        if pause >= idleNanoseconds / 64 { unsafe uses[place].store(now.nanoseconds, ordering: .relaxed) }
+        return true
+    }
+
+    /// Reads in spite of a writer: waits a moment for it to finish, and then for its lock.
+    @inlinable
+    @inline(never)
+    func residentMeanwhile(_ key: Key, _ hash: UInt64, at now: MonotonicInstant) -> Resident<Value>? {
+        let number = partition(of: hash)
+        for _ in 0..<100 where unsafe !partitions[number].isChanging {
+            let row = readers.current
+            row.enter(number)
+            defer { row.leave(number) }
+            if unsafe partitions[number].isChanging { continue }
+            let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+            guard slot != 0 else { return nil }
+            let content = unsafe partitions[number].slot(slot)
+            guard let resident = unsafe resident(content, slot, number, at: now) else { return nil }
+            row.countHit()
+            _ = row.note(slot)
+            return resident
+        }
+        return writer.withLock { writer in
+            let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+            guard slot != 0, let resident = unsafe resident(writer.slot(slot), slot, number, at: now) else {
+                return nil
+            }
+            writer.state.counts.hits &+= 1
+            writer.state.policy.recordHit(slot)
+            return resident
+        }
+    }
+
+    /// Looks at what readers have noted, and at what is due, unless somebody else is busy here: then it will do that.
+    @inlinable
+    @inline(never)
+    func catchUp() {
+        var departures = Departures()
+        let now = now
+        writer.withLockIfFree { writer in
+            writer.state.drain(readers)
+            expire(&writer, at: now, &departures)
+        }
+        departures.tell(onRemoval)
+    }
+
+    /// The entry of a key, also when it is stale but may still be served.
+    @inlinable
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard let recorder = request.recorder else { return entry(for: key, at: now) }
+        let start = MonotonicInstant.now
+        let entry = entry(for: key, at: now)
+        recorder.step(entry == nil ? .miss : .hit, at: .memory, from: start, to: .now)
+        return entry
+    }
+
+    /// The entries of several keys.
+    ///
+    /// Nothing suspends.
+    @inlinable
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let now = now
+        return keys.map { entry(for: $0, at: now) }
+    }
+
+    @inlinable
+    func entry(for key: Key, at now: MonotonicInstant) -> Entry<Value>? {
+        if now.nanoseconds >= nextLook.load(ordering: .relaxed) { catchUp() }
+        let hash = hash(of: key)
+        let number = partition(of: hash)
+        let row = readers.current
+        row.enter(number)
+        guard unsafe !partitions[number].isChanging else {
+            row.leave(number)
+            return writer.withLock { writer in
+                let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+                let entry = slot == 0 ? nil : entry(in: slot, number, at: now)
+                if let entry, entry.isFresh(at: now) {
+                    writer.state.counts.hits &+= 1
+                    writer.state.policy.recordHit(slot)
+                } else {
+                    writer.state.counts.misses &+= 1
+                }
+                return entry
+            }
+        }
+        let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+        guard slot != 0, let entry = entry(in: slot, number, at: now) else {
+            row.leave(number)
+            row.countMiss()
+            return nil
+        }
+        if entry.isFresh(at: now) {
+            row.leaveWithHit(number)
+        } else {
+            row.leave(number)
+            row.countMiss()
+        }
+        if row.note(slot) { catchUp() }
+        return entry
+    }
+
+    /// The whole entry in a slot, while the caller keeps the writer out; `nil` when it is of no more use.
+    @inlinable
+    func entry(in slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Entry<Value>? {
+        let content = unsafe partitions[partition].slot(slot)
+        let place = MemoryChunk<Key, Value>.place(of: slot)
+        let servedUntil = unsafe content.pointee.servedUntil
+        var entry = Entry<Value>(
+            unsafe content.pointee.value.map { .value($0) } ?? .absent,
+            freshUntil: servedUntil,
+            origin: .memory,
+            ticket: unsafe content.pointee.ticket,
+            isSuspect: unsafe content.pointee.isSuspect
+        )
+        if unsafe content.pointee.hasDetails {
+            let chunk = unsafe partitions[partition].chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+            guard let details = unsafe chunk.details else { return nil }
+            entry.freshUntil = unsafe details[place].freshUntil
+            entry.revalidateUntil = unsafe details[place].revalidateUntil
+            entry.staleUntil = unsafe details[place].staleUntil
+            entry.storedAt = unsafe details[place].storedAt
+            entry.version = unsafe details[place].version
+            entry.tags = unsafe details[place].tags
+            if let fetches = unsafe chunk.fetches { entry.fetchDuration = .microseconds(unsafe fetches[place]) }
+        }
+        guard now < entry.staleUntil, idleNanoseconds == 0 || use(slot, partition, at: now) else { return nil }
+        return entry
+    }
+}

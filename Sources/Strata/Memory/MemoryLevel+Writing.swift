@@ -1,0 +1,168 @@
+public import Synchronization
+
+extension MemoryLevel {
+    /// Keeps an entry, displacing others where it needs their room.
+    ///
+    /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then
+    ///   removed.
+    @inlinable
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try keep(entry, for: key)
+    }
+
+    /// Keeps a value for the level's own lifetime.
+    ///
+    /// - Throws: As ``store(_:for:)``.
+    @inlinable
+    public func set(_ value: Value, for key: Key) async throws {
+        let now = now
+        let hash = hash(of: key)
+        let slot = MemorySlot(
+            key: key,
+            servedUntil: lifetime.map { now.advanced(by: $0) } ?? .distantFuture,
+            ticket: .none,
+            value: value,
+            tag: tag(of: hash),
+            partition: UInt8(truncatingIfNeeded: partition(of: hash)),
+            hasDetails: false,
+            isSuspect: false
+        )
+        try keep(slot, nil, hash, limit.weight(of: value), at: now)
+    }
+
+    /// Keeps an entry as ``store(_:for:)`` does.
+    ///
+    /// - Returns: `nil`: nothing here hears of changes made elsewhere.
+    @inlinable
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try keep(entry, for: key)
+        return nil
+    }
+
+    @inlinable
+    @inline(__always)
+    func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
+        let now = now
+        var entry = entry
+        if let lifetime {
+            let end = now.advanced(by: lifetime)
+            entry.shorten(to: end)
+            if entry.staleUntil == .distantFuture { entry.staleUntil = end }
+        }
+        let hash = hash(of: key)
+        let slot = MemorySlot(
+            key: key,
+            servedUntil: entry.refreshAt,
+            ticket: entry.ticket,
+            value: entry.value,
+            tag: tag(of: hash),
+            partition: UInt8(truncatingIfNeeded: partition(of: hash)),
+            hasDetails: entry.hasParticulars,
+            isSuspect: entry.isSuspect
+        )
+        let weight = limit.weight(of: entry)
+        if slot.hasDetails {
+            try keep(slot, MemoryDetails(entry), fetch: entry.fetchMicroseconds, hash, weight, at: now)
+        } else {
+            try keep(slot, nil, hash, weight, at: now)
+        }
+    }
+
+    @inlinable
+    @inline(never)
+    func keep(
+        _ slot: consuming MemorySlot<Key, Value>,
+        _ details: consuming MemoryDetails?,
+        fetch: UInt32 = 0,
+        _ hash: UInt64,
+        _ weight: Int,
+        at now: MonotonicInstant
+    ) throws(CacheError) {
+        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(slot.key, hash) }
+        if limit.budget != nil { try makeRoom(slot.key, hash, weight) }
+        var departures = Departures()
+        let writer = unsafe self.writer.lock()
+        unsafe writer.pointee.state.drain(readers)
+        unsafe expire(&writer.pointee, at: now, &departures)
+        unsafe writer.pointee.put(
+            slot,
+            details,
+            fetch: fetch,
+            hash: hash,
+            weight: weight,
+            at: now,
+            readers,
+            &departures
+        )
+        unsafe publishNextLook(&writer.pointee)
+        unsafe writer.pointee.state.check()
+        let isCrowded = unsafe limit.budget != nil && writer.pointee.state.isCrowded
+        self.writer.unlock()
+        departures.tell(onRemoval)
+        if isCrowded { askForMore(0) }
+    }
+
+    /// Gets a larger allowance from the budget for an entry that is larger than the present one.
+    @inlinable
+    @inline(never)
+    func makeRoom(_ key: Key, _ hash: UInt64, _ weight: Int) throws(CacheError) {
+        let allowance = writer.withLock { $0.state.policy.limit }
+        guard weight > allowance else { return }
+        askForMore(weight - allowance)
+        guard writer.withLock({ weight > $0.state.policy.limit }) else { return }
+        throw refuse(key, hash)
+    }
+
+    /// Removes what the key had, because it would now be out of date.
+    @inlinable
+    @inline(never)
+    func refuse(_ key: Key, _ hash: UInt64) -> CacheError {
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.state.counts.refusals &+= 1
+            writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
+        }
+        departures.tell(onRemoval)
+        return CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
+    }
+
+    /// Removes a key.
+    @inlinable
+    public func remove(_ key: Key) async throws {
+        let hash = hash(of: key)
+        let now = now
+        var departures = Departures()
+        writer.withLock { writer in
+            writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
+            expire(&writer, at: now, &departures)
+            writer.state.check()
+        }
+        departures.tell(onRemoval)
+    }
+
+    /// Removes everything.
+    public func removeAll() async throws {
+        empty(because: .cleared)
+    }
+
+    // MARK: Expiry
+
+    /// Takes out a few of the entries that are due: an operation pays for what it may have brought in, and a little more.
+    @inlinable
+    func expire(_ writer: inout Writer, at now: MonotonicInstant, _ departures: inout Departures) {
+        guard now.nanoseconds >= nextLook.load(ordering: .relaxed) else { return }
+        writer.expire(at: now, most: 32, readers, &departures)
+        publishNextLook(&writer)
+    }
+
+    /// Tells readers when to look at the wheel again.
+    @inlinable
+    func publishNextLook(_ writer: inout Writer) {
+        let next = writer.state.nextLook
+        if next != nextLook.load(ordering: .relaxed) { nextLook.store(next, ordering: .relaxed) }
+        if isTended, next < writer.state.visit {
+            writer.state.visit = next
+            callHousekeeper(at: next)
+        }
+    }
+}

@@ -1,0 +1,124 @@
+/// What only the writer of a memory level touches, whatever keys and values are: the policy, the timer wheel, the free
+/// slots and the counts.
+@usableFromInline
+struct MemoryState: ~Copyable, Sendable {
+    @usableFromInline var policy: EvictionPolicy
+    @usableFromInline var wheel: TimerWheel
+    /// Slots that were used and are free, last freed last.
+    @usableFromInline var free: [UInt32] = []
+    /// The highest slot that was ever used; slot 0 is never used.
+    @usableFromInline var lastSlot: UInt32 = 0
+    /// Slots that the policy or the wheel has just taken out; empty between operations.
+    @usableFromInline var victims: [UInt32] = []
+    @usableFromInline var counts = MemoryStatistics()
+    /// When the housekeeper comes next.
+    @usableFromInline var visit: Int64 = .max
+    /// How many entries had made room when the budget was last asked for more.
+    var crowdedAt = 0
+    #if DEBUG
+    @usableFromInline var stepsUntilCheck = 0
+    #endif
+    /// When the level was made, for the ages of entries.
+    @usableFromInline let start: MonotonicInstant
+    /// Up to which position each row of the readers was looked through.
+    var drained: [UInt64]
+
+    init(policy: consuming EvictionPolicy, expected: Int, now: MonotonicInstant, rows: Int) {
+        self.policy = policy
+        wheel = TimerWheel(now: now.nanoseconds, expected: expected)
+        start = now
+        drained = Array(repeating: 0, count: rows)
+        victims.reserveCapacity(64)
+    }
+
+    /// A slot that holds nothing.
+    @inlinable
+    mutating func takeSlot() -> UInt32 {
+        if let slot = free.popLast() { return slot }
+        lastSlot += 1
+        return lastSlot
+    }
+
+    /// Empties the list of victims, which has one or none as a rule: that costs less than `removeAll`.
+    @inlinable
+    mutating func forgetVictims() {
+        while victims.popLast() != nil {}
+    }
+
+    /// Tells the policy of the hits that readers have noted and nobody has overwritten.
+    @usableFromInline
+    mutating func drain(_ readers: borrowing ReaderRows) {
+        for number in 0..<readers.rowCount {
+            let row = readers.row(number)
+            let position = row.position
+            guard position != drained[number] else { continue }
+            let pending = min(position &- drained[number], UInt64(ReaderRows.ringSize))
+            drained[number] = position
+            unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: Int(pending)) { slots in
+                for place in 0..<Int(pending) {
+                    unsafe slots.initializeElement(at: place, to: row.noted(at: position &- pending &+ UInt64(place)))
+                }
+                unsafe policy.recordHits(UnsafeBufferPointer(slots))
+            }
+        }
+    }
+
+    /// Before this instant, in nanoseconds, nothing is due.
+    @inlinable
+    var nextLook: Int64 { wheel.count == 0 ? .max : wheel.nextLook }
+
+    /// Whether so many entries had to make room since the last time that more room should be asked for.
+    @usableFromInline
+    var isCrowded: Bool {
+        mutating get {
+            guard counts.evictions &- crowdedAt > policy.count / 64 else { return false }
+            crowdedAt = counts.evictions
+            return true
+        }
+    }
+
+    /// An instant in seconds since the level was made (of 2³⁰ ns), which is how entries remember when they were stored.
+    @inlinable
+    func stamp(at now: MonotonicInstant) -> UInt32 {
+        UInt32(clamping: start.nanoseconds(to: now) >> 30)
+    }
+
+    func age(ofStamp stamp: UInt32, at now: MonotonicInstant) -> Duration {
+        .seconds(max(start.nanoseconds(to: now) / 1_000_000_000 - Int64(stamp) << 30 / 1_000_000_000, 0))
+    }
+
+    /// Stops the program if the bookkeeping contradicts itself; does nothing in release builds.
+    ///
+    /// Looking costs as much as there are slots, so of many slots it looks only now and then.
+    @inlinable
+    mutating func check() {
+        #if DEBUG
+        stepsUntilCheck -= 1
+        guard stepsUntilCheck <= 0 else { return }
+        stepsUntilCheck = Int(lastSlot) / 8
+        checkNow()
+        #endif
+    }
+
+    #if DEBUG
+    @usableFromInline
+    func checkNow() {
+        policy.checkInvariants()
+        wheel.checkInvariants()
+        precondition(policy.count + free.count == Int(lastSlot), "a slot is neither free nor taken")
+        precondition(free.allSatisfy { !policy.contains($0) && !wheel.contains($0) }, "a free slot is taken")
+        precondition(victims.isEmpty, "a victim was forgotten")
+    }
+    #endif
+
+    /// Takes all slots out.
+    ///
+    /// What was learnt about the workload stays.
+    mutating func removeAll() {
+        policy.removeAll()
+        wheel.removeAll()
+        free.removeAll()
+        lastSlot = 0
+        visit = .max
+    }
+}

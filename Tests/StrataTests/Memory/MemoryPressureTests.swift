@@ -1,0 +1,118 @@
+import Foundation
+import Strata
+import StrataTesting
+import Testing
+
+@Suite("Memory pressure")
+struct MemoryPressureTests {
+    private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strata-\(UUID().uuidString)")
+
+    private func write(_ text: String, to name: String = "memory.events") throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: folder.appendingPathComponent(name), options: .atomic)
+    }
+
+    private func events(high: Int = 0, max: Int = 0, oom: Int = 0) throws {
+        try write("low 0\nhigh \(high)\nmax \(max)\noom \(oom)\noom_kill 0\noom_group_kill 0\n")
+    }
+
+    private func monitor(every period: Duration = .seconds(3600)) -> MemoryPressureMonitor {
+        let source = MemoryPressureSource(
+            events: folder.appendingPathComponent("memory.events").path,
+            stalls: folder.appendingPathComponent("memory.pressure").path
+        )
+        return MemoryPressureMonitor(source, every: period)
+    }
+
+    @Test("A175 a level that subscribed is told once of each pressure, and not cleared")
+    func subscribed() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try events(high: 5)
+        let (monitor, probe) = (monitor(), ProbeLevel(["k": 1]))
+        let subscription = monitor.subscribe(probe)
+        monitor.look()
+        #expect(probe.calls == [])
+        try events(high: 6)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate)])
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate)])
+        try events(high: 6, max: 9, oom: 1)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate), .relieve(.critical)])
+        subscription.cancel()
+    }
+
+    @Test("A176 who has unsubscribed, or never did, is not told")
+    func unsubscribed() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try events()
+        let monitor = monitor()
+        let (kept, cancelled, letGo, never) = (ProbeLevel(), ProbeLevel(), ProbeLevel(), ProbeLevel())
+        let subscription = monitor.subscribe(kept)
+        monitor.subscribe(cancelled).cancel()
+        do { _ = monitor.subscribe(letGo) }
+        try events(max: 1)
+        #expect(monitor.look())
+        #expect(kept.calls == [.relieve(.moderate)])
+        #expect(cancelled.calls == [] && letGo.calls == [] && never.calls == [])
+        subscription.cancel()
+        try events(max: 2)
+        #expect(!monitor.look())
+        #expect(kept.calls == [.relieve(.moderate)])
+    }
+
+    @Test("A176 the source is really started: a change of the file arrives by itself", .timeLimit(.minutes(1)))
+    func started() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try events()
+        let monitor = monitor(every: .milliseconds(10))
+        let told = AsyncStream.makeStream(of: MemoryPressure.self)
+        let subscription = monitor.subscribe { told.continuation.yield($0) }
+        try events(high: 1)
+        var pressures = told.stream.makeAsyncIterator()
+        #expect(await pressures.next() == .moderate)
+        try events(high: 1, oom: 1)
+        #expect(await pressures.next() == .critical)
+        subscription.cancel()
+    }
+
+    @Test("Stalls count when they took a tenth of the time")
+    func stalls() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func stalls(_ some: Int, _ full: Int) throws {
+            let averages = "avg10=0.00 avg60=0.00 avg300=0.00"
+            try write("some \(averages) total=\(some)\nfull \(averages) total=\(full)\n", to: "memory.pressure")
+        }
+        try stalls(1000, 1000)
+        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        // The period is long enough that only these looks happen on a machine of any speed: each looks at a change.
+        try stalls(50_000, 1000)
+        monitor.look()
+        #expect(probe.calls == [])
+        try stalls(200_000, 1000)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate)])
+        try stalls(400_000, 190_000)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate), .relieve(.critical)])
+        subscription.cancel()
+    }
+
+    @Test(
+        "Files that are missing or odd are no pressure",
+        arguments: ["", "high", "high x, max -1", "high 99999999999999999999"]
+    )
+    func odd(text: String) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (monitor, probe) = (monitor(), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        monitor.look()
+        try write(text)
+        try write(text, to: "memory.pressure")
+        monitor.look()
+        #expect(probe.calls == [])
+        subscription.cancel()
+    }
+}
