@@ -28,7 +28,7 @@ struct ReadmeExampleTests {
             )
 
         let product = try await products.get(42)  // memory, then Redis, then the database
-        try await products.remove(42)  // gone here and in Redis; other instances: see below
+        try await products.remove(42)  // gone from every instance's memory
         // example ends
         _ = product
     }

@@ -31,7 +31,7 @@ struct FaultProxyTests {
             var conditions = LinkConditions.pieces(of: 1...40)
             conditions.jitter = .milliseconds(2)
             proxy.set(conditions)
-            var generator = LinkLane.Generator(seed: seed)
+            var generator = SeededGenerator(seed: seed)
             let bytes = (0..<20_000).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
             let client = try await ByteClient.connect(to: proxy.endpoint)
             try await client.send(bytes)

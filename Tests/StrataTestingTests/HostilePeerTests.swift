@@ -90,7 +90,7 @@ struct HostilePeerTests {
     @Test("Random bytes never do harm")
     func randomBytes() {
         let seed = UInt64.random(in: 0 ... .max)
-        var generator = LinkLane.Generator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let alphabet = Array("*$0123456789\r\n-x".utf8)
         for _ in 0..<5000 {
             var reader = CommandReader()

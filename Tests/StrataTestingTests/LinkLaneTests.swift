@@ -249,7 +249,7 @@ struct LinkLaneTests {
     }
 
     private func check(seed: UInt64) {
-        var generator = LinkLane.Generator(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let input = (0..<Int.random(in: 1...40, using: &generator)).map { UInt8(truncatingIfNeeded: $0) }
         let edits = (0..<Int.random(in: 0...6, using: &generator))
             .map { _ -> WireEdit in

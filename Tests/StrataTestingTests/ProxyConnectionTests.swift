@@ -175,7 +175,7 @@ struct ProxyConnectionTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<4 {
                     group.addTask {
-                        var generator = LinkLane.Generator(seed: seed &+ UInt64(number))
+                        var generator = SeededGenerator(seed: seed &+ UInt64(number))
                         for _ in 0..<5 {
                             let client = try await ByteClient.connect(to: proxy.endpoint)
                             for _ in 0..<10 {
@@ -188,7 +188,7 @@ struct ProxyConnectionTests {
                 }
                 for number in 0..<2 {
                     group.addTask {
-                        var generator = LinkLane.Generator(seed: seed &+ 100 &+ UInt64(number))
+                        var generator = SeededGenerator(seed: seed &+ 100 &+ UInt64(number))
                         for _ in 0..<100 {
                             switch Int.random(in: 0..<4, using: &generator) {
                             case 0: proxy.stall(.both)

@@ -173,8 +173,9 @@ struct ReadingTests {
     func lifetimes() async throws {
         try await Cache.with { cache in
             try await cache.level(.bytes).set([1], for: Array("a".utf8))
-            try await cache.redis.set("strata:things:l:{a}", Array(0..<16), expiringIn: .seconds(500))
-            try await cache.redis.set("strata:things:l:{b}", Array(0..<16))
+            let lease = [UInt8(ascii: "T")] + Array(0..<16) + Array("web-1/42\u{1b}[2J".utf8)
+            try await cache.redis.set("strata:things:l:{a}", lease, expiringIn: .seconds(500))
+            try await cache.redis.set("strata:things:l:{b}", lease)
 
             let both = try await cache.run("ttl", "things", "a")
             #expect(both.lines.count == 3)
@@ -187,7 +188,12 @@ struct ReadingTests {
             let table = try await cache.run("leases", "things")
             #expect(table.lines.count == 3)
             #expect(table.lines.dropFirst().allSatisfy { $0.contains("000102030405060708090a0b0c0d0e0f") })
+            #expect(table.lines.dropFirst().allSatisfy { $0.contains("web-1/42") && !$0.contains("\u{1b}") })
             #expect(table.lines.contains { $0.contains("no expiry") && $0.hasSuffix(" b") })
+            try await cache.redis.set("strata:things:l:{c}", Array("F3:TimedOut".utf8))
+            let failed = try await cache.run("leases", "things")
+            #expect(failed.lines.contains { $0.contains("failed 3 times in a row with TimedOut") })
+            try await cache.redis.delete("strata:things:l:{c}")
             let leases = try await cache.run("leases", "things", "--format", "json").json()
             #expect(leases["leases"]?.elements.count == 2)
             let milliseconds = leases["leases"]?.elements.compactMap { $0["timeLeft"]?["milliseconds"]?.number } ?? []

@@ -10,6 +10,9 @@ struct Load: AsyncParsableCommand {
             A result is {"name": …, "value": …, "unit": …, "comparedTo": …}. Servers are private ones. Run nothing else
             meanwhile; on a shared machine compare ratios of one run and not times of two.
             """,
-        subcommands: [WireLoad.self]
+        subcommands: [
+            WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, HerdInstance.self,
+            PropagationInstance.self, SoakInstance.self,
+        ]
     )
 }

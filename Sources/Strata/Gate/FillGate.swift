@@ -102,11 +102,12 @@ public final class FillGate: Sendable {
         let slot = ticket.slot
         let current = unsafe counters[slot].load(ordering: .acquiring)
         if current & Self.countMask == ticket.count {
-            let (exchanged, _) = unsafe counters[slot].compareExchange(
-                expected: current,
-                desired: current &+ 1,
-                ordering: .acquiringAndReleasing
-            )
+            let (exchanged, _) = unsafe counters[slot]
+                .compareExchange(
+                    expected: current,
+                    desired: current &+ 1,
+                    ordering: .acquiringAndReleasing
+                )
             if exchanged { return Ticket(bits: ticket.bits & ~Self.countMask | (current &+ 1) & Self.countMask) }
         }
         unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)

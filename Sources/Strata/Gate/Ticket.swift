@@ -5,8 +5,10 @@
 /// the way or long after: what was read before it is dead.
 @frozen
 public struct Ticket: Sendable, Hashable {
-    /// Bits 0 to 39: the count of the key's slot when the ticket was taken. 40 to 61: the slot. 62: whether the ticket was
-    /// taken while nobody could hear of changes. 63: whether it belongs to no gate.
+    /// Bits 0 to 39: the count of the key's slot when the ticket was taken.
+    ///
+    /// 40 to 61: the slot. 62: whether the ticket was taken while nobody could hear of changes. 63: whether it belongs
+    /// to no gate.
     @usableFromInline
     let bits: UInt64
 

@@ -15,6 +15,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let codec = Code(description: "codec")
         /// The value is larger than the level's limit.
         public static let tooLarge = Code(description: "too large")
+        /// The source has failed for somebody else just now, and is not asked again yet.
+        public static let sourceFailed = Code(description: "source failed")
         /// The condition of a level or a transformer does not hold.
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")
         /// A batch has more keys than values, or fewer.
@@ -31,6 +33,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The errors behind this one, the one of the lowest level last.
     public var causes: [any Error]
+    /// When it makes sense to ask again.
+    public var retryAfter: Duration?
 
     /// An error with its parts.
     public init(code: Code, message: String, causes: [any Error] = []) {
@@ -41,6 +45,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
     /// The code and the message.
     public var description: String { "cache: \(code): \(message)" }
+
+    /// The failure of a fetch of another instance.
+    package static func sourceFailed(_ message: String, retryAfter: Duration) -> CacheError {
+        var error = CacheError(code: .sourceFailed, message: "the last fetch failed with \(message)")
+        error.retryAfter = retryAfter
+        return error
+    }
 
     /// One error for several: itself when it is alone.
     static func combining(_ errors: [any Error]) -> any Error {

@@ -40,7 +40,9 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` with the value to itself. It must not take long, suspend, or call out.
+    /// Runs `body` with the value to itself.
+    ///
+    /// It must not take long, suspend, or call out.
     @inlinable
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result

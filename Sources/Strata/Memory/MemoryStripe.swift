@@ -1,4 +1,3 @@
-
 /// A part of a memory level with its own lock: a dictionary from keys to nodes, and the nodes in the order of their use.
 @usableFromInline
 final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {

@@ -41,6 +41,8 @@ public struct Receipt: Sendable, Hashable {
         public let origin: EntryOrigin
         /// How long it took.
         public let duration: Duration
+        /// For whom the read has waited: the instance that was fetching.
+        public let whom: String?
     }
 
     /// The level that had the value; `nil` when none had.

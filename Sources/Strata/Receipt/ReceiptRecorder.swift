@@ -1,4 +1,3 @@
-
 /// Takes down the steps of one read.
 ///
 /// Safe to share: a read may run in several tasks.
@@ -13,9 +12,11 @@ public final class ReceiptRecorder: Sendable {
         _ event: Receipt.Event,
         at origin: EntryOrigin,
         from start: MonotonicInstant,
-        to end: MonotonicInstant
+        to end: MonotonicInstant,
+        whom: String? = nil
     ) {
-        steps.withLock { $0.append(Receipt.Step(event: event, origin: origin, duration: start.duration(to: end))) }
+        let step = Receipt.Step(event: event, origin: origin, duration: start.duration(to: end), whom: whom)
+        steps.withLock { $0.append(step) }
     }
 
     func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {

@@ -132,6 +132,28 @@ public final class RedisClient: Sendable {
         return reply
     }
 
+    /// The link over which the server tells of changes.
+    var link: InvalidationLink { loop.link }
+
+    /// A function that looks at the version that lies under a name, for calls from the I/O thread.
+    ///
+    /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
+    func versionLook() -> @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void {
+        let connection = loop.connections[0]
+        let timeout = configuration.commandTimeout
+        return { name, completion in
+            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
+                completion((try? outcome.get())?.bytes.flatMap { Envelope.version(inStamp: $0) })
+            } encode: { writer in
+                writer.begin(4)
+                writer.argument("GETRANGE" as StaticString)
+                writer.argument(name)
+                writer.argument(Int64(Envelope.versionRange.lowerBound))
+                writer.argument(Int64(Envelope.versionRange.upperBound - 1))
+            }
+        }
+    }
+
     @inline(__always)
     private func nextConnection() -> Connection {
         let connections = loop.connections

@@ -22,6 +22,8 @@ public struct RedisConfiguration: Sendable {
     public var database = 0
     /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
     public var clientName: String? = "strata"
+    /// What this process calls itself in leases, so that others can tell whom they wait for; host and process by default.
+    public var instanceName = InstanceName.current
     /// How many connections calls are spread over.
     public var connections = 1
     /// How long resolving, connecting and the handshake may take together.

@@ -2,7 +2,7 @@
 ///
 /// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own text
 /// of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
-public struct RedisError: Error, Sendable, CustomStringConvertible {
+public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of failure it was.
     ///
     /// More may be added.

@@ -4,7 +4,7 @@ internal import Synchronization
 /// One multiplexed connection as callers see it: every task encodes its command straight into the outgoing buffer and waits
 /// for its reply; the I/O thread sends whatever has gathered in one write.
 final class Connection: Sendable {
-    typealias Promise = UnsafeContinuation<RESPValue, any Error>
+    typealias Promise = CallPromise
 
     private let machine: Locked<ConnectionMachine<Promise>>
     private let wakeup: Wakeup
@@ -29,18 +29,35 @@ final class Connection: Sendable {
         // for it once the number is stored, so one of the two always sees the other.
         let number = Atomic<UInt64>(0)
         return try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { promise in
-                switch submit(promise, deadline: deadline, encode: encode) {
+            try await withUnsafeThrowingContinuation { continuation in
+                switch submit(.task(continuation), deadline: deadline, encode: encode) {
                 case .success(let assigned):
                     number.store(assigned, ordering: .sequentiallyConsistent)
                     wakeup.signal()
                     if Task.isCancelled { abandon(assigned) }
-                case .failure(let error): promise.resume(throwing: error)
+                case .failure(let error): continuation.resume(throwing: error)
                 }
             }
         } onCancel: {
             let assigned = number.load(ordering: .sequentiallyConsistent)
             if assigned != 0 { abandon(assigned) }
+        }
+    }
+
+    /// Sends a command without anybody waiting.
+    ///
+    /// - Parameters:
+    ///   - deadline: When to give up.
+    ///   - completion: Called once with the outcome: on the I/O thread, or here when the call is refused.
+    ///   - encode: Writes the command.
+    func post(
+        deadline: MonotonicInstant,
+        completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
+        encode: (inout CommandWriter) -> Void
+    ) {
+        switch submit(.callback(completion), deadline: deadline, encode: encode) {
+        case .success: wakeup.signal()
+        case .failure(let error): completion(.failure(error))
         }
     }
 
@@ -61,7 +78,7 @@ final class Connection: Sendable {
 
     private func abandon(_ number: UInt64) {
         let promise = machine.withLock { $0.abandon(number) }
-        promise?.resume(throwing: CancellationError())
+        if case .task(let continuation) = promise { continuation.resume(throwing: CancellationError()) }
     }
 
     /// Replies that are owed; a hint for spreading calls.

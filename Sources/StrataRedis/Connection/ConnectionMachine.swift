@@ -200,9 +200,15 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
 
     /// Replies arrived.
     ///
+    /// - Parameters:
+    ///   - replies: Those that are whole.
+    ///   - unsent: How many of the bytes taken the system has not accepted yet.
+    ///   - now: The time.
+    ///   - completions: Gets the calls that are over.
     /// - Returns: `close` when the stream cannot be trusted any more.
     mutating func received(
         _ replies: inout [RESPValue],
+        unsent: Int,
         now: MonotonicInstant,
         _ completions: inout [Completion]
     ) -> Action? {
@@ -216,13 +222,13 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             }
             first += 1
         }
-        guard isOwed(replies.count - first) else {
+        guard isOwed(replies.count - first, unsent: unsent) else {
             let error = RedisError(
                 code: .protocolViolation,
                 message: "the server sent a reply that nobody asked for",
                 endpoint: settings.endpoint
             )
-            fail(error, unsent: 0, now: now, &completions)
+            fail(error, unsent: unsent, now: now, &completions)
             return .close
         }
         for index in first..<replies.count {
@@ -232,11 +238,16 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         return nil
     }
 
-    /// Whether so many replies are owed to commands whose bytes were handed out.
+    /// Whether so many replies are owed to commands of which something was sent.
     ///
-    /// A reply that comes before its command was sent is an answer to nothing, and would be a stranger's value.
-    private func isOwed(_ count: Int) -> Bool {
-        count == 0 || count <= slots.count && slots[count - 1].start < takenBytes
+    /// A reply that comes before its command is an answer to nothing, and would be a stranger's value. The first byte is
+    /// enough: a server may refuse a command before it has read all of it.
+    private func isOwed(_ count: Int, unsent: Int) -> Bool {
+        count == 0 || count <= slots.count && slots[count - 1].start < sentBytes(unsent: unsent)
+    }
+
+    private func sentBytes(unsent: Int) -> UInt64 {
+        takenBytes - min(takenBytes, UInt64(unsent))
     }
 
     private mutating func answerHandshake(with reply: RESPValue) -> RedisError? {
@@ -339,7 +350,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     ) {
         if phase == .ready { failures = 0 } else { failures += 1 }
         lastError = error
-        let sent = phase == .ready ? takenBytes - min(takenBytes, UInt64(unsent)) : 0
+        let sent = phase == .ready ? sentBytes(unsent: unsent) : 0
         failAll(error, sent: sent, &completions)
         phase = .waiting
         phaseDeadline = now.advanced(

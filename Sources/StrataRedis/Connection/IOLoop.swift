@@ -15,6 +15,7 @@ import Glibc
 /// The thread starts with the first call and ends when every connection is closed.
 final class IOLoop: Sendable {
     let connections: [Connection]
+    let link: InvalidationLink
     private let configuration: RedisConfiguration
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
@@ -36,6 +37,7 @@ final class IOLoop: Sendable {
             .map { _ in
                 Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
             }
+        link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger)
     }
 
     /// Starts the thread unless it runs already.
@@ -55,6 +57,7 @@ final class IOLoop: Sendable {
 
     /// Accepts no more calls, finishes those under way, and ends the thread at `deadline` at the latest.
     func stop(by deadline: MonotonicInstant) {
+        link.shutDown()
         for connection in connections { connection.drain(until: deadline) }
     }
 
@@ -73,21 +76,27 @@ final class IOLoop: Sendable {
     // MARK: The thread
 
     private func run() {
-        let drivers = connections.map { connection in
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var drivers: [any LoopDriver] = connections.map { connection in
             ConnectionDriver(
                 connection: connection,
                 configuration: configuration,
                 wakeup: wakeup,
-                observer: observer
+                observer: observer,
+                buffer: buffer
             )
         }
+        // First in the round, so that a notice is acted on before the replies that may be older than it.
+        let linkDriver = LinkDriver(link: link, configuration: configuration, wakeup: wakeup, buffer: buffer)
+        drivers.insert(linkDriver, at: 0)
         var descriptors: [pollfd] = []
         while true {
             for driver in drivers { driver.pump(now: .now) }
             // What came in between would otherwise wait for the next event.
             wakeup.announceSleep()
             for driver in drivers { driver.pump(now: .now) }
-            if drivers.allSatisfy(\.isFinished) { break }
+            if drivers.allSatisfy({ $0.isFinished }) { break }
             wait(for: drivers, &descriptors)
         }
         let waiters = completion.withLock { completion in
@@ -98,7 +107,7 @@ final class IOLoop: Sendable {
     }
 
     /// Sleeps until a socket, a caller or time has something, and hands sockets' events to their drivers.
-    private func wait(for drivers: [ConnectionDriver], _ descriptors: inout [pollfd]) {
+    private func wait(for drivers: [any LoopDriver], _ descriptors: inout [pollfd]) {
         descriptors.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
         var deadline = MonotonicInstant.distantFuture

@@ -21,7 +21,7 @@ package import Strata
 /// | 64 | 8 | as-of sequence number |
 /// | 72 | 2 | length of the tags |
 /// | 74 | 4 | length of the payload |
-/// | 78 | 8 | XXH64 of the payload, seeded with the XXH64 of everything before it but this field |
+/// | 78 | 8 | XXH64 of the payload, seeded with that of the tags, seeded with that of the 78 bytes before |
 /// | 86 | | tags, each with a length of two bytes before it, then the payload |
 ///
 /// Whatever does not fit is a miss and is not deleted: it may be a newer release's.

@@ -62,7 +62,22 @@ package struct KeyspaceCounts: Sendable, Hashable {
 /// A lease as it stands.
 package struct LeaseInspection: Sendable {
     package let key: InspectedKey
-    /// The holder's token, at most its first 64 bytes; `nil` when something else than a string lies there.
-    package let token: [UInt8]?
+    /// What the lease says; `nil` when something else lies there.
+    let record: LeaseRecord?
     package let timeLeft: RedisTimeToLive
+
+    /// The holder's random token; `nil` for a remembered failure.
+    package var token: [UInt8]? {
+        if case .held(let token, _) = record { token } else { nil }
+    }
+
+    /// The instance that fetches; `nil` for a remembered failure.
+    package var holder: String? {
+        if case .held(_, let holder) = record { holder } else { nil }
+    }
+
+    /// What the last fetch has failed with, and how often in a row.
+    package var failure: (message: String, attempts: Int)? {
+        if case .failed(let attempts, let message) = record { (message, attempts) } else { nil }
+    }
 }

@@ -21,11 +21,11 @@ extension KeyspaceInspector {
     /// `nil` when it has ended meanwhile.
     private func lease(of key: InspectedKey) async throws -> LeaseInspection? {
         async let timeLeft = redis.timeToLive(of: key.leaseName)
-        var token: [UInt8]?
+        var record: LeaseRecord?
         do {
-            token = try await redis.getRange(key.leaseName, from: 0, through: 63)
+            record = LeaseRecord(try await redis.getRange(key.leaseName, from: 0, through: 511))
         } catch let error as RedisError where error.serverCode == "WRONGTYPE" {}
         let left = try await timeLeft
-        return left == .absent ? nil : LeaseInspection(key: key, token: token, timeLeft: left)
+        return left == .absent ? nil : LeaseInspection(key: key, record: record, timeLeft: left)
     }
 }

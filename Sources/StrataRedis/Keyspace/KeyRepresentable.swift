@@ -63,9 +63,9 @@ public enum KeyBytes {
     /// The parts joined by colons.
     ///
     /// A colon inside a part is escaped, so different parts never give the same bytes.
-    public static func joining(_ parts: any KeyRepresentable...) -> [UInt8] {
+    public static func joining(_ first: any KeyRepresentable, _ others: any KeyRepresentable...) -> [UInt8] {
         var bytes: [UInt8] = []
-        for (index, part) in parts.enumerated() {
+        for (index, part) in ([first] + others).enumerated() {
             if index > 0 { bytes.append(UInt8(ascii: ":")) }
             PercentEncoding.append(part.keyBytes, to: &bytes) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
         }

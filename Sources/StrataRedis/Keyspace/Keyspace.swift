@@ -26,7 +26,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     /// A keyspace.
     ///
-    /// Any text will do; bytes that would be misread are percent-encoded.
+    /// Any text will do, in Unicode's normalization form C; bytes that would be misread are percent-encoded.
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
@@ -68,14 +68,24 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         }
     }
 
+    /// What stands before the hash of a key: no encoded key begins like that.
+    static let hashMark = Array("%#".utf8)
+
+    private static let hexadecimal = Array("0123456789abcdef".utf8)
+
+    /// Whether this is the hash of a key as it stands in a name.
+    static func isHash(_ text: some Collection<UInt8>) -> Bool {
+        text.count == 64 && text.allSatisfy { hexadecimal.contains($0) }
+    }
+
     private static func hashed(_ key: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return Array("{%#".utf8) + SHA256.hash(key).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        let digits = SHA256.hash(key).flatMap { [hexadecimal[Int($0 >> 4)], hexadecimal[Int($0 & 15)]] }
+        return [UInt8(ascii: "{")] + hashMark + digits
     }
 
     static func component(_ text: String) -> [UInt8] {
         var encoded: [UInt8] = []
-        PercentEncoding.append(text.utf8, to: &encoded) {
+        PercentEncoding.append(text.keyBytes, to: &encoded) {
             $0 < 0x20 || $0 == 0x7f || "%{}:".utf8.contains($0)
         }
         return encoded
@@ -90,5 +100,8 @@ struct KeyNames: Sendable, Hashable {
     let lease: RedisKey
 
     /// The number by which gates and envelopes know the key.
-    var fingerprint: UInt64 { XXH64.hash(value.bytes) }
+    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
+
+    /// The number by which gates and envelopes know the value under this name.
+    static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
 }

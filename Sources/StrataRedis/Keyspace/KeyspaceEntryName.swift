@@ -32,10 +32,16 @@ public struct KeyspaceEntryName: Sendable, Hashable {
         }
         keyspace = Keyspace(name, prefix: prefix)
         let encoded = parts[3].dropFirst().dropLast()
-        if encoded.starts(with: "%#".utf8) {
+        if encoded.starts(with: Keyspace.hashMark) {
+            guard Keyspace.isHash(encoded.dropFirst(Keyspace.hashMark.count)),
+                key.bytes.starts(with: room == .value ? keyspace.values : keyspace.leases)
+            else { return nil }
             userKey = nil
         } else {
             guard let decoded = PercentEncoding.decode(encoded) else { return nil }
+            // In another form than a keyspace writes it, the name would be shown as that of a key that lies elsewhere.
+            let names = keyspace.names(for: decoded)
+            guard key == (room == .value ? names.value : names.lease) else { return nil }
             userKey = decoded
         }
     }

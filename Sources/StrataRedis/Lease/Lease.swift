@@ -1,15 +1,17 @@
 internal import Strata
 
-/// The right to fetch a key, held at the server under a token and for a short time.
+/// The right to fetch a key, held at the server under a random token and for a short time.
 struct Lease: Sendable {
     /// What somebody learns who finds no value.
     enum Answer: Sendable {
         /// The value is there by now.
         case value([UInt8])
-        /// The caller is to fetch.
-        case leads(Lease)
+        /// The caller is to fetch; so many fetches have failed in a row before.
+        case leads(Lease, failures: Int)
         /// Somebody else fetches; their lease stands for so long.
-        case waits(Duration)
+        case waits(Duration, holder: String)
+        /// The last fetch has failed, and is not to be tried again for so long.
+        case failed(String, retryAfter: Duration)
     }
 
     /// What became of a value that was fetched.
@@ -21,13 +23,16 @@ struct Lease: Sendable {
         case outOfMemory
     }
 
+    /// For how long a failure is remembered beyond its back-off, so that the next one doubles it.
+    private static let failureMemory: Duration = .seconds(60)
+
     let redis: RedisClient
     let keyspace: Keyspace
     let names: KeyNames
-    let token: LeaseToken
     let duration: Duration
-    /// When the lease ends at the latest as far as this process knows: counted from before it was asked for.
+    /// From before the lease was asked for: as far as this process knows it ends that plus its duration.
     let grantedAt: MonotonicInstant
+    private let record: [UInt8]
 
     /// Reads the value, or becomes the one who fetches it.
     ///
@@ -38,43 +43,51 @@ struct Lease: Sendable {
     ///   - keyspace: The keyspace of the key.
     ///   - names: The names of value and lease.
     ///   - duration: How long the lease stands without being renewed.
-    ///   - refreshing: Whether to fetch although there is a value.
-    /// - Returns: The value, the lease, or that somebody else holds it.
+    ///   - stamp: The version stamp of the value that is to be replaced; `nil` when there is none.
+    /// - Returns: The value, the lease, that somebody else holds it, or that the last fetch has failed.
     /// - Throws: ``RedisError``; `CancellationError`.
     static func readOrLead(
         _ redis: RedisClient,
         _ keyspace: Keyspace,
         _ names: KeyNames,
         duration: Duration,
-        refreshing: Bool
+        replacing stamp: [UInt8]?
     ) async throws -> Answer {
-        let token = LeaseToken()
+        let record = LeaseRecord.new(holder: redis.configuration.instanceName).bytes
         let asked = MonotonicInstant.now
         let reply = try await redis.run(
             LeaseScripts.readOrLead,
             keys: [names.value, names.lease],
-            arguments: [token.bytes, milliseconds(duration), Array((refreshing ? "refresh" : "miss").utf8)],
+            arguments: [
+                record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
+                milliseconds(failureMemory), stamp ?? [],
+            ],
             repetition: .repeatable
         )
-        guard case .array(let parts) = reply, parts.count == 3, let answer = parts[0].integer else {
+        guard case .array(let parts) = reply, parts.count == 4, let answer = parts[0].integer else {
             throw redis.unexpected("read-or-lead")
         }
-        switch answer {
-        case 1:
+        let left = Duration.milliseconds(max(0, parts[2].integer ?? 0))
+        let other = parts[3].bytes.flatMap { LeaseRecord($0) }
+        switch (answer, other) {
+        case (1, _):
             guard let bytes = parts[1].bytes else { throw redis.unexpected("read-or-lead") }
             return .value(bytes)
-        case 2:
-            return .leads(
-                Lease(
-                    redis: redis,
-                    keyspace: keyspace,
-                    names: names,
-                    token: token,
-                    duration: duration,
-                    grantedAt: asked
-                )
+        case (2, let other):
+            var failures = 0
+            if case .failed(let attempts, _) = other { failures = attempts }
+            let lease = Lease(
+                redis: redis,
+                keyspace: keyspace,
+                names: names,
+                duration: duration,
+                grantedAt: asked,
+                record: record
             )
-        default: return .waits(.milliseconds(max(0, parts[2].integer ?? 0)))
+            return .leads(lease, failures: failures)
+        case (4, .failed(_, let message)): return .failed(message, retryAfter: left)
+        case (_, .held(_, let holder)): return .waits(left, holder: holder)
+        default: return .waits(left, holder: "")
         }
     }
 
@@ -84,12 +97,7 @@ struct Lease: Sendable {
     ///
     /// - Returns: False when it is gone.
     func renew() async throws -> Bool {
-        let reply = try await redis.run(
-            LeaseScripts.renew,
-            keys: [names.value, names.lease],
-            arguments: [token.bytes, Self.milliseconds(duration)],
-            repetition: .repeatable
-        )
+        let reply = try await run(LeaseScripts.renew, Self.milliseconds(duration), repetition: .repeatable)
         return reply.integer == 1
     }
 
@@ -97,12 +105,7 @@ struct Lease: Sendable {
     ///
     /// One round trip.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
-        let reply = try await redis.run(
-            LeaseScripts.storeIfLeader,
-            keys: [names.value, names.lease],
-            arguments: [token.bytes, bytes, expiry],
-            repetition: .once
-        )
+        let reply = try await run(LeaseScripts.storeIfLeader, bytes, expiry, repetition: .once)
         return switch reply.integer {
         case 1: .stored
         case -1: .outOfMemory
@@ -114,50 +117,39 @@ struct Lease: Sendable {
     ///
     /// One round trip.
     func end() async throws {
-        _ = try await redis.run(
+        _ = try await run(
             LeaseScripts.endWithoutValue,
-            keys: [names.value, names.lease],
-            arguments: [token.bytes, keyspace.events, KeyspaceEvent.ended.message(for: names)],
+            keyspace.events,
+            KeyspaceEvent.ended.message(for: names),
             repetition: .repeatable
         )
     }
 
-    /// Keeps the lease for as long as `body` runs, up to `limit`; it is not ended here.
+    /// Ends the lease with a failure that all who wait share.
     ///
-    /// Each renewal is timed from the deadline that the one before has bought, and counted from before it was sent, so a
-    /// slow wake-up does not push the next one out. A failed renewal is tried again while the lease can still stand.
-    func held<Result: Sendable>(
-        upTo limit: Duration,
-        while body: @escaping @Sendable () async throws -> Result
-    ) async throws -> Result {
-        try await withThrowingTaskGroup(of: Result?.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                await keepRenewing(until: grantedAt.advanced(by: limit))
-                return nil
-            }
-            defer { group.cancelAll() }
-            while let finished = try await group.next() {
-                if let result = finished { return result }
-            }
-            throw CancellationError()
-        }
+    /// One round trip.
+    func end(failing message: String, attempts: Int, backOff: Duration) async throws {
+        _ = try await run(
+            LeaseScripts.endWithFailure,
+            LeaseRecord.failed(attempts: attempts, message: message).bytes,
+            Self.milliseconds(backOff + Self.failureMemory),
+            keyspace.events,
+            KeyspaceEvent.ended.message(for: names),
+            repetition: .repeatable
+        )
     }
 
-    private func keepRenewing(until limit: MonotonicInstant) async {
-        var expiry = grantedAt.advanced(by: duration)
-        while !Task.isCancelled {
-            let wait = MonotonicInstant.now.duration(to: expiry.advanced(by: duration * (-2.0 / 3)))
-            guard (try? await Task.sleep(for: max(wait, duration / 20))) != nil, .now < limit, .now < expiry else {
-                return
-            }
-            let sent = MonotonicInstant.now
-            switch try? await renew() {
-            case true: expiry = sent.advanced(by: duration)
-            case false: return
-            case nil: continue
-            }
-        }
+    private func run(
+        _ script: RedisScript,
+        _ arguments: [UInt8]...,
+        repetition: RedisClient.Repetition
+    ) async throws -> RESPValue {
+        try await redis.run(
+            script,
+            keys: [names.value, names.lease],
+            arguments: [record] + arguments,
+            repetition: repetition
+        )
     }
 
     private static func milliseconds(_ duration: Duration) -> [UInt8] {

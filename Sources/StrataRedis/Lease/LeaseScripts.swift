@@ -6,28 +6,37 @@
 enum LeaseScripts {
     /// Reads the value, or becomes the one who fetches it.
     ///
-    /// ARGV: token, lease in ms, `miss` or `refresh`.
+    /// ARGV: lease record, lease in ms, `miss` or `refresh`, for how many ms a failure is remembered beyond its back-off, the
+    /// version stamp of the value that is to be refreshed. Another value than that is an answer also to who refreshes.
     ///
-    /// Answers {1, value, ms to live}, {2, old value or nil, 0} to the leader, {3, old value or nil, ms of the lease} to
-    /// everybody else. Running it again with the same token gives the same answer, so a lost reply locks nobody out.
+    /// Answers {1, value, 0, ''} with a value; {2, old value or nil, 0, failure before or ''} to the leader; {3, old value or
+    /// nil, ms of the lease, record} while another leads; {4, old value or nil, ms of the back-off, failure} while a
+    /// failure is not to be tried again. Running it again with the same record gives the same answer, so a lost reply locks
+    /// nobody out.
     static let readOrLead = RedisScript(
         name: "read-or-lead",
-        digest: "57a99949d3d1579329360259391a46dcffa379da",
+        digest: "129ae2d90796eafce3506dda147edb5c55779223",
         source: """
             local v = redis.call('GET', KEYS[1])
-            if v and ARGV[3] ~= 'refresh' then return {1, v, redis.call('PTTL', KEYS[1])} end
-            if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return {2, v, 0} end
-            if redis.call('GET', KEYS[2]) == ARGV[1] then
+            if v and (ARGV[3] == 'miss' or string.sub(v, 21, 36) ~= ARGV[5]) then return {1, v, 0, ''} end
+            local l = redis.call('GET', KEYS[2])
+            if l == ARGV[1] then
               redis.call('PEXPIRE', KEYS[2], ARGV[2])
-              return {2, v, 0}
+              return {2, v, 0, ''}
             end
-            return {3, v, redis.call('PTTL', KEYS[2])}
+            if l then
+              local t = redis.call('PTTL', KEYS[2])
+              if string.sub(l, 1, 1) ~= 'F' then return {3, v, t, l} end
+              if t > tonumber(ARGV[4]) then return {4, v, t - tonumber(ARGV[4]), l} end
+            end
+            redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+            return {2, v, 0, l or ''}
             """
     )
 
     /// Extends a lease that still stands.
     ///
-    /// ARGV: token, lease in ms. Answers 1, or 0 when the lease is another's or gone.
+    /// ARGV: lease record, lease in ms. Answers 1, or 0 when the lease is another's or gone.
     static let renew = RedisScript(
         name: "renew",
         digest: "af66142e9d6a7330837964d13b949c74217d3525",
@@ -39,7 +48,7 @@ enum LeaseScripts {
 
     /// Stores a value if the lease still stands, and ends the lease.
     ///
-    /// ARGV: token, value, ms to live.
+    /// ARGV: lease record, value, ms to live.
     ///
     /// Answers 1; 0 when the lease is another's or gone; -1 when the server had no memory for the value. The SET is
     /// protected, or the error would leave the lease behind.
@@ -57,7 +66,7 @@ enum LeaseScripts {
 
     /// Ends a lease without a value.
     ///
-    /// ARGV: token, channel, message. Answers 1, or 0 when the lease is another's or gone.
+    /// ARGV: lease record, channel, message. Answers 1, or 0 when the lease is another's or gone.
     static let endWithoutValue = RedisScript(
         name: "end-without-value",
         digest: "c2abfaa340f8c321a82727fdbe02c8c95ad0614a",
@@ -65,6 +74,22 @@ enum LeaseScripts {
             if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
             redis.call('DEL', KEYS[2])
             redis.call('PUBLISH', ARGV[2], ARGV[3])
+            return 1
+            """
+    )
+
+    /// Ends a lease with a failure that all who wait share, and that nobody tries again before its back-off is over.
+    ///
+    /// ARGV: lease record, failure, ms that the failure is remembered, channel, message. Answers 1, or 0 when the lease is
+    /// another's or gone. Where there is no memory for the failure, the lease just ends.
+    static let endWithFailure = RedisScript(
+        name: "end-with-failure",
+        digest: "91932d391ab72b34b7246ffb7644ef97bf492f91",
+        source: """
+            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local r = redis.pcall('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
+            if type(r) == 'table' and r.err then redis.call('DEL', KEYS[2]) end
+            redis.call('PUBLISH', ARGV[4], ARGV[5])
             return 1
             """
     )
@@ -99,5 +124,5 @@ enum LeaseScripts {
             """
     )
 
-    static let all = [readOrLead, renew, storeIfLeader, endWithoutValue, invalidate, write]
+    static let all = [readOrLead, renew, storeIfLeader, endWithoutValue, endWithFailure, invalidate, write]
 }

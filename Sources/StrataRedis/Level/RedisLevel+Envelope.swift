@@ -6,10 +6,27 @@ extension RedisLevel {
         case nothing
         case entry(Entry<Value>)
         /// Bytes that are no entry of this key and level. Nothing is deleted.
-        case unusable(EnvelopeFault)
+        case unusable(EnvelopeFault, stamp: [UInt8])
 
         var entry: Entry<Value>? {
             if case .entry(let entry) = self { entry } else { nil }
+        }
+
+        /// Where a fetch has to replace what lies there: its version stamp.
+        var stamp: [UInt8]? {
+            switch self {
+            case .nothing: nil
+            case .entry(let entry): Envelope.stamp(of: entry.version)
+            case .unusable(_, let stamp): stamp
+            }
+        }
+
+        /// Whether a newer release has written what lies there; it is left to that.
+        var belongsToOtherRelease: Bool {
+            switch self {
+            case .unusable(.newerFormat, _), .unusable(.otherSchema, _): true
+            default: false
+            }
         }
     }
 
@@ -26,7 +43,7 @@ extension RedisLevel {
             return .entry(entry)
         } catch {
             counters.add(\.unusable)
-            return .unusable(error)
+            return .unusable(error, stamp: Envelope.stamp(of: bytes))
         }
     }
 

@@ -26,7 +26,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public let keyspace: Keyspace
     /// How long values are good for.
     public let freshness: FreshnessPolicy
-    private let fillGate: FillGate
+    /// How readers learn of changes that others make.
+    public let coherence: Coherence
+    let shared: KeyspaceCoherence
+    private let listener: UInt64?
     let codec: Codec<Value>
     let clock: ServerClock
     let counters = RedisLevelCounters()
@@ -38,6 +41,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - codec: How values become bytes.
     ///   - freshness: How long values are good for.
+    ///   - coherence: How readers learn of changes that others make.
     ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
     ///     and stay.
     public init(
@@ -45,14 +49,21 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         keyspace: Keyspace,
         codec: Codec<Value>,
         freshness: FreshnessPolicy = FreshnessPolicy(),
+        coherence: Coherence = .tracking,
         schema: UInt32? = nil
     ) {
         self.redis = redis
         self.keyspace = keyspace
         self.codec = schema.map { codec.schema($0) } ?? codec
         self.freshness = freshness
-        fillGate = FillGate()
+        self.coherence = coherence
         clock = ServerClock(redis)
+        shared = KeyspaceCoherence(
+            keyspace: keyspace,
+            deafLifetime: coherence.deafLifetime(redis.configuration),
+            look: redis.versionLook()
+        )
+        listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil
     }
 
     /// A level in a keyspace, with values as JSON.
@@ -61,15 +72,28 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - redis: The server.
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - freshness: How long values are good for.
+    ///   - coherence: How readers learn of changes that others make.
     ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
     ///     and stay.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,
         freshness: FreshnessPolicy = FreshnessPolicy(),
+        coherence: Coherence = .tracking,
         schema: UInt32? = nil
     ) where Value: Codable {
-        self.init(redis, keyspace: keyspace, codec: .json, freshness: freshness, schema: schema)
+        self.init(
+            redis,
+            keyspace: keyspace,
+            codec: .json,
+            freshness: freshness,
+            coherence: coherence,
+            schema: schema
+        )
+    }
+
+    deinit {
+        if let listener { redis.link.remove(listener) }
     }
 
     /// How the level was used since it was made.
@@ -124,6 +148,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let names = names(for: key)
         let before = fillGate.ticket(for: names.fingerprint)
         let sealed = try await seal(entry, names)
+        shared.beginWrite(names, sealed.entry.version)
         do {
             _ = try await counting {
                 try await redis.run(
@@ -135,6 +160,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             }
         } catch {
             // It may have been written all the same.
+            shared.abandonWrite(names, sealed.entry.version)
             fillGate.void(names.fingerprint)
             throw error
         }
@@ -168,6 +194,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// The gate of this level.
     public var gate: FillGate? { fillGate }
+
+    private var fillGate: FillGate { shared.gate }
 
     /// The hash of the key's full name in Redis: the same in every process.
     public func fingerprint(of key: Key) -> UInt64 { names(for: key).fingerprint }

@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Strata
 
 /// A place where tasks stop until a test lets them go on.
 ///
@@ -18,7 +18,7 @@ public final class AsyncGate: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A closed gate.
     public init() {}

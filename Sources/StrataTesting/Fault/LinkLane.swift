@@ -1,3 +1,5 @@
+internal import Strata
+
 /// One direction of one connection: what was received and not yet delivered, and which faults stand in its way.
 ///
 /// Pure: bytes and the time go in, ``Action``s come out; the sockets are ``ProxyConnection``'s.
@@ -54,11 +56,11 @@ package struct LinkLane: Sendable {
     private var lastRelease: Instant?
     private var nextSendAt: Instant?
     private var pieceLeft: Int?
-    private var generator: Generator
+    private var generator: SplitMix64
 
     package init(_ conditions: LinkConditions = LinkConditions(), edits: [WireEdit] = [], seed: UInt64) {
         self.conditions = conditions.clamped
-        self.generator = Generator(seed: seed)
+        self.generator = SplitMix64(seed: seed)
         for edit in edits {
             add(edit)
         }

@@ -25,10 +25,10 @@ struct LeasesCommand: AsyncParsableCommand {
         }
         switch output.format {
         case .table:
-            var table = Table(.right("TIME LEFT"), .left("TOKEN"), .left("KEY"))
+            var table = Table(.right("TIME LEFT"), .left("HOLDER"), .left("TOKEN"), .left("KEY"))
             table.rows = leases.map { lease in
-                let token = lease.token.map { Hexadecimal.text($0) } ?? "not a lease"
-                return [TimeSpan.text(lease.timeLeft), token, lease.key.escaped]
+                let token = lease.token.map { Hexadecimal.text($0) } ?? "-"
+                return [TimeSpan.text(lease.timeLeft), Self.holder(of: lease), token, lease.key.escaped]
             }
             StandardOutput.lines(table.lines)
         case .json:
@@ -37,6 +37,12 @@ struct LeasesCommand: AsyncParsableCommand {
             )
         }
         if more { StandardError.line("stratactl: there are more leases; --limit 0 lists all") }
+    }
+
+    private static func holder(of lease: LeaseInspection) -> String {
+        if let holder = lease.holder { return holder }
+        guard let failure = lease.failure else { return "not a lease" }
+        return "failed \(failure.attempts) times in a row with \(failure.message)"
     }
 
     private struct JSONListing: Encodable {
@@ -49,11 +55,17 @@ struct LeasesCommand: AsyncParsableCommand {
         let key: JSONKey
         let timeLeft: JSONTimeToLive
         let token: String?
+        let holder: String?
+        let failure: String?
+        let failedAttempts: Int?
 
         init(_ lease: LeaseInspection) {
             key = JSONKey(lease.key)
             timeLeft = JSONTimeToLive(lease.timeLeft)
             token = lease.token.map { Hexadecimal.text($0) }
+            holder = lease.holder
+            failure = lease.failure?.message
+            failedAttempts = lease.failure?.attempts
         }
     }
 }

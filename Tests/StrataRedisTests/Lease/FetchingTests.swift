@@ -1,6 +1,5 @@
 import Strata
 import StrataTesting
-import Synchronization
 import Testing
 
 @testable import StrataRedis
@@ -9,7 +8,7 @@ import Testing
 final class CountingSource: Sendable {
     struct Failure: Error, Equatable {}
 
-    private let state = Mutex((calls: 0, failing: false, value: "value" as String?))
+    private let state = Locked((calls: 0, failing: false, value: "value" as String?))
     let gate = AsyncGate()
 
     var calls: Int { state.withLock { $0.calls } }
@@ -76,7 +75,7 @@ struct FetchingTests {
     func failure() async throws {
         try await RedisServer.withServer { server in
             source.fail(true)
-            let cache = try instance(of: server)
+            let cache = try instance(of: server, options: LeaseOptions(failureBackOff: nil))
             let tasks = (0..<10).map { _ in Task { try await cache.get("k") } }
             await source.gate.arrivals()
             source.gate.open()
@@ -210,9 +209,9 @@ struct FetchingTests {
                 keyspace,
                 keyspace.names(for: "k".keyBytes),
                 duration: .seconds(100),
-                refreshing: false
+                replacing: nil
             )
-            guard case .leads(let held) = answer else {
+            guard case .leads(let held, _) = answer else {
                 Issue.record("no lease")
                 return
             }

@@ -1,11 +1,10 @@
 import Strata
 import StrataTesting
-import Synchronization
 import Testing
 
 /// What closures were called with.
 final class CallLog: Sendable {
-    private let entries = Mutex<[String]>([])
+    private let entries = Locked<[String]>([])
 
     var calls: [String] { entries.withLock { $0 } }
 

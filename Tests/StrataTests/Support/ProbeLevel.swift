@@ -1,6 +1,5 @@
 import Strata
 import StrataTesting
-import Synchronization
 
 /// A level that does what a test tells it to, and takes down what it was asked.
 final class ProbeLevel: CacheLevel {
@@ -26,7 +25,7 @@ final class ProbeLevel: CacheLevel {
         var sets: AsyncGate?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ values: [String: Int] = [:]) {
         state.withLock { $0.values = values }

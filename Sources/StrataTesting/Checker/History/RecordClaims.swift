@@ -1,4 +1,4 @@
-import Synchronization
+internal import Strata
 
 #if canImport(Glibc)
 import Glibc
@@ -23,7 +23,7 @@ struct RecordClaims: ~Copyable {
     private static let stripeBits: UInt64 = 4
 
     private let header: SharedWords
-    private let renewal = Mutex(())
+    private let renewal = Locked(())
 
     init(_ header: SharedWords) {
         self.header = header

@@ -1,3 +1,4 @@
+internal import Strata
 import Synchronization
 
 /// Room for records in a file that grows by mapped segments: appending is an atomic addition and four stores.
@@ -25,7 +26,7 @@ final class RecordSpool: @unchecked Sendable {
     private let claims: RecordClaims
     private let segmentLimit: Int
     private let segments: UnsafeMutablePointer<Atomic<UInt>>
-    private let growth = Mutex(Growth())
+    private let growth = Locked(Growth())
 
     private struct Growth {
         var mapped = 0

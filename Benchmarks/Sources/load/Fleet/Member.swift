@@ -1,0 +1,50 @@
+import Foundation
+import StrataTesting
+
+/// One process of a load program, as the driver sees it: orders go in, answers come out, one JSON object a line.
+final class Member<Order: Encodable & Sendable, Answer: Decodable & Sendable>: Sendable {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let process: InstanceProcess
+
+    /// Starts this program again with other arguments.
+    ///
+    /// - Parameters:
+    ///   - arguments: The subcommand and its options.
+    ///   - url: The server, in the environment, where a password in it is not shown to everybody on the machine.
+    /// - Throws: `HarnessError` when the system refuses.
+    init(_ arguments: [String], url: String) async throws {
+        process = try await InstanceProcess.start(
+            try InstanceProcess.builtProduct(named: "load"),
+            arguments: arguments,
+            environment: [Orders.urlVariable: url]
+        )
+    }
+
+    func send(_ order: Order) async throws {
+        try await process.send(String(decoding: JSONEncoder().encode(order), as: UTF8.self))
+    }
+
+    /// The next answer.
+    func answer() async throws -> Answer {
+        guard let answer = try await answerIfAny() else {
+            throw Failure(description: "process \(process.pid) has ended, and an answer was expected")
+        }
+        return answer
+    }
+
+    /// The next answer; `nil` when the process has ended.
+    func answerIfAny() async throws -> Answer? {
+        for await line in process.lines {
+            return try JSONDecoder().decode(Answer.self, from: Data(line.utf8))
+        }
+        return nil
+    }
+
+    func stop() async {
+        await process.endInput()
+        _ = try? await process.stop()
+    }
+}

@@ -1,0 +1,94 @@
+import ArgumentParser
+import Strata
+import StrataTesting
+
+/// `load herd`: many processes ask for the same cold key at the same instant.
+struct HerdLoad: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "herd",
+        abstract: "Processes of many tasks ask for one cold key at once; beside a bare sleep of the fetch's length."
+    )
+
+    @Option(parsing: .upToNextOption, help: "How many processes there are.")
+    var processes = [4, 16]
+    @Option(help: "Tasks in each process.")
+    var tasks = 64
+    @Option(help: "Rounds with a cold key each, and as many with a bare sleep.")
+    var rounds = 200
+    @Option(help: "How long the fetch takes, in milliseconds.")
+    var fetchMilliseconds = 50
+
+    func run() async throws {
+        for count in processes { try await measure(count) }
+    }
+
+    private func measure(_ count: Int) async throws {
+        try await RedisServer.withServer { server in
+            let arguments = [
+                "herd-instance", "--keyspace", "herd", "--tasks", "\(tasks)", "--fetch-milliseconds",
+                "\(fetchMilliseconds)",
+            ]
+            var members: [Member<HerdRound, HerdResult>] = []
+            for _ in 0..<count { members.append(try await Member(arguments, url: server.url)) }
+            for member in members { _ = try await member.answer() }
+            // The first rounds pay for what is loaded and allocated once.
+            for number in 0..<5 {
+                _ = try await round(.cache, -1 - number, members)
+                _ = try await round(.sleep, -1 - number, members)
+            }
+            var cache: [HerdResult] = []
+            var sleep: [HerdResult] = []
+            for number in 0..<rounds {
+                cache.append(try await round(.cache, number, members))
+                sleep.append(try await round(.sleep, number, members))
+            }
+            for member in members { await member.stop() }
+            report("herd.procs\(count)", cache, sleep)
+        }
+    }
+
+    /// One round: all processes begin at the same instant, far enough ahead that each has heard of it.
+    private func round(
+        _ kind: HerdRound.Kind,
+        _ number: Int,
+        _ members: [Member<HerdRound, HerdResult>]
+    ) async throws -> HerdResult {
+        let start = MonotonicInstant.now.advanced(by: .milliseconds(20 + 2 * members.count))
+        let order = HerdRound(kind: kind, number: number, start: start.nanoseconds)
+        for member in members { try await member.send(order) }
+        var total = HerdResult()
+        for member in members {
+            let result = try await member.answer()
+            total.last = max(total.last, result.last)
+            total.fetches += result.fetches
+            total.failures += result.failures
+        }
+        return total
+    }
+
+    private func report(_ name: String, _ cache: [HerdResult], _ sleep: [HerdResult]) {
+        let fetches = cache.map { Double($0.fetches) }
+        let last = cache.map { Double($0.last) / 1e6 }
+        let bare = sleep.map { Double($0.last) / 1e6 }
+        let comparedTo = "the last caller after a bare sleep of \(fetchMilliseconds) ms, same quantile, same run"
+        Measurement(name: name + ".fetches_per_round.max", value: fetches.max() ?? .nan, unit: "1").print()
+        Measurement(
+            name: name + ".fetches_per_round.mean",
+            value: fetches.reduce(0, +) / Double(max(1, fetches.count)),
+            unit: "1"
+        )
+        .print()
+        for (label, share) in [("p50", 0.5), ("p99", 0.99)] {
+            Measurement(
+                name: name + ".last_caller_added_ms." + label,
+                value: last.quantile(share) - bare.quantile(share),
+                unit: "ms",
+                comparedTo: comparedTo
+            )
+            .print()
+            Measurement(name: name + ".bare_sleep_ms." + label, value: bare.quantile(share), unit: "ms").print()
+        }
+        let failures = cache.reduce(0) { $0 + $1.failures }
+        Measurement(name: name + ".failures", value: Double(failures), unit: "1").print()
+    }
+}

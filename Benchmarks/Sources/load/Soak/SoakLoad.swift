@@ -1,0 +1,93 @@
+import ArgumentParser
+import Foundation
+import Strata
+import StrataTesting
+
+/// `load soak`: a fleet at work while things go wrong, and the checker's verdict on what it read.
+struct SoakLoad: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "soak",
+        abstract:
+            "A fleet reads, writes and removes while servers, links and instances fail; then its reads are judged.",
+        discussion: """
+            The order of operations and faults follows from the seed; when exactly each happens is the machine's doing.
+            Ends with status 1 when a read broke a promise, with the first ones in words on the standard error output.
+            """
+    )
+
+    @Option(help: "How long the fleet works.")
+    var seconds = 60
+    @Option(help: "Repeats the choices of a run; random by default, and printed.")
+    var seed = UInt64(UInt32.random(in: 0 ... .max))
+    @Option(help: "Instances, each a process.")
+    var processes = 8
+    @Option(help: "Keys; the first are asked for most.")
+    var keys = 1_000
+    @Option(help: "Tasks in each process.")
+    var tasks = 12
+    @Option(help: "How long a task rests between bursts of operations, on average, in milliseconds.")
+    var rest = 20
+    @Option(help: "The link's ping interval and ping timeout, in milliseconds.")
+    var ping = 1_000
+    @Option(help: "How long values are fresh, in seconds.")
+    var fresh = 60
+    @Option(help: "Seconds of faults, then of calm, in turns.")
+    var troubleSeconds = 20
+    @Option(help: "How old a value may be when nothing has been wrong for a while, in milliseconds.")
+    var calmBound = 1_000
+    @Option(parsing: .upToNextOption, help: "The faults; srv-old, which is not among the default, widens the bound.")
+    var faults = SoakFault.allCases.filter { $0 != .serverSetBack }
+    @Option(help: "Where the histories are kept; by default they are removed in the end.")
+    var folder: String?
+
+    func run() async throws {
+        let place = folder ?? NSTemporaryDirectory() + "strata-soak-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        defer { if folder == nil { try? FileManager.default.removeItem(atPath: place) } }
+        Measurement(name: "soak.seed", value: Double(seed), unit: "1").print()
+        let settings = SoakSettings(
+            seed: seed,
+            folder: place,
+            keys: keys,
+            tasks: tasks,
+            restMilliseconds: rest,
+            pingMilliseconds: ping,
+            freshSeconds: fresh,
+            instances: processes
+        )
+        let report = try await soak(settings)
+        guard report.isClean else { throw ExitCode(1) }
+    }
+
+    private func soak(_ settings: SoakSettings) async throws -> StalenessReport {
+        let run = try VersionedRun(keyCount: settings.keys, seed: settings.seed)
+        _ = try VersionedSource(creating: settings.sourcePath, run: run)
+        let recorder = try HistoryRecorder(creating: settings.folder + "/driver.history", run: run)
+        // Without fsync what was acknowledged still survives the server's death, and the disk is left alone.
+        let configuration = RedisServer.Configuration(directives: ["appendonly yes", "appendfsync no"])
+        return try await RedisServer.withServer(configuration) { server in
+            let fleet = SoakFleet(settings, server: server)
+            let trouble = SoakTrouble(server, fleet, recorder, allowed: faults)
+            try await fleet.start()
+            let end = ContinuousClock.now + .seconds(seconds)
+            var turn: UInt64 = 0
+            while .now < end {
+                let calm = SoakVerdict.recovery(settings) + .seconds(2)
+                let stop = min(ContinuousClock.now + .seconds(troubleSeconds), end - calm)
+                await trouble.run(until: stop, seed: settings.seed &+ turn &* 15_485_863)
+                try await Task.sleep(for: calm)
+                try await fleet.sweep()
+                turn += 1
+            }
+            try await fleet.finish()
+            let verdict = SoakVerdict(
+                settings,
+                calmBound: .milliseconds(calmBound),
+                setsBack: faults.contains(.serverSetBack)
+            )
+            return try await verdict.print(trouble, fleet.tally)
+        }
+    }
+}
+
+extension SoakFault: ExpressibleByArgument {}

@@ -1,0 +1,138 @@
+import Foundation
+import StrataTesting
+import Synchronization
+
+/// Makes things go wrong, in an order that follows from the seed, and sets them right again.
+final class SoakTrouble: Sendable {
+    private let server: RedisServer
+    private let fleet: SoakFleet
+    private let recorder: HistoryRecorder
+    private let allowed: [SoakFault]
+    private let counts = Mutex<[SoakFault: Int]>([:])
+    private let failures = Mutex<[String]>([])
+
+    init(_ server: RedisServer, _ fleet: SoakFleet, _ recorder: HistoryRecorder, allowed: [SoakFault]) {
+        self.server = server
+        self.fleet = fleet
+        self.recorder = recorder
+        self.allowed = allowed
+    }
+
+    /// How often each fault was caused.
+    var faults: [SoakFault: Int] { counts.withLock { $0 } }
+
+    /// What the driver itself could not do.
+    var ownFailures: [String] { failures.withLock { $0 } }
+
+    /// Causes faults in all places until `end`; returns when all is set right.
+    func run(until end: ContinuousClock.Instant, seed: UInt64) async {
+        await withTaskGroup { group in
+            for (index, place) in SoakFault.Place.allCases.enumerated() {
+                group.addTask { [self] in
+                    var random = SeededGenerator(seed: seed &+ UInt64(index) &* 104_729)
+                    while true {
+                        let rest = Duration.milliseconds(Int.random(in: 100...2_000, using: &random))
+                        guard let fault = SoakFault.next(in: place, of: allowed, using: &random),
+                            ContinuousClock.now + rest < end
+                        else { return }
+                        try? await Task.sleep(for: rest)
+                        await cause(fault, &random)
+                    }
+                }
+            }
+        }
+    }
+
+    private func cause(_ fault: SoakFault, _ random: inout SeededGenerator) async {
+        counts.withLock { $0[fault, default: 0] += 1 }
+        do {
+            let mark = recorder.beginFault(fault.rawValue)
+            defer { mark.end() }
+            switch fault.place {
+            case .server: try await troubleServer(fault, &random)
+            case .instance: try await troubleInstance(fault, &random)
+            case .way: try await troubleWay(fault, &random)
+            }
+        } catch {
+            failures.withLock { $0.append("\(fault.rawValue): \(error)") }
+        }
+    }
+
+    // MARK: At the server
+
+    private func troubleServer(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
+        let pause = Duration.milliseconds(Int.random(in: 20...1_500, using: &random))
+        switch fault {
+        case .serverStopped:
+            let length = Duration.milliseconds(Int.random(in: 20...4_000, using: &random))
+            try await server.pause()
+            try await Task.sleep(for: length)
+            try await server.resume()
+        case .serverKilledDataKept, .serverKilledDataLost:
+            try await server.kill()
+            try await Task.sleep(for: pause)
+            try await server.restart(keepingData: fault == .serverKilledDataKept)
+        case .serverSetBack: try await setBack(after: pause)
+        case .callersKilled: try await server.command("CLIENT", "KILL", "TYPE", "normal")
+        case .linksKilled: try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
+        case .scriptsFlushed: try await server.command("SCRIPT", "FLUSH")
+        default: try await server.command("FLUSHALL")
+        }
+    }
+
+    /// Keeps what the server has on disk, and some time later kills it and starts it with that.
+    private func setBack(after pause: Duration) async throws {
+        guard let folder = server.folder else { return }
+        let (data, copy) = (folder + "/data", folder + "/data-before")
+        try? FileManager.default.removeItem(atPath: copy)
+        try await server.pause()
+        try FileManager.default.copyItem(atPath: data, toPath: copy)
+        try await server.resume()
+        try await Task.sleep(for: .seconds(2) + pause)
+        try await server.kill()
+        try FileManager.default.removeItem(atPath: data)
+        try FileManager.default.moveItem(atPath: copy, toPath: data)
+        try await server.restart(keepingData: true)
+    }
+
+    // MARK: In an instance
+
+    private func troubleInstance(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
+        let number = Int.random(in: 0..<(await fleet.count), using: &random)
+        let length = Duration.milliseconds(Int.random(in: 20...5_000, using: &random))
+        if fault == .instanceKilled {
+            try await fleet.kill(number)
+        } else {
+            try await fleet.stop(number, for: length)
+        }
+    }
+
+    // MARK: On the way
+
+    private func troubleWay(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
+        let proxies = await fleet.proxies
+        let number = Int.random(in: 0..<proxies.count, using: &random)
+        let connection = Int.random(in: 0..<8, using: &random)
+        let length = Duration.milliseconds(Int.random(in: 20...5_000, using: &random))
+        let goesToServer = Bool.random(using: &random)
+        let proxy = proxies[number]
+        let open = proxy.snapshot.connections
+        let one: FaultProxy.Scope = open.isEmpty ? .all : .connection(open[connection % open.count].id)
+        switch fault {
+        case .wayFrozen:
+            proxy.stall()
+            try await Task.sleep(for: length)
+            proxy.resume()
+        case .connectionFrozen:
+            proxy.stall(of: one)
+            try await Task.sleep(for: length)
+            proxy.resume()
+        case .halfFrozen:
+            let direction: FaultProxy.Directions = goesToServer ? .toServer : .toClient
+            proxy.stall(direction, of: one)
+            try await Task.sleep(for: length)
+            proxy.resume()
+        default: proxy.resetConnections(connection < 4 ? .live : one)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// The table of sampled keys: chained buckets, rows from a free list.
+extension Rehearsal {
+    private func bucket(of hash: UInt32) -> Int {
+        Int(hash >> shift) & (buckets.count - 1)
+    }
+
+    /// The row of a key, or 0.
+    func find(_ hash: UInt32) -> Int {
+        var row = Int(buckets[bucket(of: hash)])
+        while row != 0, rows[row].hash != hash { row = Int(rows[row].chain) }
+        return row
+    }
+
+    /// A row for a key that has none.
+    mutating func insertRow(_ hash: UInt32) -> Int {
+        let row: Int
+        if free != 0 {
+            row = Int(free)
+            free = rows[row].chain
+        } else {
+            if used == rows.count { growRows() }
+            row = used
+            used += 1
+        }
+        let bucket = bucket(of: hash)
+        rows[row] = Row()
+        rows[row].hash = hash
+        rows[row].chain = buckets[bucket]
+        buckets[bucket] = UInt16(truncatingIfNeeded: row)
+        return row
+    }
+
+    mutating func removeRow(_ row: Int) {
+        let bucket = bucket(of: rows[row].hash)
+        if Int(buckets[bucket]) == row {
+            buckets[bucket] = rows[row].chain
+        } else {
+            var before = Int(buckets[bucket])
+            while Int(rows[before].chain) != row { before = Int(rows[before].chain) }
+            rows[before].chain = rows[row].chain
+        }
+        rows[row].chain = free
+        free = UInt16(truncatingIfNeeded: row)
+    }
+
+    /// Doubles the table.
+    ///
+    /// Eight lanes of 4095 entries need less than the 65 536 rows that a link can name.
+    private mutating func growRows() {
+        rows.grow(to: rows.count * 2, filling: Row())
+        links.grow(to: rows.count * Rehearsal.maximumLanes, filling: Link(previous: 0, next: 0))
+        buckets = FlatArray(repeating: 0, count: rows.count)
+        rebuildBuckets()
+    }
+
+    private mutating func rebuildBuckets() {
+        buckets.fill(with: 0)
+        for row in Rehearsal.heads..<used where rows[row].queues != 0 {
+            let bucket = bucket(of: rows[row].hash)
+            rows[row].chain = buckets[bucket]
+            buckets[bucket] = UInt16(row)
+        }
+    }
+
+    /// Takes out the keys that are no longer in the sample after it became thinner.
+    mutating func dropUnsampled() {
+        rebuildBuckets()
+        for row in Rehearsal.heads..<used where rows[row].queues != 0 && rows[row].hash & sampleMask != 0 {
+            for lane in 0..<lanes.count where queue(of: row, lane) != 0 {
+                evict(row, lane, from: queue(of: row, lane))
+            }
+        }
+    }
+
+    /// Empties every miniature.
+    mutating func removeAll() {
+        buckets.fill(with: 0)
+        counts.fill(with: 0)
+        free = 0
+        used = Rehearsal.heads
+        for lane in 0..<lanes.count {
+            for head in 0..<Rehearsal.heads {
+                let own = UInt16(head)
+                links[head * Rehearsal.maximumLanes + lane] = Link(previous: own, next: own)
+            }
+        }
+    }
+
+    private func queue(of row: Int, _ lane: Int) -> Int {
+        Int(truncatingIfNeeded: rows[row].queues &>> UInt64(8 * lane)) & 0xFF
+    }
+
+    func checkInvariants() {
+        #if DEBUG
+        for lane in 0..<lanes.count {
+            var found = [0, 0, 0, 0]
+            for queue in 1..<Rehearsal.heads {
+                var row = Int(links[queue * Rehearsal.maximumLanes + lane].next)
+                var previous = queue
+                while row != queue {
+                    precondition(Int(links[row * Rehearsal.maximumLanes + lane].previous) == previous)
+                    precondition(self.queue(of: row, lane) == queue)
+                    precondition(find(rows[row].hash) == row, "a row that cannot be found")
+                    precondition(rows[row].hash & sampleMask == 0, "a row outside of the sample")
+                    found[queue] += 1
+                    previous = row
+                    row = Int(links[row * Rehearsal.maximumLanes + lane].next)
+                }
+            }
+            for queue in 1..<Rehearsal.heads { precondition(found[queue] == count(lane, queue)) }
+            precondition(total(lane) <= laneLimit, "a miniature holds too much")
+        }
+        #endif
+    }
+}

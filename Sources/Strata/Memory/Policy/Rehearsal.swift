@@ -1,0 +1,158 @@
+/// Miniatures of the cache, one for each strategy, that replay a sample of the requests and tell which strategy would
+/// hit most.
+///
+/// A key is in the sample if the low bits of its seeded hash are zero, so all requests for it are or none is; a
+/// miniature has room for the same share of the entries as the sample has of the keys. Its hit ratio then is close to
+/// that of a full cache (Waldspurger, Saemundsson, Ahmad, Park, "Cache Modeling and Optimization using Miniature
+/// Simulations", USENIX ATC 2017), and the difference between two miniatures is closer still, since both see the same
+/// keys.
+///
+/// All miniatures share one table of sampled keys: a *row* is a key that at least one of them holds, and
+/// each *lane* is one miniature, with the links of its queues in every row. Entries count as 1 here, whatever they
+/// weigh.
+///
+/// Sizes: a miniature has room for 96 to 767 entries, or is as large as the cache where that is smaller than 192. Of
+/// a cache of 1000 entries one key in 8 is followed, of a million one in 2048.
+@usableFromInline
+struct Rehearsal: ~Copyable, Sendable {
+    /// A key that is in at least one miniature.
+    struct Row: BitwiseCopyable, Sendable {
+        /// The queue in each lane, one byte a lane.
+        var queues: UInt64 = 0
+        var hash: UInt32 = 0
+        /// The next row with the same bucket, or the next free row.
+        var chain: UInt16 = 0
+        var frequency: UInt8 = 0
+        var epoch: UInt8 = 0
+    }
+
+    /// The neighbours of a row in a queue of one lane.
+    struct Link: BitwiseCopyable, Sendable {
+        var previous: UInt16
+        var next: UInt16
+    }
+
+    /// The rules and bounds of one miniature.
+    struct Lane: BitwiseCopyable, Sendable {
+        var strategy: EvictionStrategy
+        /// Where a hit moves an entry, by the queue it stands in, one byte a queue; 0 if it stays.
+        var destinations: UInt32 = 0
+        var windowLimit = 1
+        var protectedLimit = 0
+    }
+
+    @usableFromInline static var maximumLanes: Int { 8 }
+    /// The rows before the first real one: the heads of the queues.
+    ///
+    /// Row 0 also means none in a chain.
+    static var heads: Int { 4 }
+
+    /// The bits of a hash that are zero for the keys in the sample; all bits during a rest.
+    @usableFromInline var mask: UInt32 = .max
+    var shift: UInt32 = 0
+    var isSetUp = false
+    var schedule = RehearsalSchedule()
+    /// The number of entries that each miniature has room for.
+    var laneLimit = 1
+    var lanes: FlatArray<Lane>
+    /// The number of entries in each queue of each lane.
+    var counts: FlatArray<Int>
+    var rows: FlatArray<Row>
+    var links: FlatArray<Link>
+    var buckets: FlatArray<UInt16>
+    var free: UInt16 = 0
+    var used = Rehearsal.heads
+    var scores = StrategyScores()
+    var dice: UInt32 = 0x9E37_79B9
+
+    init(strategies: [EvictionStrategy], population: Int) {
+        lanes = FlatArray(repeating: Lane(strategy: strategies[0]), count: strategies.count)
+        for lane in 0..<strategies.count { lanes[lane].strategy = strategies[lane] }
+        counts = FlatArray(repeating: 0, count: strategies.count * Rehearsal.heads)
+        rows = FlatArray(repeating: Row(), count: 64)
+        links = FlatArray(repeating: Link(previous: 0, next: 0), count: 64 * Rehearsal.maximumLanes)
+        buckets = FlatArray(repeating: 0, count: 64)
+        removeAll()
+        setPopulation(population)
+    }
+
+    var byteCount: Int {
+        rows.count * MemoryLayout<Row>.stride + links.count * MemoryLayout<Link>.stride + buckets.count * 2
+    }
+
+    /// Whether requests for the key are replayed.
+    ///
+    /// With a single strategy there is nothing to compare.
+    @inlinable
+    @inline(__always)
+    func samples(_ hash: UInt32) -> Bool { hash & mask == 0 }
+
+    var sampleMask: UInt32 { (1 << shift) - 1 }
+
+    /// Rests or wakes, by what happened in an epoch that is over.
+    mutating func endEpoch(misses: Int, requests: Int) {
+        guard isSetUp else { return }
+        schedule.endEpoch(misses: misses, requests: requests)
+        mask = schedule.isResting ? .max : sampleMask
+    }
+
+    /// The share of the keys to follow, as a power of two, if a full cache holds `population` entries.
+    ///
+    /// Miniatures have room for 96 entries or more; where the cache is smaller than twice that, they are as large as
+    /// the cache. In small samples chance decides whether they hold too many or too few of the hot keys.
+    static func shift(for population: Int) -> UInt32 {
+        func halvings(downTo least: Int) -> UInt32 {
+            let quotient = population / least
+            return quotient > 1 ? UInt32(Int.bitWidth - 1 - quotient.leadingZeroBitCount) : 0
+        }
+        return max(min(halvings(downTo: 96), 8), halvings(downTo: 384))
+    }
+
+    /// Adapts the sample and the miniatures to the number of entries that a full cache holds.
+    mutating func setPopulation(_ population: Int) {
+        guard lanes.count > 1 else { return }
+        let wanted = Rehearsal.shift(for: population)
+        if wanted != shift || !isSetUp {
+            let isThinner = wanted > shift && isSetUp
+            shift = wanted
+            isSetUp = true
+            schedule.reset()
+            mask = sampleMask
+            if isThinner { dropUnsampled() } else { removeAll() }
+        }
+        laneLimit = min(max(1, population >> Int(shift)), 4095)
+        for lane in 0..<lanes.count {
+            let strategy = lanes[lane].strategy
+            lanes[lane].windowLimit = strategy.windowLimit(of: laneLimit)
+            lanes[lane].protectedLimit = strategy.protectedLimit(of: laneLimit)
+            lanes[lane].destinations = destinations(lane)
+            shrink(lane)
+        }
+        scores.setMemory(requests: 20 * max(laneLimit, 48))
+    }
+
+    /// Replays a request in every miniature.
+    ///
+    /// - Returns: The strategy to change to, if one is better than `current` beyond doubt.
+    mutating func replay(_ hash: UInt32, frequency: UInt8, epoch: UInt8, current: Int) -> Int? {
+        var hits: UInt32 = 0
+        var row = find(hash)
+        if row == 0 { row = insertRow(hash) }
+        rows[row].frequency = frequency
+        rows[row].epoch = epoch
+        let queues = rows[row].queues
+        for lane in 0..<lanes.count {
+            let queue = Int(truncatingIfNeeded: queues &>> UInt64(8 &* lane)) & 0xFF
+            if queue == 0 {
+                admit(row, lane, epoch)
+            } else {
+                hits |= 1 &<< UInt32(truncatingIfNeeded: lane)
+                hit(row, lane, from: queue)
+            }
+        }
+        guard !schedule.isSettling else { return nil }
+        guard let better = scores.record(hits, lanes: lanes.count, current: current) else { return nil }
+        schedule.strategyChanged()
+        return better
+    }
+}

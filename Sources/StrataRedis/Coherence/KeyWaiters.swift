@@ -1,0 +1,98 @@
+internal import Strata
+
+/// Tasks that wait for something to happen to a key: a value, the end of a lease, an invalidation.
+///
+/// A task enters *before* it asks the server, so that what happens between the answer and the waiting is not missed.
+final class KeyWaiters: Sendable {
+    private struct Waiter {
+        var name: [UInt8]
+        var isWoken = false
+        var continuation: CheckedContinuation<Void, Never>?
+    }
+
+    private struct State {
+        var waiters: [UInt64: Waiter] = [:]
+        var numbers: [[UInt8]: Set<UInt64>] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+
+    var count: Int { state.withLock { $0.waiters.count } }
+
+    /// Begins to listen for a key.
+    ///
+    /// Each number has to be given back by ``leave(_:)``.
+    func enter(_ name: [UInt8]) -> UInt64 {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.waiters[state.lastNumber] = Waiter(name: name)
+            state.numbers[name, default: []].insert(state.lastNumber)
+            return state.lastNumber
+        }
+    }
+
+    func leave(_ number: UInt64) {
+        let continuation = state.withLock { state in
+            guard let waiter = state.waiters.removeValue(forKey: number) else {
+                return nil as CheckedContinuation<Void, Never>?
+            }
+            state.numbers[waiter.name]?.remove(number)
+            if state.numbers[waiter.name]?.isEmpty == true { state.numbers[waiter.name] = nil }
+            return waiter.continuation
+        }
+        continuation?.resume()
+    }
+
+    /// Waits until something has happened since the task entered, or until the deadline.
+    ///
+    /// - Throws: `CancellationError`.
+    func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws {
+        let left = MonotonicInstant.now.duration(to: deadline)
+        guard left > .zero else { return }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.suspend(number) }
+            group.addTask { try await Task.sleep(for: left) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func suspend(_ number: UInt64) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    guard var waiter = state.waiters[number], !waiter.isWoken else { return true }
+                    waiter.continuation = continuation
+                    state.waiters[number] = waiter
+                    return false
+                }
+                if goesOn { continuation.resume() } else if Task.isCancelled { wake([number]) }
+            }
+        } onCancel: {
+            wake([number])
+        }
+    }
+
+    /// Something has happened to a key.
+    func wake(_ name: [UInt8]) {
+        wake(state.withLock { Array($0.numbers[name] ?? []) })
+    }
+
+    /// Anything may have happened.
+    func wakeAll() {
+        wake(state.withLock { Array($0.waiters.keys) })
+    }
+
+    private func wake(_ numbers: [UInt64]) {
+        guard !numbers.isEmpty else { return }
+        let continuations = state.withLock { state in
+            numbers.compactMap { number in
+                state.waiters[number]?.isWoken = true
+                return state.waiters[number]?.continuation.take()
+            }
+        }
+        for continuation in continuations { continuation.resume() }
+    }
+}

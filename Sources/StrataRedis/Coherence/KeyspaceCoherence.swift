@@ -1,0 +1,112 @@
+internal import Strata
+
+/// What keeps one Redis level's readers up with changes that others make: its gate, its own writes, and those who wait.
+final class KeyspaceCoherence: LinkListener {
+    let gate: FillGate
+    let waiters = KeyWaiters()
+    private let keyspace: Keyspace
+    /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
+    private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
+    private let ownWrites = Locked(OwnWrites())
+    private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
+
+    init(
+        keyspace: Keyspace,
+        deafLifetime: Duration?,
+        look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
+    ) {
+        self.keyspace = keyspace
+        self.look = look
+        gate = FillGate(deafLifetime: deafLifetime)
+    }
+
+    /// Whether changes are told at the moment.
+    var isTrusted: Bool { .now < gate.trustedUntil }
+
+    // MARK: Own writes
+
+    /// A write of this process is about to be sent.
+    ///
+    /// Its echo will be checked and not be taken for a stranger's change.
+    func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
+        guard isTrusted else { return }
+        ownWrites.withLock { $0.begin(names.fingerprint, version) }
+    }
+
+    /// The write did not happen.
+    func abandonWrite(_ names: KeyNames, _ version: EntryVersion) {
+        ownWrites.withLock { $0.abandon(names.fingerprint, version) }
+    }
+
+    // MARK: LinkListener
+
+    func linkEstablished(trustedUntil: MonotonicInstant) {
+        // Whatever was read until now may have changed unheard. Trust comes last, or it would be given to that.
+        gate.voidAll()
+        gate.setTrustedUntil(trustedUntil)
+        waiters.wakeAll()
+        report(.listening)
+    }
+
+    func linkTrusted(until: MonotonicInstant) {
+        gate.setTrustedUntil(until)
+    }
+
+    func linkLost() {
+        gate.setTrustedUntil(.distantPast)
+        ownWrites.withLock { $0.removeAll() }
+        waiters.wakeAll()
+        report(.deaf)
+    }
+
+    func changed(_ name: [UInt8]) {
+        let fingerprint = KeyNames.fingerprint(of: name)
+        switch ownWrites.withLock({ $0.notice(fingerprint) }) {
+        case .changed: gate.void(fingerprint)
+        case .look(let version):
+            look(name) { [self] found in
+                if ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) { gate.void(fingerprint) }
+            }
+        }
+        waiters.wake(name)
+        report(.changed(RedisKey(name)))
+    }
+
+    func everythingChanged() {
+        gate.voidAll()
+        ownWrites.withLock { $0.removeAll() }
+        waiters.wakeAll()
+        report(.everythingChanged)
+    }
+
+    func event(_ message: [UInt8]) {
+        guard let first = message.first, let event = KeyspaceEvent(rawValue: first) else { return }
+        let name = Array(message.dropFirst())
+        guard name.starts(with: keyspace.values) else { return }
+        // No broadcast comes for a value that was not there; what memory holds may be older than that.
+        if event == .invalidated {
+            let fingerprint = KeyNames.fingerprint(of: name)
+            ownWrites.withLock { $0.believe(fingerprint) }
+            gate.void(fingerprint)
+            report(.changed(RedisKey(name)))
+        }
+        waiters.wake(name)
+    }
+
+    // MARK: Observers
+
+    func addObserver(_ observer: @escaping @Sendable (KeyspaceChange) -> Void) -> UInt64 {
+        let number = UInt64.random(in: 0 ... .max)
+        observers.withLock { $0[number] = observer }
+        return number
+    }
+
+    func removeObserver(_ number: UInt64) {
+        observers.withLock { $0[number] = nil }
+    }
+
+    private func report(_ change: KeyspaceChange) {
+        let all = observers.withLock { $0.isEmpty ? [] : Array($0.values) }
+        for observer in all { observer(change) }
+    }
+}

@@ -1,0 +1,122 @@
+internal import Strata
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// The thin shell between the state machine of an invalidation link and its socket.
+///
+/// Lives and dies on the I/O thread, and tells of what it learns there.
+final class LinkDriver: LoopDriver {
+    private let link: InvalidationLink
+    private let configuration: RedisConfiguration
+    private let buffer: UnsafeMutableRawBufferPointer
+    private let dialer: Dialer
+    private var stream: WireStream?
+    private var replies: [RESPValue] = []
+    private var notices: [LinkMachine.Notice] = []
+
+    init(
+        link: InvalidationLink,
+        configuration: RedisConfiguration,
+        wakeup: Wakeup,
+        buffer: UnsafeMutableRawBufferPointer
+    ) {
+        self.link = link
+        self.configuration = configuration
+        self.buffer = buffer
+        dialer = Dialer(configuration, wakeup: wakeup)
+    }
+
+    var interest: (descriptor: Int32, events: Int16)? {
+        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.unsent > 0 ? Int16(POLLOUT) : 0)) }
+        return dialer.descriptor.map { ($0, Int16(POLLOUT)) }
+    }
+
+    var nextDeadline: MonotonicInstant {
+        min(link.withMachine { $0.nextDeadline }, dialer.nextDeadline)
+    }
+
+    /// A link that nobody has asked for ends with the others.
+    var isFinished: Bool { link.withMachine { $0.phase == .closed } }
+
+    func pump(now: MonotonicInstant) {
+        step { machine, notices in link.takeTopics().flatMap { machine.listen(to: $0, now: now, &notices) } }
+        while step({ $0.advance(now: now, &$1) }) {}
+        if stream == nil { dialed(dialer.advance(now: now), now: now) }
+        if let error = stream?.flush({ buffer in link.withMachine { $0.exchangeOutput(with: &buffer) } }) {
+            lost(error, now: now)
+        }
+        tell()
+    }
+
+    func handle(events: Int16, now: MonotonicInstant) {
+        if stream == nil {
+            dialed(dialer.writable(now: now), now: now)
+        } else if events & ~Int16(POLLOUT) != 0 {
+            receive(now: now)
+        }
+        tell()
+    }
+
+    /// Runs a step of the machine and what it asks for.
+    ///
+    /// Returns whether it asked for anything.
+    @discardableResult
+    private func step(
+        _ body: (inout LinkMachine, inout [LinkMachine.Notice]) -> LinkMachine.Action?
+    ) -> Bool {
+        switch link.withMachine({ body(&$0, &notices) }) {
+        case .open:
+            dialed(dialer.start(now: .now), now: .now)
+            return true
+        case .close:
+            drop()
+            return true
+        case nil: return false
+        }
+    }
+
+    private func dialed(_ outcome: Dialer.Outcome, now: MonotonicInstant) {
+        switch outcome {
+        case .pending: break
+        case .connected(let socket):
+            let endpoint = configuration.endpoint.description
+            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint)
+            link.withMachine { $0.opened() }
+        case .failed(let error): link.withMachine { $0.openFailed(error, now: now, &notices) }
+        }
+    }
+
+    private func receive(now: MonotonicInstant) {
+        let error = stream?
+            .receive(through: buffer, into: &replies) { replies in
+                for reply in replies {
+                    if step({ $0.received(reply, now: now, &$1) }) { return false }
+                }
+                return true
+            }
+        if let error { lost(error, now: now) }
+    }
+
+    private func lost(_ error: RedisError, now: MonotonicInstant) {
+        link.withMachine { $0.lost(error, now: now, &notices) }
+        drop()
+    }
+
+    private func drop() {
+        dialer.abandon()
+        stream = nil
+    }
+
+    /// Tells what was learned, outside every lock and in its order.
+    private func tell() {
+        guard !notices.isEmpty else { return }
+        for notice in notices { link.tell(notice) }
+        notices.removeAll(keepingCapacity: true)
+    }
+}

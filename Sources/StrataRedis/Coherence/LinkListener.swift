@@ -1,0 +1,24 @@
+internal import Strata
+
+/// Somebody who has to know of changes that others make.
+///
+/// All calls come on the I/O thread, one after the other.
+protocol LinkListener: AnyObject, Sendable {
+    /// From now on changes are told; what was read until now may have changed unheard.
+    func linkEstablished(trustedUntil: MonotonicInstant)
+
+    /// Nothing has changed untold, so far and until then.
+    func linkTrusted(until: MonotonicInstant)
+
+    /// Changes are no longer told.
+    func linkLost()
+
+    /// The value under this name has changed or is gone.
+    func changed(_ name: [UInt8])
+
+    /// The database was flushed.
+    func everythingChanged()
+
+    /// Another instance has said something over the keyspace's channel.
+    func event(_ message: [UInt8])
+}

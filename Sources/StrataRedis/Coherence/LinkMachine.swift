@@ -1,0 +1,284 @@
+internal import Strata
+
+/// The invalidation link to one server without its socket: bytes, time and events in, actions and notices out.
+///
+/// The link is a connection of its own. It asks for its own number, turns on tracking in broadcasting mode with itself as
+/// the one who is told, and subscribes to the channel on which the server tells; keyspaces' event channels follow in a
+/// second command, because an ACL may permit the two by different rules. From then on only PING may be sent.
+///
+/// What a PONG proves: the server sends broadcasts at the end of a turn of its event loop and answers PING at once, so a
+/// PONG may overtake the notice of a change of the same turn (seen 20 times of 20 with Redis 7.0.15). Every PING is sent
+/// after the PONG before it was read, hence in a later turn: with a PONG, everything that was changed before the *previous*
+/// PING has been told. Trust runs from there.
+struct LinkMachine: ~Copyable, Sendable {
+    /// What the owner of the socket has to do.
+    enum Action: Equatable {
+        case open
+        case close
+    }
+
+    /// What the link has learned.
+    enum Notice: Equatable, Sendable {
+        /// Changes are told from now on; what was read before may have changed unheard.
+        case established(trustedUntil: MonotonicInstant)
+        /// Nothing has changed untold, so far and until then.
+        case trusted(until: MonotonicInstant)
+        /// Changes are no longer told.
+        case lost(RedisError)
+        /// These keys have changed.
+        case changed([[UInt8]])
+        /// The database was flushed.
+        case everythingChanged
+        /// A message on a keyspace's event channel.
+        case event(channel: [UInt8], message: [UInt8])
+    }
+
+    enum Phase: Equatable {
+        case idle
+        case opening
+        /// Authentication, name and CLIENT ID are under way.
+        case identifying
+        /// Tracking and subscriptions are under way.
+        case subscribing
+        case live
+        case waiting
+        case closed
+    }
+
+    static let invalidationChannel = Array("__redis__:invalidate".utf8)
+
+    private let settings: LinkSettings
+    private var random: SplitMix64
+    private(set) var phase = Phase.idle
+    /// What is tracked and listened to; empty while nobody wants to be told.
+    private var topics: LinkTopics
+    private var output = CommandWriter()
+    private var handshakeAnswered = 0
+    private var subscriptionsLeft = 0
+    private var isTracking = false
+    private var failures = 0
+    private var phaseDeadline = MonotonicInstant.distantFuture
+    /// When the request for tracking was sent; then when the last two PINGs were.
+    private var certain = MonotonicInstant.distantPast
+    private var lastPing = MonotonicInstant.distantPast
+    private var awaitsPong = false
+
+    init(settings: LinkSettings, seed: UInt64) {
+        self.settings = settings
+        random = SplitMix64(seed: seed)
+        topics = LinkTopics()
+    }
+
+    var hasOutput: Bool { !output.isEmpty }
+
+    // MARK: Wishes
+
+    /// Listens for these topics.
+    ///
+    /// A link that stands is made anew, for its topics are fixed when it subscribes.
+    mutating func listen(to topics: LinkTopics, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
+        guard topics != self.topics, phase != .closed else { return nil }
+        self.topics = topics
+        switch phase {
+        case .identifying, .subscribing, .live:
+            fail(
+                RedisError(code: .connectionLost, message: "the topics have changed", endpoint: settings.endpoint),
+                now: now,
+                &notices
+            )
+            phaseDeadline = now
+            return .close
+        default: return nil
+        }
+    }
+
+    /// Ends the link for good.
+    mutating func shutDown(_ notices: inout [Notice]) -> Action? {
+        guard phase != .closed else { return nil }
+        if phase == .live { notices.append(.lost(.shutDown(settings.endpoint))) }
+        phase = .closed
+        output.removeAll()
+        return .close
+    }
+
+    // MARK: The socket's owner
+
+    mutating func exchangeOutput(with buffer: inout CommandWriter) {
+        swap(&output, &buffer)
+    }
+
+    mutating func opened() {
+        guard phase == .opening else { return }
+        phase = .identifying
+        handshakeAnswered = 0
+        isTracking = false
+        output.removeAll()
+        settings.handshake.encode(into: &output)
+        output.begin(2)
+        output.argument("CLIENT" as StaticString)
+        output.argument("ID" as StaticString)
+    }
+
+    mutating func openFailed(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) {
+        guard phase == .opening else { return }
+        fail(error, now: now, &notices)
+    }
+
+    mutating func lost(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) {
+        guard phase == .identifying || phase == .subscribing || phase == .live else { return }
+        fail(error, now: now, &notices)
+    }
+
+    mutating func received(_ reply: RESPValue, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
+        do throws(RedisError) {
+            switch phase {
+            case .identifying: try identified(by: reply, now: now)
+            case .subscribing, .live: try listened(to: reply, now: now, &notices)
+            default: break
+            }
+            return nil
+        } catch {
+            fail(error, now: now, &notices)
+            return .close
+        }
+    }
+
+    mutating func advance(now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
+        switch phase {
+        case .idle where !topics.isEmpty, .waiting where !topics.isEmpty && now >= phaseDeadline:
+            phase = .opening
+            phaseDeadline = now.advanced(byNanoseconds: settings.connectTimeout)
+            return .open
+        case .opening where now >= phaseDeadline, .identifying where now >= phaseDeadline,
+            .subscribing where now >= phaseDeadline:
+            fail(timedOut("no invalidation link within the connect timeout"), now: now, &notices)
+            return .close
+        case .live where awaitsPong && now >= lastPing.advanced(byNanoseconds: settings.pingTimeout):
+            fail(timedOut("the invalidation link does not answer"), now: now, &notices)
+            return .close
+        case .live where !awaitsPong && now >= lastPing.advanced(byNanoseconds: settings.pingInterval):
+            ping(now: now)
+            return nil
+        default: return nil
+        }
+    }
+
+    var nextDeadline: MonotonicInstant {
+        switch phase {
+        case .opening, .identifying, .subscribing: phaseDeadline
+        case .waiting: topics.isEmpty ? .distantFuture : phaseDeadline
+        case .live: lastPing.advanced(byNanoseconds: awaitsPong ? settings.pingTimeout : settings.pingInterval)
+        case .idle, .closed: .distantFuture
+        }
+    }
+
+    // MARK: Inside
+
+    private mutating func identified(by reply: RESPValue, now: MonotonicInstant) throws(RedisError) {
+        let steps = settings.handshake.steps
+        guard handshakeAnswered == steps.count else {
+            if let failure = settings.handshake.failure(
+                of: steps[handshakeAnswered],
+                reply,
+                endpoint: settings.endpoint
+            ) {
+                throw failure
+            }
+            handshakeAnswered += 1
+            return
+        }
+        guard case .integer(let number) = reply else { throw refused("CLIENT ID", reply) }
+        phase = .subscribing
+        certain = now
+        topics.encode(redirectingTo: number, into: &output)
+        subscriptionsLeft = 1 + topics.channels.count
+    }
+
+    private mutating func listened(
+        to reply: RESPValue,
+        now: MonotonicInstant,
+        _ notices: inout [Notice]
+    ) throws(RedisError) {
+        if !isTracking, case .status("OK") = reply {
+            isTracking = true
+            return
+        }
+        guard case .array(let parts) = reply, let kind = parts.first?.bytes else {
+            throw refused(isTracking ? "SUBSCRIBE" : "CLIENT TRACKING", reply)
+        }
+        switch String(decoding: kind, as: UTF8.self) {
+        // A notice may come before the acknowledgement of the subscription (redis/redis#13645).
+        case "message" where parts.count == 3: message(parts, &notices)
+        case "subscribe" where phase == .subscribing:
+            subscriptionsLeft -= 1
+            if subscriptionsLeft == 0 { established(now: now, &notices) }
+        case "pong" where awaitsPong:
+            awaitsPong = false
+            notices.append(.trusted(until: trustedUntil))
+            certain = lastPing
+        default: throw refused("the invalidation link", reply)
+        }
+    }
+
+    private func message(_ parts: [RESPValue], _ notices: inout [Notice]) {
+        guard let channel = parts[1].bytes else { return }
+        guard channel == Self.invalidationChannel else {
+            if let message = parts[2].bytes { notices.append(.event(channel: channel, message: message)) }
+            return
+        }
+        switch parts[2] {
+        case .null: notices.append(.everythingChanged)
+        case .array(let keys): notices.append(.changed(keys.compactMap(\.bytes)))
+        // Whoever may publish to the channel can put text there; the server itself sends arrays and null only.
+        default: break
+        }
+    }
+
+    private mutating func established(now: MonotonicInstant, _ notices: inout [Notice]) {
+        phase = .live
+        failures = 0
+        notices.append(.established(trustedUntil: trustedUntil))
+        ping(now: now)
+    }
+
+    /// Twice the interval, because a PONG proves what was before the PING before it; and the time an answer may take.
+    private var trustedUntil: MonotonicInstant {
+        certain.advanced(byNanoseconds: 2 * settings.pingInterval + settings.pingTimeout)
+    }
+
+    private mutating func ping(now: MonotonicInstant) {
+        lastPing = now
+        awaitsPong = true
+        output.begin(1)
+        output.argument("PING" as StaticString)
+    }
+
+    private mutating func fail(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) {
+        failures = phase == .live ? 0 : failures + 1
+        notices.append(.lost(error))
+        phase = .waiting
+        output.removeAll()
+        awaitsPong = false
+        phaseDeadline = now.advanced(
+            byNanoseconds: ReconnectDelay.next(settings.reconnectDelay, failures: failures, error, using: &random)
+        )
+    }
+
+    private func timedOut(_ message: String) -> RedisError {
+        RedisError(code: .connectionLost, message: message, endpoint: settings.endpoint)
+    }
+
+    /// A refusal that names what was refused: the permission that is missing can be read off it.
+    private func refused(_ command: String, _ reply: RESPValue) -> RedisError {
+        guard case .error(let text) = reply else {
+            return RedisError(
+                code: .protocolViolation,
+                message: "\(command) was answered with something else",
+                endpoint: settings.endpoint
+            )
+        }
+        var error = RedisError.reply(text, endpoint: settings.endpoint)
+        error.message = "\(command) was refused: \(RedisError.printableCode(of: text))"
+        return error
+    }
+}

@@ -1,0 +1,21 @@
+internal import Strata
+
+/// What a link needs to know of the client's configuration, with durations in nanoseconds.
+struct LinkSettings: Sendable {
+    var endpoint: String
+    var handshake: Handshake
+    var connectTimeout: Int64
+    var pingInterval: Int64
+    var pingTimeout: Int64
+    var reconnectDelay: ClosedRange<Int64>
+
+    init(_ configuration: RedisConfiguration) {
+        let settings = ConnectionSettings(configuration)
+        endpoint = settings.endpoint
+        handshake = settings.handshake
+        connectTimeout = settings.connectTimeout
+        pingInterval = configuration.linkPingInterval.saturatedNanoseconds
+        pingTimeout = configuration.linkPingTimeout.saturatedNanoseconds
+        reconnectDelay = settings.reconnectDelay
+    }
+}

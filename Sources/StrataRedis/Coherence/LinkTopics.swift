@@ -1,0 +1,29 @@
+/// What a link listens to: keys that begin with one of these, and these channels.
+struct LinkTopics: Equatable, Sendable {
+    var prefixes: [[UInt8]] = []
+    var channels: [[UInt8]] = []
+
+    var isEmpty: Bool { prefixes.isEmpty }
+
+    /// Writes the commands that turn a connection into a link which is told itself.
+    func encode(redirectingTo number: Int64, into writer: inout CommandWriter) {
+        writer.begin(6 + 2 * prefixes.count)
+        writer.argument("CLIENT" as StaticString)
+        writer.argument("TRACKING" as StaticString)
+        writer.argument("ON" as StaticString)
+        writer.argument("REDIRECT" as StaticString)
+        writer.argument(number)
+        writer.argument("BCAST" as StaticString)
+        for prefix in prefixes {
+            writer.argument("PREFIX" as StaticString)
+            writer.argument(prefix)
+        }
+        writer.begin(2)
+        writer.argument("SUBSCRIBE" as StaticString)
+        writer.argument(LinkMachine.invalidationChannel)
+        guard !channels.isEmpty else { return }
+        writer.begin(1 + channels.count)
+        writer.argument("SUBSCRIBE" as StaticString)
+        for channel in channels { writer.argument(channel) }
+    }
+}

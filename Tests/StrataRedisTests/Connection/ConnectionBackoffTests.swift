@@ -1,0 +1,119 @@
+import Testing
+
+@testable import StrataRedis
+
+/// Full jitter: any delay up to a bound that doubles with every attempt that fails.
+@Suite("Delays before connecting again")
+struct ConnectionBackoffTests {
+    private static let lower = Duration.milliseconds(50)
+    private static let upper = Duration.seconds(5)
+
+    /// The delays after a loss and then after each of `attempts` that fail.
+    private func delays(seed: UInt64, attempts: Int) throws -> [Duration] {
+        let rig = try MachineRig.ready(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
+        rig.lost()
+        var delays = [try #require(rig.wait)]
+        for _ in 0..<attempts {
+            #expect(rig.advanceToDeadline() == [.open])
+            rig.openFailed()
+            delays.append(try #require(rig.wait))
+        }
+        return delays
+    }
+
+    @Test("each delay stays below its bound, and the bounds double up to the longest")
+    func bounds() throws {
+        let attempts = 12
+        var longest = [Duration](repeating: .zero, count: attempts + 1)
+        var shortest = [Duration](repeating: Self.upper, count: attempts + 1)
+        for seed in 0..<2_000 as Range<UInt64> {
+            for (attempt, delay) in try delays(seed: seed, attempts: attempts).enumerated() {
+                longest[attempt] = max(longest[attempt], delay)
+                shortest[attempt] = min(shortest[attempt], delay)
+            }
+        }
+        for attempt in 0...attempts {
+            let bound = min(Self.lower * (1 << attempt), Self.upper)
+            // Of 2000 draws from the whole range, one is in its uppermost and one in its lowest twentieth, but for one
+            // run in 10^44.
+            #expect(longest[attempt] <= bound && longest[attempt] > bound * 0.95, "attempt \(attempt)")
+            #expect(shortest[attempt] >= .zero && shortest[attempt] < bound * 0.05, "attempt \(attempt)")
+        }
+    }
+
+    @Test("connections of a fleet do not come back together")
+    func spread() throws {
+        let first = try (0..<100 as Range<UInt64>).map { try delays(seed: $0, attempts: 0)[0] }
+        #expect(Set(first).count == 100)
+        #expect(try delays(seed: 7, attempts: 5) == delays(seed: 7, attempts: 5))
+    }
+
+    @Test("a connection that was made sets the delay back")
+    func reset() throws {
+        for seed in 0..<50 as Range<UInt64> {
+            let rig = try MachineRig.ready(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
+            rig.lost()
+            for _ in 0..<8 {
+                rig.advanceToDeadline()
+                rig.openFailed()
+            }
+            rig.advanceToDeadline()
+            rig.opened()
+            rig.answerHandshake()
+            rig.lost()
+            #expect(try #require(rig.wait) <= Self.lower)
+        }
+    }
+
+    @Test("a handshake that fails and a connect that takes too long count as failed attempts")
+    func otherFailures() throws {
+        var longest = Duration.zero
+        for seed in 0..<200 as Range<UInt64> {
+            let rig = MachineRig(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
+            try rig.submit(1)
+            rig.advance()
+            rig.opened()
+            _ = rig.take()
+            #expect(rig.receive(.error("LOADING")) == .close)
+            rig.advanceToDeadline()
+            #expect(rig.advance(by: .milliseconds(500)) == [.close])
+            let wait = try #require(rig.wait)
+            #expect(wait <= Self.lower * 4)
+            longest = max(longest, wait)
+        }
+        #expect(longest > Self.lower * 2)
+    }
+
+    @Test("wrong credentials wait for the whole upper bound, every time")
+    func authentication() throws {
+        for seed in 0..<20 as Range<UInt64> {
+            let rig = MachineRig(seed: seed) {
+                ($0.password, $0.reconnectDelay) = (Secret("pw"), Self.lower...Self.upper)
+            }
+            try rig.submit(1)
+            rig.advance()
+            for _ in 0..<3 {
+                rig.opened()
+                _ = rig.take()
+                #expect(rig.receive(.error("WRONGPASS")) == .close)
+                #expect(rig.wait == Self.upper)
+                #expect(rig.advanceToDeadline() == [.open])
+            }
+        }
+    }
+
+    @Test("a hundred failures, and bounds at the end of the clock, overflow nothing")
+    func extremes() throws {
+        for delay in [Self.lower...Self.upper, .nanoseconds(1) ... .seconds(1e19), .seconds(1e19) ... .seconds(1e19)] {
+            let rig = MachineRig(seed: 3) { $0.reconnectDelay = delay }
+            try rig.submit(1)
+            rig.advance()
+            rig.openFailed()
+            for _ in 0..<100 where rig.wait.map({ $0 < .seconds(1_000_000) }) == true {
+                rig.advanceToDeadline()
+                rig.openFailed()
+            }
+            #expect(rig.phase == .waiting)
+        }
+    }
+}

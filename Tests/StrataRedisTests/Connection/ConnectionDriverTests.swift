@@ -1,0 +1,96 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Bytes between a connection and its socket", .timeLimit(.minutes(2)))
+struct ConnectionDriverTests {
+    private func configuration(of server: ScriptedServer) throws -> RedisConfiguration {
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.clientName = nil
+        configuration.connectTimeout = .seconds(30)
+        configuration.healthWindow = .seconds(60)
+        configuration.queuedBytesLimit = 128 << 20
+        return configuration
+    }
+
+    /// Starts a call and returns when it is queued.
+    private func queue(_ words: [[UInt8]], on connection: Connection) async -> Task<RESPValue, any Error> {
+        let before = connection.inFlight
+        let call = Task {
+            try await connection.call(deadline: .now.advanced(by: .seconds(60))) { writer in
+                writer.begin(words.count)
+                for word in words { writer.argument(word) }
+            }
+        }
+        while connection.inFlight == before { await Task.yield() }
+        return call
+    }
+
+    /// The first command is larger than what sockets hold and its reader takes nothing, so the second cannot have been sent.
+    @Test("a reply that comes while its command still waits for room in the socket is not its reply")
+    func replyBeforeCommand() async throws {
+        let server = try await ScriptedServer.start(script: [
+            .receive("*1\r\n$4\r\nPING\r\n".utf8.count), .send(text: "+PONG\r\n"), .receive(1),
+            .send(text: "+one\r\n+two\r\n"),
+            .hang,
+        ])
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        let connection = loop.connections[0]
+        let first = await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
+        let second = await queue([Array("GET".utf8), []], on: connection)
+        try loop.start()
+        let firstError = await #expect(throws: RedisError.self) { try await first.value }
+        #expect(firstError?.code == .protocolViolation)
+        #expect(firstError?.effect == .ambiguous)
+        let secondError = await #expect(throws: RedisError.self) { try await second.value }
+        #expect(secondError?.code == .protocolViolation)
+        #expect(secondError?.effect == .notApplied)
+        loop.stop(by: .distantPast)
+        await loop.waitUntilStopped()
+        await server.stop()
+    }
+
+    @Test("a connection that ends while most of a batch waits for room: only what was sent may have been run")
+    func lossWithUnsentBytes() async throws {
+        let server = try await ScriptedServer.start(script: [
+            .receive("*1\r\n$4\r\nPING\r\n".utf8.count), .send(text: "+PONG\r\n"), .receive(1), .close,
+        ])
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        let connection = loop.connections[0]
+        let first = await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
+        let second = await queue([Array("SET".utf8), [], []], on: connection)
+        try loop.start()
+        let firstError = await #expect(throws: RedisError.self) { try await first.value }
+        #expect(firstError?.code == .connectionLost)
+        #expect(firstError?.effect == .ambiguous)
+        let secondError = await #expect(throws: RedisError.self) { try await second.value }
+        #expect(secondError?.code == .connectionLost)
+        #expect(secondError?.effect == .notApplied)
+        loop.stop(by: .distantPast)
+        await loop.waitUntilStopped()
+        await server.stop()
+    }
+
+    @Test("replies that arrive byte by byte, those of the handshake too, are the same replies")
+    func trickling() async throws {
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            let answer =
+                command[0] == "PING" ? "+PONG\r\n" : "*3\r\n$\(command[1].utf8.count)\r\n\(command[1])\r\n:7\r\n$-1\r\n"
+            return [.trickle(text: answer, interval: .zero)]
+        })
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        var calls: [Task<RESPValue, any Error>] = []
+        for number in 0..<20 {
+            calls.append(await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: loop.connections[0]))
+        }
+        try loop.start()
+        for (number, call) in calls.enumerated() {
+            #expect(try await call.value == .array([.bytes(Array("key\(number)".utf8)), .integer(7), .null]))
+        }
+        loop.stop(by: .distantPast)
+        await loop.waitUntilStopped()
+        await server.stop()
+    }
+}

@@ -1,0 +1,148 @@
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The handshake")
+struct HandshakeTests {
+    struct Example: Sendable, CustomTestStringConvertible {
+        var username: String?
+        var password: String?
+        var database = 0
+        var name: String?
+        var commands: [String]
+
+        var testDescription: String { commands.joined(separator: ", ") }
+
+        var handshake: Handshake {
+            var configuration = RedisConfiguration(endpoint: .tcp(host: "h"))
+            configuration.username = username
+            configuration.password = password.map { Secret($0) }
+            configuration.database = database
+            configuration.clientName = name
+            return Handshake(configuration)
+        }
+    }
+
+    static let examples = [
+        Example(commands: ["PING"]),
+        Example(name: "app", commands: ["CLIENT SETNAME app", "PING"]),
+        Example(password: "pw", commands: ["AUTH pw"]),
+        Example(password: "", commands: ["AUTH "]),
+        Example(username: "u", password: "pw", commands: ["AUTH u pw"]),
+        Example(database: 5, commands: ["SELECT 5"]),
+        Example(database: 5, name: "app", commands: ["SELECT 5", "CLIENT SETNAME app"]),
+        Example(
+            username: "u",
+            password: "p\r\nw",
+            database: 7,
+            name: "app",
+            commands: ["AUTH u p\r\nw", "SELECT 7", "CLIENT SETNAME app"]
+        ),
+    ]
+
+    @Test(
+        "what is configured is sent, in one write, and PING where nothing else would be answered",
+        arguments: examples
+    )
+    func commands(example: Example) throws {
+        let handshake = example.handshake
+        var writer = CommandWriter()
+        handshake.encode(into: &writer)
+        let commands = try ReplyReader().read(Array(writer.bytes))
+        #expect(handshake.steps.count == example.commands.count)
+        #expect(commands.map { ($0.array ?? []).compactMap(\.string).joined(separator: " ") } == example.commands)
+    }
+
+    @Test("a status lets every step pass; so does an ACL that forbids the name")
+    func passes() {
+        let handshake = Self.examples[7].handshake
+        for step in handshake.steps {
+            #expect(handshake.failure(of: step, .status("OK"), endpoint: "h") == nil)
+        }
+        let forbidden = RESPValue.error("NOPERM this user has no permissions to run the 'client|setname' command")
+        #expect(handshake.failure(of: .name, forbidden, endpoint: "h") == nil)
+        for step in [Handshake.Step.authenticate, .select, .ping] {
+            #expect(handshake.failure(of: step, forbidden, endpoint: "h") != nil)
+        }
+        #expect(handshake.failure(of: .name, .error("ERR unknown command"), endpoint: "h") != nil)
+    }
+
+    @Test(
+        "what is no status is no Redis server's answer",
+        arguments: [.null, .integer(1), .bytes(Array("OK".utf8)), .array([]), .array([.bytes(Array("PING".utf8))])]
+            as [RESPValue]
+    )
+    func otherReplies(reply: RESPValue) {
+        let handshake = Self.examples[7].handshake
+        for step in [Handshake.Step.authenticate, .select, .name, .ping] {
+            let error = handshake.failure(of: step, reply, endpoint: "h")
+            #expect(error?.code == .protocolViolation)
+            #expect(error?.effect == .notApplied)
+            #expect(error?.endpoint == "h")
+        }
+    }
+
+    @Test(
+        "a refused AUTH is an authentication failure, unless the server speaks of its own state",
+        arguments: [
+            ("WRONGPASS invalid username-password pair or user is disabled.", .authentication),
+            ("ERR invalid password", .authentication),
+            ("ERR AUTH <password> called without any password configured for the default user.", .authentication),
+            ("ERR wrong number of arguments for 'auth' command", .authentication),
+            ("NOAUTH Authentication required.", .authentication), ("something else", .authentication),
+            ("", .authentication),
+            ("ERR max number of clients reached", .server),
+            ("ERR max number of clients + cluster connections reached", .server),
+            ("LOADING Redis is loading the dataset in memory", .server),
+            ("BUSY Redis is busy running a script.", .server),
+            ("MASTERDOWN Link with MASTER is down", .server), ("DENIED Redis is running in protected mode", .server),
+        ] as [(String, RedisError.Code)]
+    )
+    func refusedAuthentication(text: String, code: RedisError.Code) {
+        let error = Self.examples[4].handshake.failure(of: .authenticate, .error(text), endpoint: "h:6379")
+        #expect(error?.code == code)
+        #expect(error?.effect == .notApplied)
+        #expect(error?.description.contains("h:6379") == true)
+    }
+
+    @Test(
+        "without a password the server's words decide",
+        arguments: [
+            ("NOAUTH Authentication required.", .authentication), ("ERR max number of clients reached", .server),
+            ("LOADING Redis is loading", .server), ("NOPERM no", .server),
+            ("DENIED Redis is running in protected mode", .server),
+        ] as [(String, RedisError.Code)]
+    )
+    func refusedPing(text: String, code: RedisError.Code) {
+        let error = Self.examples[0].handshake.failure(of: .ping, .error(text), endpoint: "h")
+        #expect(error?.code == code)
+        #expect(error?.serverMessage == text)
+    }
+
+    @Test("a server that quotes what it was sent does not get the password into an error")
+    func quotedPassword() {
+        let handshake = Self.examples[4].handshake
+        let quotes = [
+            "ERR unknown command 'AUTH', with args beginning with: 'u' 'pw' ",
+            "ERR unknown command `AUTH`, `u`, `pw`, ", "pw",
+            "pw is wrong", "ERR\npw", "\u{1b}pw",
+        ]
+        for text in quotes {
+            guard let error = handshake.failure(of: .authenticate, .error(text), endpoint: "h") else {
+                Issue.record("\(text) passed")
+                continue
+            }
+            let printed = "\(error) \(String(reflecting: error)) \(error.serverMessage ?? "") \(error.serverCode ?? "")"
+            #expect(!printed.contains("pw"), "\(printed)")
+        }
+    }
+
+    @Test("what a server says to the other steps is printed escaped and cut")
+    func printable() {
+        let text = "ERR \u{1b}[31m\r\n" + String(repeating: "x", count: 10_000)
+        let error = Self.examples[5].handshake.failure(of: .select, .error(text), endpoint: "h")
+        let description = error?.description ?? ""
+        #expect(description.contains(#"ERR \x1b[31m"#))
+        #expect(description.utf8.allSatisfy { $0 >= 0x20 } && description.utf8.count < 400)
+    }
+}

@@ -1,0 +1,73 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The limit of fetches without a lease", .timeLimit(.minutes(1)))
+struct FetchLimiterTests {
+    private struct Failure: Error {}
+
+    private final class Running: Sendable {
+        private let counts = Locked((now: 0, most: 0))
+
+        var now: Int { counts.withLock { $0.now } }
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func begin() { counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+
+        func end() { counts.withLock { $0.now -= 1 } }
+    }
+
+    @Test("never more than the limit at once, and everybody has a turn", arguments: [1, 3, 7])
+    func bounded(limit: Int) async throws {
+        let limiter = FetchLimiter(limit: limit)
+        let running = Running()
+        let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<200 {
+                group.addTask {
+                    try await limiter.run {
+                        running.begin()
+                        for _ in 0..<5 { await Task.yield() }
+                        running.end()
+                        return number
+                    }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(sum == 199 * 100)
+        #expect(running.most <= limit)
+        #expect(running.now == 0)
+    }
+
+    @Test("a body that throws gives its place back")
+    func failures() async throws {
+        let limiter = FetchLimiter(limit: 1)
+        for _ in 0..<5 { await #expect(throws: Failure.self) { try await limiter.run { throw Failure() } } }
+        #expect(try await limiter.run { 7 } == 7)
+    }
+
+    @Test("who is cancelled while waiting leaves at once, and takes no place with it")
+    func cancelledWaiters() async throws {
+        let limiter = FetchLimiter(limit: 1)
+        let gate = AsyncGate()
+        let holder = Task { try await limiter.run { try await gate.pass() } }
+        await gate.arrivals()
+        let waiters = (0..<20).map { _ in Task { try await limiter.run { Issue.record("ran although full") } } }
+        for (number, waiter) in waiters.enumerated() {
+            if number % 2 == 0 { await Task.yield() }
+            waiter.cancel()
+        }
+        for waiter in waiters { await #expect(throws: CancellationError.self) { try await waiter.value } }
+        gate.open()
+        try await holder.value
+        #expect(try await limiter.run { 7 } == 7)
+    }
+
+    @Test("a limit of nothing or less is one")
+    func noLimit() async throws {
+        for limit in [0, -1, .min] { #expect(try await FetchLimiter(limit: limit).run { limit } == limit) }
+    }
+}

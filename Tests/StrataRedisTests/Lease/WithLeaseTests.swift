@@ -1,0 +1,126 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// Counts who runs at once, and how often anybody did.
+private final class Occupancy: Sendable {
+    private let counts = Locked((running: 0, most: 0, total: 0))
+
+    var most: Int { counts.withLock { $0.most } }
+    var total: Int { counts.withLock { $0.total } }
+
+    func enter() {
+        counts.withLock { counts in
+            counts.running += 1
+            counts.total += 1
+            counts.most = max(counts.most, counts.running)
+        }
+    }
+
+    func leave() { counts.withLock { $0.running -= 1 } }
+}
+
+@Suite("One of us at a time", .timeLimit(.minutes(1)))
+struct WithLeaseTests {
+    private let name = TestServer.uniqueName("lease")
+
+    @Test("bodies of several instances never overlap, and all run")
+    func exclusive() async throws {
+        try await RedisServer.withServer { server in
+            let clients = try (0..<4).map { _ in try TestServer.client(of: server) }
+            let occupancy = Occupancy()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in clients {
+                    for _ in 0..<5 {
+                        group.addTask {
+                            try await client.withLease(name, options: LeaseOptions(waitLimit: .seconds(50))) { _ in
+                                occupancy.enter()
+                                await Task.yield()
+                                occupancy.leave()
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(occupancy.most == 1)
+            #expect(occupancy.total == 20)
+        }
+    }
+
+    @Test("the result and the error of the work come through, and the lease is ended either way")
+    func outcome() async throws {
+        struct Failure: Error, Equatable {}
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            #expect(try await redis.withLease(name) { $0.isHeld ? 5 : 0 } == 5)
+            await #expect(throws: Failure()) { try await redis.withLease(name) { _ in throw Failure() } }
+            #expect(try await server.command("DBSIZE").integer == 0)
+        }
+    }
+
+    @Test("who cannot have it in time is told so; a caller that is cancelled stops waiting")
+    func waiting() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let gate = AsyncGate()
+            let holder = Task { try await redis.withLease(name) { _ in try await gate.pass() } }
+            await gate.arrivals()
+            let error = await #expect(throws: CacheError.self) {
+                try await redis.withLease(name, options: LeaseOptions(waitLimit: .milliseconds(50))) { _ in }
+            }
+            #expect(error?.code == .timeout)
+            let waiter = Task { try await redis.withLease(name) { _ in } }
+            waiter.cancel()
+            await #expect(throws: CancellationError.self) { try await waiter.value }
+            gate.open()
+            try await holder.value
+        }
+    }
+
+    @Test("a lease that is taken away is noticed by its holder")
+    func lost() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let gate = AsyncGate()
+            let options = LeaseOptions(duration: .milliseconds(300))
+            let holder = Task {
+                try await redis.withLease(name, options: options) { lease in
+                    try await gate.pass()
+                    while lease.isHeld { await Task.yield() }
+                    return "noticed"
+                }
+            }
+            await gate.arrivals()
+            let names = Keyspace("leases").names(for: name.keyBytes)
+            try await redis.delete(names.lease)
+            gate.open()
+            #expect(try await holder.value == "noticed")
+        }
+    }
+
+    @Test("a level's reads are pooled across instances")
+    func pooledAcross() async throws {
+        try await RedisServer.withServer { server in
+            let gate = AsyncGate()
+            let calls = Occupancy()
+            let slow = ClosureFetcher<String, String> { _ in
+                calls.enter()
+                try await gate.pass()
+                return "value"
+            }
+            let instances = try (0..<3)
+                .map { _ in
+                    slow.pooled(across: RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(name)))
+                }
+            let tasks = instances.map { instance in Task { try await instance.get("k") } }
+            await gate.arrivals()
+            while instances.reduce(0, { $0 + $1.level.statistics.waits }) < 2 { await Task.yield() }
+            gate.open()
+            for task in tasks { #expect(try await task.value == "value") }
+            #expect(calls.total == 1)
+        }
+    }
+}
