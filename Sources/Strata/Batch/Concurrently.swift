@@ -24,7 +24,7 @@ extension ReadRequest {
     /// What `body` returns; `nil` where it fails and failures are left out.
     ///
     /// A task that is cancelled has not failed: it ends as cancelled.
-    func leavingOut<Result>(_ body: () async throws -> Result?) async throws -> Result? {
+    package func leavingOut<Result>(_ body: () async throws -> Result?) async throws -> Result? {
         guard leavesOutFailures else { return try await body() }
         do {
             return try await body()

@@ -55,6 +55,7 @@ extension Codec {
     ///   - encoded: What was found, with the numbers that were found beside it.
     ///   - place: Where it was found.
     /// - Returns: The value.
+    /// - Throws: Why there is none.
     package func open(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) -> Value {
         guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
             encoded.compression == 0 || encoded.compression == compression?.identifier
