@@ -43,6 +43,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Flights that are under way.
     package var count: Int { state.withLock { $0.flights.count } }
 
+    /// Callers that wait for a flight now.
+    package var waiting: Int { state.withLock { $0.boarded.count } }
+
     /// How often keys were voided since the start.
     var voids: UInt64 { state.withLock { $0.voids } }
 

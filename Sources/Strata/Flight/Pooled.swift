@@ -110,6 +110,9 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
     /// Reads under way now, joined or not.
     public var underWay: Int { flights.count }
 
+    /// Callers that wait for a read now.
+    package var waiting: Int { flights.waiting }
+
     /// `pooled`, with the level inside.
     public var label: LevelLabel {
         LevelLabel("pooled", counters: [.init("under_way", underWay)], parts: [base.label])

@@ -32,6 +32,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         limiter = FetchLimiter(limit: options.fetchLimit)
     }
 
+    /// Callers in this process that wait for a value now.
+    package var waiting: Int { flights.waiting }
+
     // MARK: Reading
 
     /// The entry of a key from Redis, or from the source.
