@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "StrataCompression", targets: ["StrataCompression"]),
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
         .library(name: "StrataDisk", targets: ["StrataDisk"]),
+        .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "stratactl", targets: ["stratactl"]),
     ],
@@ -33,6 +34,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
     ],
@@ -89,6 +92,17 @@ let package = Package(
             dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strictSettings
         ),
+        // The one room with NIO: whoever does not use it does not build NIO.
+        .target(
+            name: "StrataHTTP",
+            dependencies: [
+                "Strata",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strictSettings
+        ),
         .target(
             name: "StrataTesting",
             dependencies: ["Strata", "StrataRedis"],
@@ -132,6 +146,16 @@ let package = Package(
             dependencies: [
                 "StrataDisk", "StrataDiskInstance", "StrataTesting",
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataHTTPTests",
+            dependencies: [
+                "StrataHTTP", "StrataDisk", "StrataTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: strictSettings
         ),
