@@ -18,17 +18,26 @@ let package = Package(
     products: [
         .library(name: "Strata", targets: ["Strata"]),
         .library(name: "StrataRedis", targets: ["StrataRedis"]),
+        .library(name: "StrataCompression", targets: ["StrataCompression"]),
+        .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
+        .library(name: "StrataDisk", targets: ["StrataDisk"]),
+        .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "stratactl", targets: ["stratactl"]),
     ],
     traits: [
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
+        .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
         .default(enabledTraits: ["ServiceLifecycle"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
     ],
     targets: [
         // No pkgConfig: hiredis.pc carries a flag that SwiftPM refuses with a warning on every build.
@@ -55,6 +64,45 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(
+            name: "CZlib",
+            path: "CZlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]
+        ),
+        .systemLibrary(
+            name: "CZstd",
+            path: "CZstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]
+        ),
+        .target(
+            name: "StrataCompression",
+            dependencies: ["Strata", "CZlib", "CZstd"],
+            swiftSettings: strictSettings
+        ),
+        .target(
+            name: "StrataCrypto",
+            dependencies: [
+                "Strata",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Crypto"])),
+            ],
+            swiftSettings: strictSettings
+        ),
+        .target(
+            name: "StrataDisk",
+            dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strictSettings
+        ),
+        // The one room with NIO: whoever does not use it does not build NIO.
+        .target(
+            name: "StrataHTTP",
+            dependencies: [
+                "Strata",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strictSettings
+        ),
         .target(
             name: "StrataTesting",
             dependencies: ["Strata", "StrataRedis"],
@@ -63,6 +111,7 @@ let package = Package(
         .executableTarget(
             name: "stratactl",
             dependencies: [
+                "Strata",
                 "StrataRedis",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -74,6 +123,41 @@ let package = Package(
             dependencies: ["Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance"],
             exclude: ["Envelope/Golden"],
             swiftSettings: settings
+        ),
+        .testTarget(
+            name: "StrataCompressionTests",
+            dependencies: ["StrataCompression", "StrataTesting"],
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataCryptoTests",
+            dependencies: ["StrataCrypto", "StrataTesting"],
+            swiftSettings: strictSettings
+        ),
+        // The process that tests of the disk level run several times and kill.
+        .executableTarget(
+            name: "StrataDiskInstance",
+            dependencies: ["Strata", "StrataDisk"],
+            path: "Tests/StrataDiskInstance",
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataDiskTests",
+            dependencies: [
+                "StrataDisk", "StrataDiskInstance", "StrataTesting",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataHTTPTests",
+            dependencies: [
+                "StrataHTTP", "StrataDisk", "StrataTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: strictSettings
         ),
         // The process that tests run many times, freeze and kill.
         .executableTarget(

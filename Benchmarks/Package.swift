@@ -14,6 +14,7 @@ let package = Package(
     dependencies: [
         .package(name: "strata", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         .executableTarget(
@@ -22,7 +23,9 @@ let package = Package(
                 "CAllocations",
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
+                .product(name: "StrataDisk", package: "strata"),
                 .product(name: "StrataTesting", package: "strata"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

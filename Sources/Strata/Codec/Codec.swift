@@ -1,4 +1,14 @@
 /// How values become bytes and come back.
+///
+/// What follows the encoding is added to it: compression, then protection, each at most once.
+///
+/// ```swift
+/// let codec = Codec<Product>.cbor.compressed().encrypted(with: keys)
+/// let products = RedisLevel<Int, Product>(redis, keyspace: "products", codec: codec)
+/// ```
+///
+/// A level that keeps the bytes of a codec notes beside them by what they were made: codec, compression, protection and
+/// ``schema``. Bytes of another making are never given to a codec; they are a miss.
 public struct Codec<Value: Sendable>: Sendable {
     /// The number by which an envelope names the codec.
     ///
@@ -6,6 +16,14 @@ public struct Codec<Value: Sendable>: Sendable {
     public let identifier: UInt8
     private let encodeValue: @Sendable (Value) throws -> [UInt8]
     private let decodeBytes: @Sendable ([UInt8]) throws -> Value
+    /// What makes the bytes smaller; `nil` for nothing.
+    public internal(set) var compression: ByteStage?
+    /// What keeps the bytes from being read or changed by others; `nil` for nothing.
+    public internal(set) var protection: ByteStage?
+    /// The number of the form in which values are written: that of ``SchemaVersioned`` types, else 0.
+    public internal(set) var schema: UInt32
+    /// Makes values of what was written under older numbers.
+    var migration: (@Sendable (OlderValue) throws -> Value?)?
 
     /// A codec of two closures.
     ///
@@ -21,29 +39,47 @@ public struct Codec<Value: Sendable>: Sendable {
         self.identifier = identifier
         encodeValue = encode
         decodeBytes = decode
+        schema = (Value.self as? any SchemaVersioned.Type)?.schemaVersion ?? 0
     }
 
-    /// The bytes of a value.
+    /// The bytes of a value, compressed and protected.
     ///
     /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
     public func encode(_ value: Value) throws -> [UInt8] {
+        try encode(value, context: [])
+    }
+
+    /// The value of bytes that ``encode(_:)`` has made.
+    ///
+    /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
+    public func decode(_ bytes: [UInt8]) throws -> Value {
         do {
-            return try encodeValue(value)
+            return try decodeBytes(undone(bytes, isCompressed: compression != nil, context: []))
+        } catch {
+            throw CacheError(code: .codec, message: "stored bytes cannot be decoded", causes: [error])
+        }
+    }
+
+    func encode(_ value: Value, context: [UInt8]) throws -> [UInt8] {
+        do {
+            var bytes = try encodeValue(value)
+            if let compression { bytes = try compression.apply(bytes, context) }
+            if let protection { bytes = try protection.apply(bytes, context) }
+            return bytes
         } catch {
             throw CacheError(code: .codec, message: "a value cannot be encoded", causes: [error])
         }
     }
 
-    /// The value of bytes.
-    ///
-    /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
-    public func decode(_ bytes: [UInt8]) throws -> Value {
-        do {
-            return try decodeBytes(bytes)
-        } catch {
-            throw CacheError(code: .codec, message: "stored bytes cannot be decoded", causes: [error])
-        }
+    /// The bytes of the codec alone.
+    func undone(_ bytes: [UInt8], isCompressed: Bool, context: [UInt8]) throws -> [UInt8] {
+        var bytes = bytes
+        if let protection { bytes = try protection.undo(bytes, context) }
+        if isCompressed, let compression { bytes = try compression.undo(bytes, context) }
+        return bytes
     }
+
+    func decodeAlone(_ bytes: [UInt8]) throws -> Value { try decodeBytes(bytes) }
 }
 
 extension Codec where Value == [UInt8] {

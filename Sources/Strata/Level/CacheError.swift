@@ -7,6 +7,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let description: String
 
+        package init(description: String) {
+            self.description = description
+        }
+
         /// No level has the key.
         public static let miss = Code(description: "miss")
         /// Several levels have failed; ``CacheError/causes`` has each one's error, the last level's last.

@@ -1,3 +1,5 @@
+internal import Strata
+
 /// A parsed `redis://` or `unix://` URL.
 ///
 /// The user information is taken out at once and never printed.

@@ -18,7 +18,7 @@ extension Envelope {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.headerSize + labels.count + payload.count)
         bytes += Self.magic
-        bytes += [Self.formatVersion, kind.rawValue, codec, compression, flags]
+        bytes += [Self.formatVersion, kind.rawValue, codec, compression, protection]
         bytes.append(littleEndian: schema)
         bytes.append(littleEndian: keyHash)
         bytes.append(littleEndian: version.high)
@@ -53,9 +53,7 @@ extension Envelope {
         let payload = Array(bytes[(Self.headerSize + labels.count)...])
         let checksum = Self.checksum(header: Array(bytes[..<Self.checksummedSize]), labels, payload)
         guard header.checksum == checksum else { throw .damaged }
-        guard let kind = Kind(rawValue: header.kind), header.compression == 0, header.flags == 0 else {
-            throw .unknownContent
-        }
+        guard let kind = Kind(rawValue: header.kind) else { throw .unknownContent }
         guard expected == nil || expected == header.keyHash else { throw .otherKey }
 
         self.init(
@@ -68,6 +66,8 @@ extension Envelope {
             staleUntil: header.staleUntil,
             payload: payload
         )
+        compression = header.compression
+        protection = header.protection
         schema = header.schema
         fetchDuration = header.fetchDuration
         asOf = header.asOf

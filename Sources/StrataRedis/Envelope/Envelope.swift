@@ -9,8 +9,8 @@ package import Strata
 /// | 3 | 1 | format version, 1 |
 /// | 4 | 1 | kind: 0 value, 1 absence, 2 failure |
 /// | 5 | 1 | codec |
-/// | 6 | 1 | compression: 0 none |
-/// | 7 | 1 | flags: 0 |
+/// | 6 | 1 | compression: 0 none, 1 zlib |
+/// | 7 | 1 | protection: 0 none, 1 AES-GCM, 2 ChaChaPoly, 3 HMAC-SHA-256 |
 /// | 8 | 4 | schema number of the value's type |
 /// | 12 | 8 | XXH64 of the full key |
 /// | 20 | 16 | version stamp, random for each write |
@@ -36,7 +36,7 @@ package struct Envelope: Sendable, Hashable {
     package var kind: Kind
     package var codec: UInt8
     package var compression: UInt8 = 0
-    package var flags: UInt8 = 0
+    package var protection: UInt8 = 0
     package var schema: UInt32 = 0
     package var keyHash: UInt64
     package var version: EntryVersion
@@ -89,7 +89,7 @@ package enum EnvelopeFault: Error, Sendable, Hashable, CaseIterable {
     case foreign
     /// A format of a later release.
     case newerFormat
-    /// A kind, codec, compression or flag that this release does not have, or another codec than the level's.
+    /// A kind that this release does not have, or another codec, compression or protection than the level's.
     case unknownContent
     /// Another schema number than the level's.
     case otherSchema

@@ -6,7 +6,7 @@ package struct EnvelopeHeader: Sendable, Hashable {
     package let kind: UInt8
     package let codec: UInt8
     package let compression: UInt8
-    package let flags: UInt8
+    package let protection: UInt8
     package let schema: UInt32
     package let keyHash: UInt64
     package let versionHigh: UInt64
@@ -30,7 +30,7 @@ package struct EnvelopeHeader: Sendable, Hashable {
         kind = bytes[4]
         codec = bytes[5]
         compression = bytes[6]
-        flags = bytes[7]
+        protection = bytes[7]
         schema = bytes.littleEndian(at: 8, as: UInt32.self)
         keyHash = bytes.littleEndian(at: 12, as: UInt64.self)
         versionHigh = bytes.littleEndian(at: 20, as: UInt64.self)

@@ -26,7 +26,7 @@ package struct EnvelopeInspection: Sendable {
     package let belongsToKey: Bool?
     /// Why every level takes it for a miss; `nil` when nothing speaks against it.
     ///
-    /// A level also asks for its own codec and schema number, which cannot be told here.
+    /// A level also asks for its own codec, compression, protection and schema number, which cannot be told here.
     package let fault: EnvelopeFault?
 
     /// Looks at what was found.
@@ -95,7 +95,7 @@ extension EnvelopeFault {
         case .truncated: "cut short, or longer than its own lengths say"
         case .foreign: "no envelope: something else was written there"
         case .newerFormat: "a format of a later release"
-        case .unknownContent: "a kind, compression or flag that this release does not know"
+        case .unknownContent: "a kind that this release does not know"
         case .otherSchema: "another schema number than the level's"
         case .otherKey: "the envelope of another key"
         case .damaged: "damaged: the checksum does not fit, or a tag is no UTF-8"

@@ -1,3 +1,5 @@
+internal import Strata
+
 /// A key of a keyspace as a tool meets it: by the user's key, or only by its name in Redis.
 package struct InspectedKey: Sendable, Hashable {
     /// How a name in Redis came to be.

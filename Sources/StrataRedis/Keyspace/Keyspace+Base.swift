@@ -1,3 +1,5 @@
+internal import Strata
+
 extension Keyspace {
     /// Cuts a key's name behind its second colon, where the keyspace ends.
     ///

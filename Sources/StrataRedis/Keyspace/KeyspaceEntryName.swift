@@ -1,3 +1,5 @@
+internal import Strata
+
 /// The name of a key in Redis taken apart: prefix, keyspace, room and user key.
 ///
 /// For tools that look at a whole database.

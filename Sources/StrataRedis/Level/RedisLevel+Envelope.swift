@@ -59,9 +59,8 @@ extension RedisLevel {
         clockOffset offset: Int64
     ) throws(EnvelopeFault) -> Entry<Value> {
         let envelope = try Envelope(bytes, keyHash: names.fingerprint)
-        guard envelope.schema == schema else { throw .otherSchema }
         return Entry(
-            try content(of: envelope),
+            try content(of: envelope, names),
             freshUntil: MonotonicInstant(serverMilliseconds: envelope.freshUntil, offset: offset),
             staleUntil: MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset),
             storedAt: MonotonicInstant(serverMilliseconds: envelope.storedAt, offset: offset),
@@ -73,13 +72,29 @@ extension RedisLevel {
         )
     }
 
-    private func content(of envelope: Envelope) throws(EnvelopeFault) -> Entry<Value>.Content {
+    private func content(of envelope: Envelope, _ names: KeyNames) throws(EnvelopeFault) -> Entry<Value>.Content {
         switch envelope.kind {
-        case .absence: return .absent
+        case .absence:
+            guard envelope.schema == codec.schema else { throw .otherSchema }
+            return .absent
         case .failure: throw .unknownContent
         case .value:
-            guard envelope.codec == codec.identifier else { throw .unknownContent }
-            do { return .value(try codec.decode(envelope.payload)) } catch { throw .undecodable }
+            let encoded = EncodedValue(
+                bytes: envelope.payload,
+                codec: envelope.codec,
+                compression: envelope.compression,
+                protection: envelope.protection,
+                schema: envelope.schema
+            )
+            do {
+                return .value(try codec.open(encoded, at: names.value.bytes))
+            } catch {
+                switch error {
+                case .otherMaking: throw .unknownContent
+                case .otherSchema: throw .otherSchema
+                case .undecodable: throw .undecodable
+                }
+            }
         }
     }
 
@@ -97,17 +112,20 @@ extension RedisLevel {
         let now = MonotonicInstant.now
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.version = .random()
+        let encoded = try entry.value.map { try codec.seal($0, at: names.value.bytes) }
         var envelope = Envelope(
-            kind: entry.value == nil ? .absence : .value,
+            kind: encoded == nil ? .absence : .value,
             codec: codec.identifier,
             keyHash: names.fingerprint,
             version: sealed.version,
             storedAt: now.serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
-            payload: try entry.value.map { try codec.encode($0) } ?? []
+            payload: encoded?.bytes ?? []
         )
-        envelope.schema = schema
+        envelope.compression = encoded?.compression ?? 0
+        envelope.protection = encoded?.protection ?? 0
+        envelope.schema = codec.schema
         envelope.tags = entry.tags
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
         return Sealed(bytes: try envelope.encoded(), expiry: expiry(of: sealed, at: now), entry: sealed)

@@ -31,7 +31,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     let shared: KeyspaceCoherence
     private let listener: UInt64?
     let codec: Codec<Value>
-    let schema: UInt32
     let clock: ServerClock
     let counters = RedisLevelCounters()
 
@@ -43,20 +42,20 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - codec: How values become bytes.
     ///   - freshness: How long values are good for.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form; envelopes with another number are misses, and stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
+    ///     and stay.
     public init(
         _ redis: RedisClient,
         keyspace: Keyspace,
         codec: Codec<Value>,
         freshness: FreshnessPolicy = FreshnessPolicy(),
         coherence: Coherence = .tracking,
-        schema: UInt32 = 0
+        schema: UInt32? = nil
     ) {
         self.redis = redis
         self.keyspace = keyspace
-        self.codec = codec
+        self.codec = schema.map { codec.schema($0) } ?? codec
         self.freshness = freshness
-        self.schema = schema
         self.coherence = coherence
         clock = ServerClock(redis)
         shared = KeyspaceCoherence(
@@ -74,13 +73,14 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - freshness: How long values are good for.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form; envelopes with another number are misses, and stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
+    ///     and stay.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,
         freshness: FreshnessPolicy = FreshnessPolicy(),
         coherence: Coherence = .tracking,
-        schema: UInt32 = 0
+        schema: UInt32? = nil
     ) where Value: Codable {
         self.init(
             redis,
@@ -204,9 +204,21 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// The hash of the key's full name in Redis: the same in every process.
     public func fingerprint(of key: Key) -> UInt64 { names(for: key).fingerprint }
 
-    /// `redis`, with keyspace and server.
+    /// `redis`, with keyspace, server and what values are compressed and protected by.
     public var label: LevelLabel {
-        LevelLabel("redis, keyspace \(keyspace) at \(redis.configuration.endpoint)")
+        let counted = statistics
+        return LevelLabel(
+            (["redis", "keyspace \(keyspace) at \(redis.configuration.endpoint)"]
+                + [codec.compression, codec.protection].compactMap { $0?.description })
+                .joined(separator: ", "),
+            counters: [
+                .init("hits", counted.hits),
+                .init("misses", counted.misses),
+                .init("unusable", counted.unusable),
+                .init("failures", counted.failures),
+                .init("fetches", counted.fetches),
+            ]
+        )
     }
 
     /// ``EntryOrigin/redis``.

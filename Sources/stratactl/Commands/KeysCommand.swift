@@ -1,4 +1,5 @@
 import ArgumentParser
+import Strata
 import StrataRedis
 
 struct KeysCommand: AsyncParsableCommand {

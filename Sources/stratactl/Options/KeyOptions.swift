@@ -1,4 +1,5 @@
 import ArgumentParser
+import Strata
 import StrataRedis
 
 /// How keys on the command line are to be read.

@@ -38,8 +38,8 @@ struct EntryLines {
         guard let header = envelope.header else { return }
         fields.add("kind", envelope.kind.map { "\($0)" } ?? "unknown (\(header.kind))")
         fields.add("codec", "\(header.codec) (\(PayloadText.codecName(header.codec) ?? "unknown here"))")
-        fields.add("compression", header.compression == 0 ? "none" : "unknown (\(header.compression))")
-        fields.add("flags", header.flags == 0 ? nil : "unknown (\(header.flags))")
+        fields.add("compression", PayloadText.compressionName(header.compression))
+        fields.add("protection", header.protection == 0 ? nil : PayloadText.protectionName(header.protection))
         fields.add("schema", String(header.schema))
         fields.add("version", envelope.version)
         fields.add("stored", Moment(header.storedAt, now: now).text)
@@ -67,7 +67,8 @@ struct EntryLines {
 
     private static func value(of envelope: EnvelopeInspection, limit: Int) -> [String] {
         let shown = Array(envelope.payload.prefix(limit))
-        let lines = PayloadText.lines(shown, codec: envelope.header?.codec)
+        let isPlain = envelope.header.map { $0.compression == 0 && $0.protection == 0 } ?? false
+        let lines = PayloadText.lines(shown, codec: isPlain ? envelope.header?.codec : nil)
         let total = envelope.header.map { Int($0.payloadLength) } ?? envelope.size
         // Indented, so that no value can pass for a field.
         var block = [envelope.header == nil ? "bytes" : "value"] + lines.map { "  " + $0 }

@@ -43,7 +43,7 @@ struct JSONEntry: Encodable {
         let codec: UInt8
         let codecName: String?
         let compression: UInt8
-        let flags: UInt8
+        let protection: UInt8
         let schema: UInt32
         let version: String?
         let stored: Moment
@@ -64,7 +64,7 @@ struct JSONEntry: Encodable {
             codec = header.codec
             codecName = PayloadText.codecName(header.codec)
             compression = header.compression
-            flags = header.flags
+            protection = header.protection
             schema = header.schema
             version = found.version
             stored = Moment(header.storedAt, now: now)

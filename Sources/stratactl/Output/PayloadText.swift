@@ -8,7 +8,29 @@ enum PayloadText {
         case 1: "bytes"
         case 2: "text"
         case 3: "JSON"
+        case 4: "CBOR"
+        case 5: "property list"
         default: nil
+        }
+    }
+
+    /// What the payload was compressed by.
+    static func compressionName(_ compression: UInt8) -> String {
+        switch compression {
+        case 0: "none"
+        case 1: "1 (zlib)"
+        default: "\(compression) (unknown here)"
+        }
+    }
+
+    /// What the payload was protected by.
+    static func protectionName(_ protection: UInt8) -> String {
+        switch protection {
+        case 0: "none"
+        case 1: "1 (AES-GCM)"
+        case 2: "2 (ChaChaPoly)"
+        case 3: "3 (HMAC-SHA-256)"
+        default: "\(protection) (unknown here)"
         }
     }
 

@@ -69,6 +69,10 @@ struct EnvelopeEntryTests {
         for codec in [0, 1, 3, 127, 128, 255] as [UInt8] {
             #expect(fault(try envelope { $0.codec = codec }) == .unknownContent)
         }
+        for stage in UInt8(1)...255 {
+            #expect(fault(try envelope { $0.compression = stage }) == .unknownContent)
+            #expect(fault(try envelope { $0.protection = stage }) == .unknownContent)
+        }
         #expect(fault(try envelope { $0.kind = .failure }) == .unknownContent)
         #expect(fault(try envelope { $0.keyHash ^= 1 << 40 }) == .otherKey)
         #expect(fault(try envelope { $0.keyHash = level.names(for: 43).fingerprint }) == .otherKey)

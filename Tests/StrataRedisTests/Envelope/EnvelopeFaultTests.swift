@@ -109,14 +109,14 @@ struct EnvelopeFaultTests {
         for short in ["", "a", "abc"] { #expect(fault(Array(short.utf8)) == .truncated) }
     }
 
-    @Test("kinds, compressions and flags that this release does not have")
+    @Test("kinds that this release does not have; compressions and protections are for the level's codec to know")
     func unknownContent() {
         for value in UInt8(3)...255 {
             #expect(fault(resealed(Self.sample) { $0[4] = value }) == .unknownContent, "kind \(value)")
         }
         for value in UInt8(1)...255 {
-            #expect(fault(resealed(Self.sample) { $0[6] = value }) == .unknownContent, "compression \(value)")
-            #expect(fault(resealed(Self.sample) { $0[7] = value }) == .unknownContent, "flags \(value)")
+            #expect(fault(resealed(Self.sample) { $0[6] = value }) == nil, "compression \(value)")
+            #expect(fault(resealed(Self.sample) { $0[7] = value }) == nil, "protection \(value)")
         }
         for value in UInt8(0)...2 { #expect(fault(resealed(Self.sample) { $0[4] = value }) == nil, "kind \(value)") }
     }

@@ -118,7 +118,7 @@ struct EnvelopeGoldenTests {
             let found = try Envelope(bytes, keyHash: expected.keyHash)
             #expect(found.kind == expected.kind, "\(name)")
             #expect(found.codec == expected.codec, "\(name)")
-            #expect(found.compression == 0 && found.flags == 0, "\(name)")
+            #expect(found.compression == 0 && found.protection == 0, "\(name)")
             #expect(found.schema == expected.schema, "\(name)")
             #expect(found.keyHash == expected.keyHash, "\(name)")
             #expect(found.version == expected.version, "\(name)")

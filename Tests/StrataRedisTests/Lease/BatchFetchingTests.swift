@@ -85,7 +85,8 @@ struct BatchFetchingTests {
             let keys = (0..<40).map { "k\($0)" }
             let reads = fleet.flatMap { level in
                 (0..<8).map { start in
-                    Task { try await level.get(Array(keys[(start * 4)..<(start * 4 + 12)])) }
+                    let part = Array(keys[(start * 4)..<(start * 4 + 12)])
+                    return Task { () async throws -> [String?] in try await level.get(part) }
                 }
             }
             let singles = fleet.map { level in Task { try await level.get("k7") } }
@@ -93,7 +94,8 @@ struct BatchFetchingTests {
             library.gate.open()
             for (number, read) in reads.enumerated() {
                 let start = number % 8 * 4
-                #expect(try await read.value == keys[start..<(start + 12)].map { "\($0)!" })
+                let expected = keys[start..<(start + 12)].map { "\($0)!" }
+                #expect(try await read.value == expected)
             }
             for single in singles { #expect(try await single.value == "k7!") }
             let asked = library.calls.flatMap { Array($0) }

@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import Foundation
 #endif
 
-/// A type whose values can be keys in Redis.
+/// A type whose values can be keys outside this process: in Redis, on a disk.
 ///
 /// There is no default form: a type without one does not compile as a key, instead of colliding with itself.
 ///

@@ -1,9 +1,13 @@
 /// Percent-encoding of single bytes, as in RFC 3986 §2.1 but for other reserved bytes.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Appends `bytes`; those for which `isReserved` holds as `%HH`.
     ///
     /// Injective as long as `%` is among them.
-    static func append(_ bytes: some Sequence<UInt8>, to target: inout [UInt8], where isReserved: (UInt8) -> Bool) {
+    package static func append(
+        _ bytes: some Sequence<UInt8>,
+        to target: inout [UInt8],
+        where isReserved: (UInt8) -> Bool
+    ) {
         for byte in bytes {
             guard isReserved(byte) else {
                 target.append(byte)
@@ -18,7 +22,7 @@ enum PercentEncoding {
     /// The bytes that were encoded; `nil` when a `%` begins no escape.
     ///
     /// The digits `a` to `f`, which `append` does not write, count only with `anyCase`.
-    static func decode(_ bytes: some Collection<UInt8>, anyCase: Bool = false) -> [UInt8]? {
+    package static func decode(_ bytes: some Collection<UInt8>, anyCase: Bool = false) -> [UInt8]? {
         var decoded: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.popFirst() {

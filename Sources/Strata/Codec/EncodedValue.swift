@@ -1,0 +1,85 @@
+/// The bytes of a value, with the numbers of what they were made by.
+package struct EncodedValue: Sendable, Hashable {
+    package var bytes: [UInt8]
+    package var codec: UInt8
+    /// 0 for none.
+    package var compression: UInt8
+    /// 0 for none.
+    package var protection: UInt8
+    package var schema: UInt32
+
+    package init(bytes: [UInt8], codec: UInt8, compression: UInt8, protection: UInt8, schema: UInt32) {
+        self.bytes = bytes
+        self.codec = codec
+        self.compression = compression
+        self.protection = protection
+        self.schema = schema
+    }
+}
+
+/// Why the bytes of a value cannot be read.
+///
+/// Each is a miss.
+package enum UnreadableValue: Error {
+    /// Made by another codec, or compressed or protected in another way.
+    case otherMaking
+    /// Written under a schema number that is newer, or older without a migration.
+    case otherSchema
+    /// The bytes are not what their numbers say; or a migration has thrown.
+    case undecodable(any Error)
+}
+
+extension Codec {
+    /// The bytes of a value, with the numbers of what they are made by.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - place: What tells where the value is kept from all other places: protections are bound to it.
+    /// - Returns: What ``open(_:at:)`` takes.
+    /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
+    package func seal(_ value: Value, at place: [UInt8]) throws -> EncodedValue {
+        var encoded = EncodedValue(
+            bytes: [],
+            codec: identifier,
+            compression: compression?.identifier ?? 0,
+            protection: protection?.identifier ?? 0,
+            schema: schema
+        )
+        encoded.bytes = try encode(value, context: context(of: encoded, place))
+        return encoded
+    }
+
+    /// The value of bytes.
+    ///
+    /// - Parameters:
+    ///   - encoded: What was found, with the numbers that were found beside it.
+    ///   - place: Where it was found.
+    /// - Returns: The value.
+    /// - Throws: Why there is none.
+    package func open(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) -> Value {
+        guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
+            encoded.compression == 0 || encoded.compression == compression?.identifier
+        else { throw .otherMaking }
+        guard encoded.schema == schema || encoded.schema < schema && migration != nil else { throw .otherSchema }
+        let bytes: [UInt8]
+        do {
+            let isCompressed = encoded.compression != 0
+            bytes = try undone(encoded.bytes, isCompressed: isCompressed, context: context(of: encoded, place))
+            if encoded.schema == schema { return try decodeAlone(bytes) }
+            if let migration {
+                let older = OlderValue(schema: encoded.schema, codec: encoded.codec, bytes: bytes)
+                if let value = try migration(older) { return value }
+            }
+        } catch {
+            throw .undecodable(error)
+        }
+        throw .otherSchema
+    }
+
+    /// The numbers are part of the context, so that a protection covers them, too.
+    private func context(of encoded: EncodedValue, _ place: [UInt8]) -> [UInt8] {
+        guard protection != nil else { return place }
+        let schema = (0..<4).map { UInt8(truncatingIfNeeded: encoded.schema >> (8 * $0)) }
+        return [encoded.codec, encoded.compression] + schema + place
+    }
+}

@@ -1,0 +1,45 @@
+extension TwoWayTransformer where Input == [UInt8] {
+    /// A codec as a transformer of levels that keep bytes, compression and protection included.
+    ///
+    /// Nothing is noted beside the bytes: neither the codec's number nor the schema's.
+    public init(_ codec: Codec<Output>) {
+        self.init {
+            try codec.decode($0)
+        } inverse: {
+            try codec.encode($0)
+        }
+    }
+}
+
+extension TwoWayTransformer where Input == [UInt8], Output: Codable {
+    /// Bytes that are JSON, and the values that they stand for.
+    public static var json: TwoWayTransformer { TwoWayTransformer(.json) }
+
+    /// Bytes that are CBOR (RFC 8949), and the values that they stand for.
+    public static var cbor: TwoWayTransformer { TwoWayTransformer(.cbor) }
+
+    /// Bytes that are a binary property list, and the values that they stand for.
+    public static var propertyList: TwoWayTransformer { TwoWayTransformer(.propertyList) }
+}
+
+extension TwoWayTransformer where Input == [UInt8], Output == String {
+    /// Bytes and the text that they are; either way throws what cannot be expressed.
+    public static func text(_ encoding: TextEncoding = .utf8) -> TwoWayTransformer {
+        TwoWayTransformer {
+            try encoding.decode($0)
+        } inverse: {
+            try encoding.encode($0)
+        }
+    }
+}
+
+extension CacheLevel where Value == [UInt8] {
+    /// This level, which keeps bytes, as one of values.
+    ///
+    /// ```swift
+    /// let products = bytes.transformValues(Codec<Product>.cbor)
+    /// ```
+    public func transformValues<Other: Sendable>(_ codec: Codec<Other>) -> TransformedValues<Self, Other> {
+        transformValues(TwoWayTransformer(codec))
+    }
+}

@@ -1,0 +1,56 @@
+#if Crypto
+internal import Crypto
+public import Strata
+
+/// The secrets of a service, each with a number: one that is in use, and older ones that still open what they have sealed.
+///
+/// To change the secret, add a new one under a new number to the older ones of all instances first, then put it into use:
+///
+/// ```swift
+/// let keys = try KeyRing(using: 2, [1: oldSecret, 2: newSecret])
+/// let codec = Codec<Product>.cbor.encrypted(with: keys)
+/// ```
+///
+/// When the last value of an old secret has expired, drop it.
+public struct KeyRing: Sendable, CustomStringConvertible {
+    /// The number of the secret by which values are sealed.
+    public let current: UInt32
+    private let secrets: [UInt32: SymmetricKey]
+
+    /// A ring of secrets.
+    ///
+    /// - Parameters:
+    ///   - current: The number of the one to use.
+    ///   - secrets: All secrets by their numbers, 32 random bytes each.
+    /// - Throws: ``CacheError/Code/secret`` when a secret has another length, or the current one is missing.
+    public init(using current: UInt32, _ secrets: [UInt32: [UInt8]]) throws {
+        guard secrets[current] != nil else {
+            throw CacheError(code: .secret, message: "there is no secret of number \(current)")
+        }
+        for (number, secret) in secrets where secret.count != 32 {
+            throw CacheError(code: .secret, message: "secret \(number) has \(secret.count) bytes in place of 32")
+        }
+        self.current = current
+        self.secrets = secrets.mapValues { SymmetricKey(data: $0) }
+    }
+
+    /// The secret for one use: no two uses share a key.
+    func key(_ number: UInt32, for use: String) throws -> SymmetricKey {
+        guard let secret = secrets[number] else {
+            throw CacheError(code: .secret, message: "there is no secret of number \(number)")
+        }
+        return HKDF<Crypto.SHA256>
+            .deriveKey(inputKeyMaterial: secret, info: Array("strata \(use)".utf8), outputByteCount: 32)
+    }
+
+    /// The numbers, and no secret.
+    public var description: String { "\(secrets.count) secrets, using \(current)" }
+}
+
+extension CacheError.Code {
+    /// A secret is missing or has the wrong length.
+    public static let secret = CacheError.Code(description: "secret")
+    /// The bytes were not sealed by this secret for this place, or have been changed since.
+    public static let forged = CacheError.Code(description: "forged")
+}
+#endif

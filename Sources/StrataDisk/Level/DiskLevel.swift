@@ -1,0 +1,249 @@
+internal import GRDB
+public import Strata
+
+/// A level in a file on disk, in a namespace of its own.
+///
+/// ```swift
+/// let store = DiskStore(path: "/var/lib/shop/cache.sqlite")
+/// let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+///     .compose(DiskLevel(store, namespace: "products", limit: 1 << 30))
+/// ```
+///
+/// Entries leave when they have expired, and, when the level needs room, in the order of their last use. What is written survives the
+/// end of the process; it may be shared with other processes, which are not told of changes.
+///
+/// | operation | transactions |
+/// |---|---|
+/// | get | 1 read; every thousandth also writes down what was read |
+/// | get of several keys | 1 read |
+/// | set | 1 write |
+/// | remove, clear | 1 read, and 1 write if there is something to remove |
+///
+/// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that seem to come
+/// from the future are misses; set forward, entries expire early.
+///
+/// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call is given up.
+public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
+    /// What becomes of bytes of which the codec can make no value.
+    ///
+    /// Another type of values may have written them: they are never deleted for that.
+    public enum Undecodable: Sendable, Hashable {
+        /// The key is a miss.
+        case miss
+        /// The get throws ``CacheError/Code/codec``.
+        case fail
+    }
+
+    /// The file.
+    public let store: DiskStore
+    /// The part of the file that belongs to this level.
+    public let namespace: String
+    /// How much the level may hold, in bytes: keys, values and 128 bytes an entry.
+    public let limit: Int
+    /// How long values are good for that have no lifetime of their own; `nil` for ever.
+    public let freshness: FreshnessPolicy?
+    let codec: Codec<Value>
+    let undecodable: Undecodable
+    let space: DiskSpace
+    let counters = DiskCounters()
+    var clock = WallClock.system
+
+    /// A level in a namespace.
+    ///
+    /// - Parameters:
+    ///   - store: The file.
+    ///   - namespace: The part of it that belongs to this level.
+    ///   - codec: How values become bytes.
+    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said. Of several levels in one namespace each keeps to
+    ///     its own.
+    ///   - freshness: How long values are good for that have no lifetime of their own; `nil` for ever.
+    ///   - undecodable: What becomes of bytes of which the codec can make no value.
+    public init(
+        _ store: DiskStore,
+        namespace: String,
+        codec: Codec<Value>,
+        limit: Int = 100 << 20,
+        freshness: FreshnessPolicy? = nil,
+        undecodable: Undecodable = .miss
+    ) {
+        self.init(
+            space: DiskSpace(store: store, name: namespace, limit: limit, evicts: true),
+            codec: codec,
+            freshness: freshness,
+            undecodable: undecodable
+        )
+    }
+
+    /// A level in a namespace, with values as CBOR.
+    ///
+    /// - Parameters:
+    ///   - store: The file.
+    ///   - namespace: The part of it that belongs to this level.
+    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said.
+    ///   - freshness: How long values are good for that have no lifetime of their own; `nil` for ever.
+    public init(
+        _ store: DiskStore,
+        namespace: String,
+        limit: Int = 100 << 20,
+        freshness: FreshnessPolicy? = nil
+    ) where Value: Codable {
+        self.init(store, namespace: namespace, codec: .cbor, limit: limit, freshness: freshness)
+    }
+
+    init(space: DiskSpace, codec: Codec<Value>, freshness: FreshnessPolicy?, undecodable: Undecodable) {
+        self.space = space
+        self.codec = codec
+        self.freshness = freshness
+        self.undecodable = undecodable
+        store = space.store
+        namespace = space.name
+        limit = space.limit
+    }
+
+    /// How the level was used since it was made.
+    public var statistics: DiskStatistics { counters.snapshot }
+
+    // MARK: Reading
+
+    /// The entry of a key; `nil` when there is none, or none that can be used.
+    ///
+    /// A row whose bytes do not agree with their checksum is deleted.
+    ///
+    /// - Throws: ``DiskError``; `CancellationError`; ``CacheError/Code/codec`` where the level says so.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        let start = MonotonicInstant.now
+        let bytes = key.keyBytes
+        let entry = try await counting { try await open(try await space.find(bytes), bytes) }
+        request.recorder?.step(entry == nil ? .miss : .hit, at: .disk, from: start, to: .now)
+        return entry
+    }
+
+    /// The entries of several keys, as they are at one moment.
+    ///
+    /// - Throws: As ``entry(for:_:)``.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let start = MonotonicInstant.now
+        let bytes = keys.map(\.keyBytes)
+        let found = try await counting { try await space.find(bytes) }
+        var entries: [Entry<Value>?] = []
+        entries.reserveCapacity(keys.count)
+        for (index, one) in found.enumerated() {
+            entries.append(try await request.leavingOut { try await open(one, bytes[index]) })
+        }
+        request.recorder?.step(entries.contains { $0 == nil } ? .miss : .hit, at: .disk, from: start, to: .now)
+        return entries
+    }
+
+    private func open(_ found: DiskSpace.Found, _ key: [UInt8]) async throws -> Entry<Value>? {
+        switch found {
+        case .nothing:
+            counters.add(\.misses)
+            return nil
+        case .damaged(let id):
+            counters.add(\.unusable)
+            // A disk that cannot be written can still be read: what cannot be deleted stays a miss.
+            do { try await space.remove(damaged: id, key) } catch let error as DiskError where error.code != .corrupt {}
+            return nil
+        case .entry(let stored):
+            do throws(UnreadableValue) {
+                let entry = try entry(of: stored, key)
+                counters.add(entry == nil ? \.misses : \.hits)
+                return entry
+            } catch {
+                counters.add(\.unusable)
+                guard case .undecodable(let cause) = error, undecodable == .fail else { return nil }
+                throw CacheError(code: .codec, message: "stored bytes cannot be decoded", causes: [cause])
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Keeps an entry; when this returns, it is there for good, and the level within its limit.
+    ///
+    /// - Throws: ``CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is then removed;
+    ///   ``CacheError/Code/codec``; ``DiskError``, and then the older entry is still there; `CancellationError`.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        let bytes = key.keyBytes
+        let now = clock.now()
+        let stored = try seal(entry, bytes, now)
+        try await counting { try await space.store(stored, bytes, now: now.wall) }
+    }
+
+    /// Removes a key; one that is not there is no error.
+    ///
+    /// - Throws: ``DiskError``; `CancellationError`.
+    public func remove(_ key: Key) async throws {
+        try await counting { try await space.remove(key.keyBytes) }
+    }
+
+    /// Removes all keys of the namespace, at once; nothing else in the file is touched.
+    ///
+    /// - Throws: ``DiskError``; `CancellationError`.
+    public func removeAll() async throws {
+        try await counting { try await space.removeAll() }
+    }
+
+    /// Removes all entries of the namespace that bear a tag.
+    ///
+    /// - Throws: ``DiskError``; `CancellationError`.
+    public func removeAll(tagged tag: String) async throws {
+        try await counting { try await space.removeAll(tagged: tag) }
+    }
+
+    /// Removes all entries of the namespace that have expired.
+    ///
+    /// Not needed for keeping to the limit: for giving room back to others.
+    ///
+    /// - Returns: How many there were.
+    /// - Throws: ``DiskError``; `CancellationError`.
+    @discardableResult
+    public func removeExpired() async throws -> Int {
+        try await counting { try await space.removeExpired(now: clock.now().wall) }
+    }
+
+    /// Evicts until the namespace holds no more than that.
+    ///
+    /// - Parameter bytes: How much may stay.
+    /// - Throws: ``DiskError``; `CancellationError`.
+    public func trim(to bytes: Int) async throws {
+        try await counting { try await space.trim(to: max(0, bytes), now: clock.now().wall) }
+    }
+
+    /// What the namespace holds: bytes as ``limit`` counts them, and entries, expired ones included.
+    ///
+    /// - Throws: ``DiskError``; `CancellationError`.
+    public func usage() async throws -> (bytes: Int, entries: Int) {
+        try await counting { try await space.usage() }
+    }
+
+    /// `disk`, with namespace, file, limit, and what values are compressed and protected by.
+    public var label: LevelLabel {
+        let counted = statistics
+        let size = space.evicts ? "at most \(limit) bytes" : "at most \(limit) bytes, evicts nothing"
+        let stages = [codec.compression, codec.protection].compactMap { $0?.description }
+        return LevelLabel(
+            (["disk", "namespace \(namespace) in \(store)", size] + stages).joined(separator: ", "),
+            counters: [
+                .init("hits", counted.hits),
+                .init("misses", counted.misses),
+                .init("unusable", counted.unusable),
+                .init("failures", counted.failures),
+            ]
+        )
+    }
+
+    private func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as DiskError {
+            counters.add(\.failures)
+            throw error
+        }
+    }
+}
+
+extension EntryOrigin {
+    /// A file on this machine's disk.
+    public static let disk: EntryOrigin = "disk"
+}

@@ -1,0 +1,26 @@
+internal import Strata
+
+/// How a level on disk was used.
+public struct DiskStatistics: Sendable, Hashable {
+    /// Reads that have found an entry.
+    public var hits = 0
+    /// Reads that have found none, or an expired one.
+    public var misses = 0
+    /// Reads that have found bytes of which no value can be made.
+    public var unusable = 0
+    /// Calls that have failed at the disk.
+    public var failures = 0
+
+    /// Nothing counted yet.
+    public init() {}
+}
+
+final class DiskCounters: Sendable {
+    private let counted = Locked(DiskStatistics())
+
+    var snapshot: DiskStatistics { counted.withLock { $0 } }
+
+    func add(_ counter: any WritableKeyPath<DiskStatistics, Int> & Sendable) {
+        counted.withLock { $0[keyPath: counter] += 1 }
+    }
+}

@@ -1,0 +1,232 @@
+internal import GRDB
+internal import Strata
+
+/// One namespace of a file: its rows, its size and the order of their use.
+final class DiskSpace: Sendable {
+    let store: DiskStore
+    let name: String
+    let limit: Int
+    let evicts: Bool
+    private let touches = Locked(Touches())
+
+    init(store: DiskStore, name: String, limit: Int, evicts: Bool) {
+        self.store = store
+        self.name = name
+        self.limit = limit
+        self.evicts = evicts
+    }
+
+    // MARK: Reading
+
+    func find(_ key: [UInt8]) async throws -> Found {
+        let found = try await store.read { [name] db, file in
+            try Self.find(key, name, db, file)
+        }
+        if case .entry(let entry) = found { try await touch([entry.id]) }
+        return found
+    }
+
+    func find(_ keys: [[UInt8]]) async throws -> [Found] {
+        let found = try await store.readTogether { [name] db, file in
+            try keys.map { try Self.find($0, name, db, file) }
+        }
+        try await touch(found.compactMap { if case .entry(let entry) = $0 { entry.id } else { nil } })
+        return found
+    }
+
+    enum Found: Sendable {
+        case nothing
+        case damaged(id: Int64)
+        case entry(StoredEntry)
+    }
+
+    private static func find(_ key: [UInt8], _ name: String, _ db: Database, _ file: OpenFile) throws -> Found {
+        guard let space = try file.space(name, db) else { return .nothing }
+        let sql = "SELECT \(StoredEntry.columns) FROM entry WHERE space = ? AND key = ?"
+        let rows = try Row.fetchCursor(try db.cachedStatement(sql: sql), arguments: [space, key.data])
+        guard let row = try rows.next() else { return .nothing }
+        return StoredEntry(row, key: key).map { .entry($0) } ?? .damaged(id: row[0])
+    }
+
+    // MARK: Order of use
+
+    /// Notes a use; written together with others, since a write costs far more than a read.
+    private func touch(_ ids: [Int64]) async throws {
+        let isFull = touches.withLock { $0.add(ids) }
+        guard isFull else { return }
+        do {
+            try await store.write { db, file in
+                guard let space = try file.space(self.name, db) else { return }
+                _ = try self.advance(space, bytes: 0, entries: 0, db)
+            }
+        } catch let error as DiskError where error.code != .corrupt {
+            // The order of use is worth nothing against the value that was read: a disk that is full or read-only can be read.
+        }
+    }
+
+    /// What has changed for the namespace as a whole, with the uses that were noted since.
+    private func advance(_ space: Int64, bytes: Int, entries: Int, _ db: Database) throws -> (tick: Int64, bytes: Int) {
+        let used = touches.withLock { $0.take() }
+        let update = try db.cachedStatement(
+            sql: """
+                UPDATE space SET tick = tick + ?, bytes = bytes + ?, entries = entries + ? WHERE id = ?
+                RETURNING tick, bytes
+                """
+        )
+        guard let row = try Row.fetchOne(update, arguments: [used.count + 1, bytes, entries, space]) else {
+            throw DiskError(.corrupt, "the namespace is gone")
+        }
+        let tick: Int64 = row[0]
+        if !used.isEmpty {
+            let usage = try db.cachedStatement(sql: "UPDATE usage SET used = ? WHERE entry = ? AND space = ?")
+            for (index, id) in used.enumerated() {
+                try usage.execute(arguments: [tick - Int64(used.count) + Int64(index), id, space])
+            }
+        }
+        return (tick, row[1])
+    }
+
+    // MARK: Writing
+
+    /// Keeps an entry in place of any other of its key, and makes room by what has expired, then by what was used longest ago.
+    func store(_ entry: StoredEntry, _ key: [UInt8], now: Int64) async throws {
+        let size = entry.size(key)
+        guard size <= limit else {
+            // What it was to replace is no longer true.
+            if evicts { try await remove(key) }
+            throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
+        }
+        let checksum = entry.checksum(key)
+        try await store.write { db, file in
+            let space = try file.madeSpace(self.name, db)
+            let old = try Row.fetchOne(
+                try db.cachedStatement(sql: "SELECT id, size, tags IS NOT NULL FROM entry WHERE space = ? AND key = ?"),
+                arguments: [space, key.data]
+            )
+            let oldSize: Int = old?[1] ?? 0
+            let (tick, bytes) = try self.advance(space, bytes: size - oldSize, entries: old == nil ? 1 : 0, db)
+            let labels = entry.tags.isEmpty ? nil : TagList.bytes(entry.tags).data
+            let values: StatementArguments = [
+                size, entry.kind, Int(entry.codec), Int(entry.compression), Int(entry.protection), Int(entry.schema),
+                entry.stored, entry.fresh, entry.ends, entry.took,
+                Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
+                Int64(bitPattern: checksum), labels, entry.payload.data, space, key.data,
+            ]
+            let id: Int64
+            if let old {
+                id = old[0]
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE entry SET size = ?, kind = ?, codec = ?, compression = ?, protection = ?, schema = ?,
+                            stored = ?, fresh = ?, ends = ?, took = ?, high = ?, low = ?, checksum = ?, tags = ?,
+                            payload = ?
+                        WHERE space = ? AND key = ?
+                        """
+                )
+                .execute(arguments: values)
+                try db.cachedStatement(sql: "UPDATE usage SET used = ? WHERE entry = ?").execute(arguments: [tick, id])
+                if old[2] { try db.execute(sql: "DELETE FROM tagged WHERE entry = ?", arguments: [id]) }
+            } else {
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO entry (size, kind, codec, compression, protection, schema, stored, fresh, ends, took,
+                            high, low, checksum, tags, payload, space, key)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        """
+                )
+                .execute(arguments: values)
+                id = db.lastInsertedRowID
+                try db.cachedStatement(sql: "INSERT INTO usage (entry, space, used) VALUES (?, ?, ?)")
+                    .execute(arguments: [id, space, tick])
+            }
+            for tag in Set(entry.tags) {
+                try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
+                    .execute(arguments: [space, tag, id])
+            }
+            if bytes > self.limit { try self.makeRoom(space, over: bytes - self.limit, sparing: id, now: now, db) }
+        }
+    }
+
+    func makeRoom(_ space: Int64, over excess: Int, sparing: Int64?, now: Int64, _ db: Database) throws {
+        var excess = excess
+        func evict(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
+            let rows = try Row.fetchAll(try db.cachedStatement(sql: sql), arguments: arguments)
+            var isAny = false
+            for row in rows where excess > 0 && row[0] != sparing {
+                try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[0] as Int64])
+                excess -= row[1]
+                isAny = true
+            }
+            return isAny
+        }
+        let expired = "SELECT id, size FROM entry WHERE space = ? AND ends <= ? AND ends < \(DiskSchema.never) LIMIT 64"
+        while excess > 0, try evict(expired, [space, now]) {}
+        guard excess > 0 else { return }
+        guard evicts else { throw DiskError(.noRoom, "the namespace is full") }
+        let coldest = """
+            SELECT entry.id, entry.size FROM usage JOIN entry ON entry.id = usage.entry
+            WHERE usage.space = ? ORDER BY usage.used LIMIT 64
+            """
+        while excess > 0, try evict(coldest, [space]) {}
+    }
+
+    // MARK: Removing
+
+    func remove(_ key: [UInt8]) async throws {
+        try await delete("key = ?", [key.data])
+    }
+
+    /// Removes a damaged row, unless it was replaced meanwhile.
+    func remove(damaged id: Int64, _ key: [UInt8]) async throws {
+        try await store.write { [name] db, file in
+            guard case .damaged(id) = try Self.find(key, name, db, file) else { return }
+            try db.execute(sql: "DELETE FROM entry WHERE id = ?", arguments: [id])
+        }
+    }
+
+    func removeAll() async throws {
+        try await delete("1", [])
+    }
+
+    func removeAll(tagged tag: String) async throws {
+        try await delete("id IN (SELECT entry FROM tagged WHERE space = entry.space AND tag = ?)", [tag])
+    }
+
+    /// - Returns: How many there were.
+    @discardableResult
+    func removeExpired(now: Int64) async throws -> Int {
+        try await delete("ends <= ? AND ends < \(DiskSchema.never)", [now])
+    }
+
+    /// - Returns: How many there were.
+    @discardableResult
+    private func delete(_ condition: String, _ arguments: StatementArguments) async throws -> Int {
+        // What is not there needs no write, which would wait for others.
+        let space = try await store.read { [name] db, file in try file.space(name, db) }
+        guard space != nil else { return 0 }
+        return try await store.write { [name] db, file in
+            guard let space = try file.space(name, db) else { return 0 }
+            try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition)")
+                .execute(arguments: [space] + arguments)
+            return db.changesCount
+        }
+    }
+
+    /// What the namespace holds, as it is noted in the file.
+    func usage() async throws -> (bytes: Int, entries: Int) {
+        try await store.readTogether { [name] db, file in
+            guard let space = try file.space(name, db),
+                let row = try Row.fetchOne(db, sql: "SELECT bytes, entries FROM space WHERE id = ?", arguments: [space])
+            else { return (0, 0) }
+            return (row[0], row[1])
+        }
+    }
+
+    func trim(to bytes: Int, now: Int64) async throws {
+        try await store.write { db, file in
+            guard let space = try file.space(self.name, db) else { return }
+            let held = try self.advance(space, bytes: 0, entries: 0, db).bytes
+            if held > bytes { try self.makeRoom(space, over: held - bytes, sparing: nil, now: now, db) }
+        }
+    }
+}

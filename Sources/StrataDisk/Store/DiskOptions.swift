@@ -1,0 +1,51 @@
+/// How a file on disk is opened and used.
+///
+/// | setting | default | why |
+/// |---|---|---|
+/// | durability | process | a cache can be filled again after a power cut |
+/// | corruption | recreate | a cache that starts empty is better than none |
+/// | lockTimeout | 5 s | longer than another process writes |
+/// | readers | 4 | as many reads at a time |
+public struct DiskOptions: Sendable, Hashable {
+    /// What a write that has returned survives.
+    public enum Durability: Sendable, Hashable {
+        /// The end of the process, by kill -9 too. After a power cut the newest writes may be missing, never half there.
+        case process
+        /// A power cut too, at the price of waiting for the disk with each write.
+        case power
+    }
+
+    /// What becomes of a file that is no database, or a damaged one.
+    public enum Corruption: Sendable, Hashable {
+        /// It is renamed, with `.corrupt-` and a number at its end, and a new one takes its place.
+        case recreate
+        /// Each call throws ``DiskError/Code/corrupt``, and the file stays as it is.
+        case fail
+    }
+
+    /// What a write that has returned survives.
+    public var durability: Durability
+    /// What becomes of a file that is no database, or a damaged one.
+    public var corruption: Corruption
+    /// How long to wait while another process writes.
+    public var lockTimeout: Duration
+    /// How many reads run at a time, from 1 up.
+    public var readers: Int
+    /// How large the file may grow, in bytes, whatever the namespaces hold; `nil` leaves that to the disk.
+    public var fileLimit: Int?
+
+    /// Options, each with its default.
+    public init(
+        durability: Durability = .process,
+        corruption: Corruption = .recreate,
+        lockTimeout: Duration = .seconds(5),
+        readers: Int = 4,
+        fileLimit: Int? = nil
+    ) {
+        self.durability = durability
+        self.corruption = corruption
+        self.lockTimeout = lockTimeout
+        self.readers = readers
+        self.fileLimit = fileLimit
+    }
+}

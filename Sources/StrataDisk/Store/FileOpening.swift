@@ -1,0 +1,75 @@
+internal import GRDB
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// Opens a file while no other process does, and sets one aside that is damaged.
+struct FileOpening {
+    let path: String
+    let options: DiskOptions
+
+    /// Blocks.
+    func open(isSuspect: Bool) throws -> OpenFile {
+        if let folder = path.lastIndex(of: "/").map({ String(path[..<$0]) }), !folder.isEmpty {
+            do {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            } catch {
+                throw DiskError(.cannotOpen, "the folder cannot be made")
+            }
+        }
+        // Without the lock, one process could set aside the file that another has just made.
+        let lock = Self.open(path + ".lock")
+        guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
+        defer { close(lock) }
+        while flock(lock, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw DiskError(.cannotOpen, "the lock file cannot be locked (\(errno))") }
+        }
+        do {
+            return try OpenFile(path, options, isSuspect: isSuspect)
+        } catch {
+            guard options.corruption == .recreate, isCorruption(error) else { throw error }
+        }
+        try setAside()
+        return try OpenFile(path, options, isSuspect: false)
+    }
+
+    private static func open(_ file: String) -> Int32 {
+        // The system's function has the same name.
+        #if canImport(Darwin)
+        unsafe Darwin.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #elseif canImport(Musl)
+        unsafe Musl.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #else
+        unsafe Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        #endif
+    }
+
+    private func isCorruption(_ error: any Error) -> Bool {
+        switch error {
+        case let error as DatabaseError: DiskError(error).code == .corrupt
+        case let error as DiskError: error.code == .corrupt
+        default: false
+        }
+    }
+
+    /// The journals first: a new file must not meet those of an old one.
+    private func setAside() throws {
+        let name = "\(path).corrupt-\(UInt32.random(in: 0 ... .max))"
+        for ending in ["-wal", "-shm", ""] {
+            guard unsafe rename(path + ending, name + ending) == 0 || errno == ENOENT else {
+                throw DiskError(.corrupt, "the file is damaged and cannot be set aside (\(errno))")
+            }
+        }
+    }
+}

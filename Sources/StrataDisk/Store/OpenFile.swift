@@ -1,0 +1,91 @@
+internal import GRDB
+internal import Strata
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// A file that is open.
+final class OpenFile: Sendable {
+    /// By what a file is told from one that has taken its name.
+    struct Identity: Hashable, Sendable {
+        var device: UInt64
+        var number: UInt64
+    }
+
+    let pool: DatabasePool
+    let path: String
+    let identity: Identity?
+    private let spaces = Locked<[String: Int64]>([:])
+
+    /// Opens a file and prepares it; blocks.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - options: How to open it.
+    ///   - isSuspect: Whether damage was met, so that the whole file is to be looked through.
+    /// - Throws: `DatabaseError`, ``DiskError``.
+    init(_ path: String, _ options: DiskOptions, isSuspect: Bool) throws {
+        var configuration = Configuration()
+        configuration.label = "strata"
+        configuration.maximumReaderCount = max(1, options.readers)
+        let timeout = Double(max(options.lockTimeout, .zero).saturatedNanoseconds) / 1e9
+        configuration.busyMode = .timeout(timeout)
+        configuration.foreignKeysEnabled = false
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = \(options.durability == .power ? "FULL" : "NORMAL")")
+            if let limit = options.fileLimit {
+                let page = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096
+                // Answers with a row; fetched so that it takes effect.
+                _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(max(1, limit / page))")
+            }
+        }
+        pool = try DatabasePool(path: path, configuration: configuration)
+        do {
+            if isSuspect {
+                let verdict = try pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+                guard verdict == "ok" else { throw DiskError(.corrupt, "the file is damaged") }
+            }
+            try pool.writeWithoutTransaction { try DiskSchema.prepare($0) }
+        } catch {
+            try? pool.close()
+            throw error
+        }
+        self.path = path
+        identity = Self.identity(of: path)
+    }
+
+    /// The file that has the name at the moment; `nil` when there is none.
+    static func identity(of path: String) -> Identity? {
+        var found = stat()
+        guard unsafe stat(path, &found) == 0 else { return nil }
+        return Identity(
+            device: UInt64(truncatingIfNeeded: found.st_dev),
+            number: UInt64(truncatingIfNeeded: found.st_ino)
+        )
+    }
+
+    /// Whether the name still stands for this file.
+    var isInPlace: Bool { identity != nil && Self.identity(of: path) == identity }
+
+    /// The number of a namespace; `nil` when nothing was ever stored in it.
+    func space(_ name: String, _ db: Database) throws -> Int64? {
+        if let known = spaces.withLock({ $0[name] }) { return known }
+        let statement = try db.cachedStatement(sql: "SELECT id FROM space WHERE name = ?")
+        guard let found = try Int64.fetchOne(statement, arguments: [name]) else { return nil }
+        // Committed, since nobody asks again after making one; and a namespace is never deleted.
+        spaces.withLock { $0[name] = found }
+        return found
+    }
+
+    /// The number of a namespace, which is made if need be.
+    func madeSpace(_ name: String, _ db: Database) throws -> Int64 {
+        if let known = try space(name, db) { return known }
+        try db.execute(sql: "INSERT INTO space (name) VALUES (?)", arguments: [name])
+        return db.lastInsertedRowID
+    }
+}

@@ -1,0 +1,42 @@
+/// Why a resource could not be fetched.
+///
+/// Errors of the connection itself are those of async-http-client.
+public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What kind of failure it was.
+    ///
+    /// More may be added.
+    public struct Code: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the code.
+        public let description: String
+
+        /// The status is not one of success.
+        public static let statusNotOK = Code(description: "status not ok")
+        /// The body is shorter than the length that was declared, or it is no response.
+        public static let invalidResponse = Code(description: "invalid response")
+        /// The body is larger than the fetcher's limit.
+        public static let tooLarge = Code(description: "too large")
+        /// Redirected too often, or in a circle.
+        public static let redirectLoop = Code(description: "redirect loop")
+        /// The response was not there in time.
+        public static let timeout = Code(description: "timed out")
+        /// The URL is none, or not of HTTP.
+        public static let invalidURL = Code(description: "invalid URL")
+    }
+
+    /// What kind of failure it was.
+    public var code: Code
+    /// The status, where there was one.
+    public var status: Int?
+    /// In how many seconds the server wants to be asked again, if it has said so.
+    public var retryAfter: Int?
+
+    /// An error of its parts.
+    public init(_ code: Code, status: Int? = nil, retryAfter: Int? = nil) {
+        self.code = code
+        self.status = status
+        self.retryAfter = retryAfter
+    }
+
+    /// The code, and the status where there was one.
+    public var description: String { "http: \(code)" + (status.map { " (\($0))" } ?? "") }
+}

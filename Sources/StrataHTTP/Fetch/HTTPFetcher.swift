@@ -1,0 +1,191 @@
+public import AsyncHTTPClient
+internal import NIOCore
+internal import NIOHTTP1
+public import Strata
+
+/// Fetches by HTTP: the bottom of a cache of resources.
+///
+/// ```swift
+/// let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1_000))
+///     .compose(HTTPFetcher())
+///     .pooled()
+/// let page = try await pages.get(HTTPResource("https://example.com/"))
+/// ```
+///
+/// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller and is kept
+/// nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
+///
+/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: by default five, and not in circles.
+public final class HTTPFetcher: Fetcher {
+    /// Resources by their URLs and the fields that are sent.
+    public typealias Key = HTTPResource
+    /// Responses with their bodies.
+    public typealias Value = HTTPContent
+
+    /// How resources are fetched.
+    public let options: HTTPFetchOptions
+    private let client: HTTPClient
+    private let hosts: HostLimits
+
+    /// A fetcher.
+    ///
+    /// - Parameters:
+    ///   - client: By default the one of the whole process. Whoever hands over another one also shuts it down.
+    ///   - options: How resources are fetched.
+    public init(_ client: HTTPClient = .shared, options: HTTPFetchOptions = HTTPFetchOptions()) {
+        self.client = client
+        self.options = options
+        hosts = HostLimits(limit: options.perHost)
+    }
+
+    /// Fetches a resource.
+    ///
+    /// - Throws: As ``fetch(_:revalidating:)``.
+    public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        let start = MonotonicInstant.now
+        let outcome = try await fetch(key)
+        let end = MonotonicInstant.now
+        request.recorder?.step(.hit, at: .source, from: start, to: end)
+        switch outcome {
+        case .content(let content), .notModified(let content):
+            return content.entry(arrivedAt: end, took: start.duration(to: end))
+        case .absent(let lifetime):
+            return lifetime.entry(.absent, arrivedAt: end, took: start.duration(to: end))
+        }
+    }
+
+    /// Asks the server for a resource.
+    ///
+    /// - Parameters:
+    ///   - resource: What to fetch.
+    ///   - kept: What was fetched before, if anything: the server is asked whether it is still the newest, and then need not send it
+    ///     again.
+    /// - Returns: What came of it.
+    /// - Throws: ``HTTPError``; the errors of async-http-client; `CancellationError`.
+    public func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent? = nil) async throws -> HTTPOutcome {
+        guard resource.url.hasPrefix("http://") || resource.url.hasPrefix("https://") else {
+            throw HTTPError(.invalidURL)
+        }
+        do {
+            return try await hosts.run(resource.host) {
+                try await withDeadline { try await self.ask(resource, kept) }
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw Self.typed(error)
+        }
+    }
+
+    private func ask(_ resource: HTTPResource, _ kept: HTTPContent?) async throws -> HTTPOutcome {
+        var request = HTTPClientRequest(url: resource.url)
+        for field in resource.fields where field.count == 2 { request.headers.add(name: field[0], value: field[1]) }
+        for condition in kept?.conditions ?? [] {
+            request.headers.replaceOrAdd(name: condition.name, value: condition.value)
+        }
+        let start = MonotonicInstant.now
+        let response = try await client.execute(
+            request,
+            timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
+        )
+        let delay = Int(start.duration(to: .now).components.seconds)
+        let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
+        let status = Int(response.status.code)
+        if status == 304, let kept {
+            let updated = kept.fields.updated(by: fields)
+            let lifetime = lifetime(kept.status, updated, resource, delay)
+            return .notModified(HTTPContent(status: kept.status, fields: updated, body: kept.body, lifetime: lifetime))
+        }
+        let lifetime = lifetime(status, fields, resource, delay)
+        if options.absentStatuses.contains(status) { return .absent(lifetime) }
+        guard (200..<300).contains(status) else {
+            throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields))
+        }
+        let body = try await collect(response, declared: fields["content-length"].flatMap { Int($0) })
+        return .content(HTTPContent(status: status, fields: fields, body: body, lifetime: lifetime))
+    }
+
+    private func lifetime(_ status: Int, _ fields: HTTPFields, _ resource: HTTPResource, _ delay: Int) -> HTTPLifetime {
+        HTTPLifetime(
+            status: status,
+            fields: fields,
+            isAuthorized: resource.isAuthorized,
+            delay: delay,
+            rules: options.rules
+        )
+    }
+
+    /// Leaving early drops the body, which ends the transfer.
+    private func collect(_ response: HTTPClientResponse, declared: Int?) async throws -> [UInt8] {
+        guard declared ?? 0 <= options.sizeLimit else { throw HTTPError(.tooLarge) }
+        var body: [UInt8] = []
+        body.reserveCapacity(min(max(0, declared ?? 0), 1 << 20))
+        for try await part in response.body {
+            guard body.count + part.readableBytes <= options.sizeLimit else { throw HTTPError(.tooLarge) }
+            body.append(contentsOf: part.readableBytesView)
+        }
+        // A body that was compressed on its way is larger than what was declared.
+        guard body.count >= declared ?? 0 else { throw HTTPError(.invalidResponse) }
+        return body
+    }
+
+    /// The client's own time limit ends with the header.
+    private func withDeadline<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        let timeout = max(.zero, options.timeout)
+        return try await withThrowingTaskGroup(of: Result.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { try await body() }
+            group.addTask {
+                try await Task.sleep(for: timeout)
+                throw HTTPError(.timeout)
+            }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
+        }
+    }
+
+    private static func typed(_ error: any Error) -> any Error {
+        switch error {
+        case let error as HTTPClientError:
+            switch error {
+            case .redirectLimitReached, .redirectCycleDetected: HTTPError(.redirectLoop)
+            case .deadlineExceeded: HTTPError(.timeout)
+            case .remoteConnectionClosed, .bodyLengthMismatch: HTTPError(.invalidResponse)
+            case .invalidURL, .emptyHost, .emptyScheme: HTTPError(.invalidURL)
+            default: error
+            }
+        case is HTTPParserError: HTTPError(.invalidResponse)
+        default: error
+        }
+    }
+
+    /// `http`, with its limits.
+    public var label: LevelLabel {
+        LevelLabel("http, at most \(options.perHost) a host, \(options.sizeLimit) bytes, \(options.timeout)")
+    }
+}
+
+extension HTTPContent {
+    /// The entry of what has just arrived; one that must not be stored is kept by no level above.
+    func entry(arrivedAt now: MonotonicInstant, took: Duration) -> Entry<HTTPContent> {
+        lifetime.entry(.value(self), arrivedAt: now, took: took)
+    }
+}
+
+extension HTTPLifetime {
+    func entry(
+        _ content: Entry<HTTPContent>.Content,
+        arrivedAt now: MonotonicInstant,
+        took: Duration
+    ) -> Entry<HTTPContent> {
+        let end = now.advanced(by: .seconds(freshFor))
+        return Entry(
+            content,
+            freshUntil: end,
+            staleUntil: end.advanced(by: .seconds(staleIfError)),
+            fetchDuration: took,
+            ticket: isStorable ? .none : .void
+        )
+    }
+}

@@ -1,0 +1,65 @@
+public import Strata
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// A response with a body, as it is kept.
+public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
+    /// The number of the stored form.
+    public static let schemaVersion: UInt32 = 1
+
+    /// The status: 200 to 299.
+    public var status: Int
+    /// The header fields.
+    public var fields: HTTPFields
+    /// The body.
+    public var body: [UInt8]
+    /// How long it may be used from its arrival or its last revalidation on.
+    public var lifetime: HTTPLifetime
+
+    /// A response of its parts.
+    public init(status: Int, fields: HTTPFields, body: [UInt8], lifetime: HTTPLifetime) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.lifetime = lifetime
+    }
+
+    /// The type of the body, as the server has said.
+    public var contentType: String? { fields["content-type"] }
+
+    /// What to send to ask whether this is still the newest (RFC 9110 §13.1); empty when there is nothing to ask by.
+    var conditions: [(name: String, value: String)] {
+        var conditions: [(name: String, value: String)] = []
+        if let tag = fields["etag"] { conditions.append(("if-none-match", tag)) }
+        if let date = fields["last-modified"], HTTPDate.seconds(date) != nil {
+            conditions.append(("if-modified-since", date))
+        }
+        return conditions
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case status, fields, body, lifetime
+    }
+
+    /// Reads the stored form.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        status = try container.decode(Int.self, forKey: .status)
+        fields = try container.decode(HTTPFields.self, forKey: .fields)
+        body = Array(try container.decode(Data.self, forKey: .body))
+        lifetime = try container.decode(HTTPLifetime.self, forKey: .lifetime)
+    }
+
+    /// Writes the stored form: the body as bytes, not as a list of numbers.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(status, forKey: .status)
+        try container.encode(fields, forKey: .fields)
+        try container.encode(Data(body), forKey: .body)
+        try container.encode(lifetime, forKey: .lifetime)
+    }
+}

@@ -1,0 +1,56 @@
+public import Strata
+
+/// What is fetched: a URL, with the header fields that are sent along.
+///
+/// The fields are part of the key: responses that vary by them (`Vary`) are kept apart by construction.
+public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, CustomStringConvertible {
+    /// The URL, without a fragment.
+    public let url: String
+    /// Fields that are sent, as pairs of name and value, sorted; names in lower case.
+    public let fields: [[String]]
+
+    /// A resource by its URL.
+    ///
+    /// - Parameters:
+    ///   - url: `http` or `https`.
+    ///   - fields: Header fields of the request, on which the response may depend: language, accepted types, authorization.
+    public init(_ url: String, fields: [String: String] = [:]) {
+        self.url = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
+        self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    /// URL and fields, with what parts them escaped.
+    public var keyBytes: [UInt8] {
+        var bytes = KeyBytes.joining(url)
+        for field in fields {
+            for part in field { bytes += [UInt8(ascii: ":")] + KeyBytes.joining(part) }
+        }
+        return bytes
+    }
+
+    /// The host and port, in lower case, by which limits count.
+    var host: String {
+        let rest = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
+        let authority = rest.prefix { $0 != "/" && $0 != "?" }
+        return
+            (authority.lastIndex(of: "@").map { String(authority[authority.index(after: $0)...]) } ?? String(authority))
+            .lowercased()
+    }
+
+    var isAuthorized: Bool { fields.contains { $0.first == "authorization" } }
+
+    /// The URL without its query: neither that nor the fields may be shown to everybody.
+    public var description: String { String(url.prefix { $0 != "?" }) }
+}
+
+extension String {
+    /// The first place of a text.
+    fileprivate func range(of text: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,207 @@
+public import Strata
+
+/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked about.
+///
+/// ```swift
+/// let store = DiskStore(path: "/var/cache/shop/http.sqlite")
+/// let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1_000))
+///     .compose(HTTPCache(in: DiskLevel(store, namespace: "http"), HTTPFetcher()))
+///     .pooled()
+/// ```
+///
+/// | what is kept | what happens |
+/// |---|---|
+/// | fresh | it is served |
+/// | stale, within `stale-while-revalidate` | it is served, and asked about in the background, while ``run()`` runs |
+/// | stale | the server is asked by `ETag` and `Last-Modified`; if nothing has changed the body is not sent again |
+/// | stale, within `stale-if-error`, and the server fails | it is served as stale |
+///
+/// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
+public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
+    /// Resources by their URLs and the fields that are sent.
+    public typealias Key = HTTPResource
+    /// Responses with their bodies.
+    public typealias Value = HTTPContent
+
+    /// Where responses are kept.
+    public let storage: Storage
+    /// What asks the servers.
+    public let fetcher: HTTPFetcher
+    /// How long stale responses are kept to be asked about, beyond the time for which they may be served.
+    public let keptFor: Duration
+    let refreshes = RefreshQueue()
+    private let counted = Locked(HTTPCacheStatistics())
+
+    /// A cache of responses.
+    ///
+    /// - Parameters:
+    ///   - storage: Where they are kept: one level, in memory or on disk.
+    ///   - fetcher: What asks the servers.
+    ///   - keptFor: How long stale responses are kept to be asked about; a day.
+    public init(in storage: Storage, _ fetcher: HTTPFetcher, keptFor: Duration = .seconds(86_400)) {
+        self.storage = storage
+        self.fetcher = fetcher
+        self.keptFor = keptFor
+    }
+
+    /// How the cache was used since it was made.
+    public var statistics: HTTPCacheStatistics { counted.withLock { $0 } }
+
+    /// Asks servers about what was served while stale, until it is cancelled.
+    ///
+    /// Without it, `stale-while-revalidate` means nothing: a get then waits for the answer.
+    public func run() async {
+        await refreshes.run { [self] resource in
+            let kept = try? await storage.entry(for: resource, ReadRequest())
+            _ = try? await refresh(resource, kept)
+        }
+    }
+
+    // MARK: Reading
+
+    /// The response, kept or fetched.
+    ///
+    /// - Throws: As ``HTTPFetcher/fetch(_:revalidating:)``.
+    public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        let kept = try await found(key, request)
+        let now = MonotonicInstant.now
+        if let kept {
+            if kept.isFresh(at: now) {
+                counted.withLock { $0.hits += 1 }
+                return outward(kept)
+            }
+            if let lifetime = kept.value?.lifetime, lifetime.staleWhileRevalidate > 0,
+                now < kept.freshUntil.advanced(by: .seconds(lifetime.staleWhileRevalidate)), refreshes.add(key)
+            {
+                counted.withLock { $0.servedStale += 1 }
+                return outward(kept)
+            }
+        }
+        do {
+            let entry = try await refresh(key, kept)
+            request.recorder?.step(.hit, at: .source, from: now, to: .now)
+            return entry
+        } catch {
+            request.recorder?.step(.miss, at: .source, from: now, to: .now)
+            guard let kept, let lifetime = kept.value?.lifetime, Self.allowsStale(error),
+                MonotonicInstant.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
+            else { throw error }
+            counted.withLock { $0.servedStale += 1 }
+            return outward(kept)
+        }
+    }
+
+    private func found(_ key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        do {
+            return try await storage.entry(for: key, request)
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            counted.withLock { $0.failures += 1 }
+            return nil
+        }
+    }
+
+    /// Asks the server, and keeps what it says.
+    private func refresh(_ key: HTTPResource, _ kept: Entry<HTTPContent>?) async throws -> Entry<HTTPContent> {
+        let start = MonotonicInstant.now
+        let outcome = try await fetcher.fetch(key, revalidating: kept?.value)
+        let now = MonotonicInstant.now
+        let entry: Entry<HTTPContent>
+        switch outcome {
+        case .content(let content):
+            counted.withLock { $0.fetches += 1 }
+            entry = content.entry(arrivedAt: now, took: start.duration(to: now))
+        case .notModified(let content):
+            counted.withLock { $0.notModified += 1 }
+            entry = content.entry(arrivedAt: now, took: start.duration(to: now))
+        case .absent(let lifetime):
+            counted.withLock { $0.fetches += 1 }
+            entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
+        }
+        await keep(entry, for: key, insteadOf: kept)
+        return entry
+    }
+
+    private func keep(_ entry: Entry<HTTPContent>, for key: HTTPResource, insteadOf kept: Entry<HTTPContent>?) async {
+        do {
+            guard entry.ticket != .void else {
+                if kept != nil { try await storage.remove(key) }
+                return
+            }
+            var stored = entry
+            if let content = entry.value, !content.conditions.isEmpty || content.lifetime.staleWhileRevalidate > 0 {
+                let window = Duration.seconds(max(content.lifetime.staleWhileRevalidate, content.lifetime.staleIfError))
+                stored.staleUntil = entry.freshUntil.advanced(by: max(window, keptFor))
+            }
+            try await storage.store(stored, for: key)
+        } catch {
+            counted.withLock { $0.failures += 1 }
+        }
+    }
+
+    /// What levels above may do with it: they serve stale entries only for as long as the response allows.
+    private func outward(_ kept: Entry<HTTPContent>) -> Entry<HTTPContent> {
+        var entry = kept
+        let allowed = kept.value.map { Duration.seconds($0.lifetime.staleIfError) } ?? .zero
+        entry.staleUntil = kept.freshUntil.advanced(by: allowed)
+        return entry
+    }
+
+    /// RFC 5861 §4: the server cannot be reached, or says 500, 502, 503 or 504.
+    private static func allowsStale(_ error: any Error) -> Bool {
+        if error is CancellationError { return false }
+        guard let error = error as? HTTPError else { return true }
+        switch error.code {
+        case .statusNotOK: return error.status.map { [500, 502, 503, 504].contains($0) } ?? false
+        case .timeout, .invalidResponse: return true
+        default: return false
+        }
+    }
+
+    // MARK: Writing
+
+    /// Keeps a response as if it had been fetched.
+    public func store(_ entry: Entry<HTTPContent>, for key: HTTPResource) async throws {
+        try await storage.store(entry, for: key)
+    }
+
+    /// Forgets a response, and asks nobody.
+    public func remove(_ key: HTTPResource) async throws { try await storage.remove(key) }
+
+    /// Forgets all responses.
+    public func removeAll() async throws { try await storage.removeAll() }
+
+    /// Told to the level that keeps the responses.
+    public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
+
+    /// `http cache`, with the level that keeps the responses and the fetcher.
+    public var label: LevelLabel {
+        let counted = statistics
+        return LevelLabel(
+            "http cache",
+            counters: [
+                .init("hits", counted.hits), .init("fetches", counted.fetches),
+                .init("not_modified", counted.notModified),
+                .init("served_stale", counted.servedStale), .init("failures", counted.failures),
+            ],
+            parts: [storage.label, fetcher.label]
+        )
+    }
+}
+
+/// How a cache of responses was used.
+public struct HTTPCacheStatistics: Sendable, Hashable {
+    /// Responses served while they were fresh.
+    public var hits = 0
+    /// Responses that were fetched.
+    public var fetches = 0
+    /// Responses of which the server has said that they are still the newest.
+    public var notModified = 0
+    /// Responses served while they were stale.
+    public var servedStale = 0
+    /// Calls of the level that keeps the responses that have failed.
+    public var failures = 0
+
+    /// Nothing counted yet.
+    public init() {}
+}

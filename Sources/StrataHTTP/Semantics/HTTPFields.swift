@@ -1,0 +1,55 @@
+/// The header fields of a response, found by name in any case.
+public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLiteral {
+    private var fields: [[String]]
+
+    /// Fields in their order; a name may come several times.
+    public init(_ fields: some Sequence<(name: String, value: String)>) {
+        self.fields = fields.map { [$0.name.lowercased(), $0.value] }
+    }
+
+    /// Fields in their order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements.lazy.map { (name: $0.0, value: $0.1) })
+    }
+
+    /// The values of a field, in their order.
+    public func values(of name: String) -> [String] {
+        let name = name.lowercased()
+        return fields.compactMap { $0.count == 2 && $0[0] == name ? $0[1] : nil }
+    }
+
+    /// The value of a field that has just one; `nil` when it comes several times with different values.
+    public subscript(name: String) -> String? {
+        let values = values(of: name)
+        guard let first = values.first, values.allSatisfy({ $0 == first }) else { return nil }
+        return first.trimmed
+    }
+
+    /// All fields in their order, names in lower case.
+    public var all: [(name: String, value: String)] {
+        fields.compactMap { $0.count == 2 ? (name: $0[0], value: $0[1]) : nil }
+    }
+
+    /// These fields with those of a response to a revalidation in place of their namesakes (RFC 9111 §3.2).
+    ///
+    /// What belongs to the body stays: its length, encoding, type and range.
+    func updated(by newer: HTTPFields) -> HTTPFields {
+        let ofBody: Set = ["content-length", "content-encoding", "content-type", "content-range", "transfer-encoding"]
+        let replaced = Set(newer.fields.compactMap(\.first)).subtracting(ofBody)
+        var result = self
+        result.fields.removeAll { $0.first.map(replaced.contains) ?? true }
+        result.fields += newer.fields.filter { $0.first.map(replaced.contains) ?? false }
+        return result
+    }
+}
+
+extension StringProtocol {
+    /// Without spaces and tabs at its ends.
+    var trimmed: String {
+        let isSpace = { (character: Character) in character == " " || character == "\t" }
+        var rest = self[...]
+        while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
+        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
+        return String(rest)
+    }
+}

@@ -1,0 +1,28 @@
+import Strata
+import StrataDisk
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The process that tests of the disk level start several times and kill.
+///
+/// It writes values that tell their key and number, and says so after each.
+@main
+struct StrataDiskInstance {
+    static func main() async throws {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 4, let count = Int(arguments[3]) else { exit(64) }
+        let level = DiskLevel<String, String>(DiskStore(path: arguments[1]), namespace: "shared", codec: .text)
+        for number in 1...count {
+            let key = "\(arguments[2])-\(number % 20)"
+            try await level.set("\(key) \(number) " + String(repeating: "x", count: number % 9_000), for: key)
+            print(number)
+            fflush(nil)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Strata
+import StrataDisk
+import StrataTesting
+import Testing
+
+@Suite("Levels on disk conform", .timeLimit(.minutes(2)))
+struct DiskConformanceTests {
+    private let folder: DiskFolder
+
+    init() throws {
+        folder = try DiskFolder()
+    }
+
+    @Test("alone, below memory, a domain of a small store")
+    func conforms() async throws {
+        let store = folder.store()
+        let alone = CacheLevelConformance { DiskLevel<String, String>(store, namespace: "alone", codec: .text) }
+        #expect(await alone.run() == [])
+        let below = CacheLevelConformance {
+            MemoryLevel<String, String>(limit: .entries(1_000))
+                .compose(DiskLevel(store, namespace: "below", codec: .json))
+                .normalized()
+        }
+        #expect(await below.run() == [])
+        let domain = CacheLevelConformance { store.domain("conformance") as DiskLevel<String, String> }
+        #expect(await domain.run() == [])
+    }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import GRDB
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataDisk
+
+@Suite("Trouble with a disk", .timeLimit(.minutes(3)))
+struct DiskTroubleTests {
+    private let folder: DiskFolder
+
+    init() throws {
+        folder = try DiskFolder()
+    }
+
+    private func level(_ options: DiskOptions = DiskOptions(), _ namespace: String = "test") -> DiskLevel<
+        String, String
+    > {
+        DiskLevel(folder.store(options), namespace: namespace, codec: .text)
+    }
+
+    private static let zeros = Data(repeating: 0, count: 40_960)
+
+    @Test("a file of zeros is set aside, and a new one takes its place", arguments: [true, false])
+    func zeros(whileOpen: Bool) async throws {
+        if whileOpen {
+            let level = level()
+            try await level.set("v", for: "k")
+            // Over the open file, journal and all: not by renaming.
+            for ending in ["", "-wal"] {
+                let handle = try #require(FileHandle(forUpdatingAtPath: folder.file + ending))
+                try handle.write(contentsOf: Self.zeros)
+                try handle.close()
+            }
+            // Whatever it makes of what lies in its memory, it ends, without a wrong value.
+            for _ in 0..<4 {
+                let found = try? await level.get("k")
+                #expect(found == nil || found == "v")
+                try? await level.set("v", for: "k")
+            }
+            #expect(try await level.get("k") == "v")
+        } else {
+            try Self.zeros.write(to: URL(fileURLWithPath: folder.file))
+            let level = level()
+            #expect(try await level.get("k") == nil)
+            try await level.set("v", for: "k")
+            #expect(try await level.get("k") == "v")
+            let aside = try folder.names.filter { $0.contains(".corrupt-") }
+            #expect(aside.count == 1)
+            let kept = try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\(aside.first ?? "")"))
+            #expect(kept == Self.zeros)
+        }
+    }
+
+    @Test("where it is so wished, a file that is no database is an error, and stays as it is")
+    func fails() async throws {
+        try Self.zeros.write(to: URL(fileURLWithPath: folder.file))
+        let level = level(DiskOptions(corruption: .fail))
+        #expect(await diskCode { _ = try await level.get("k") } == .corrupt)
+        #expect(await diskCode { try await level.set("v", for: "k") } == .corrupt)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == Self.zeros)
+        #expect(level.statistics.failures == 2)
+        // Once it is gone, the level works.
+        try FileManager.default.removeItem(atPath: folder.file)
+        try await level.set("v", for: "k")
+        #expect(try await level.get("k") == "v")
+    }
+
+    @Test("garbage within a file never gives a wrong value, and never a trap")
+    func garbage() async throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<12 {
+            let store = folder.store()
+            let level = DiskLevel<String, String>(store, namespace: "test", codec: .text)
+            for number in 0..<40 { try await level.set("value of \(number)", for: "\(number)") }
+            await store.close()
+            var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file))
+            for _ in 0..<20 {
+                let start = Int.random(in: 100..<bytes.count - 64, using: &random)
+                for index in start..<start + Int.random(in: 1...64, using: &random) {
+                    bytes[index] = UInt8.random(in: 0...255, using: &random)
+                }
+            }
+            try bytes.write(to: URL(fileURLWithPath: folder.file))
+            let again = self.level()
+            for number in 0..<40 {
+                if let found = try? await again.get("\(number)") {
+                    #expect(found == "value of \(number)", "seed \(seed)")
+                }
+            }
+            // The level heals: the damage is met, set aside, and written anew.
+            for _ in 0..<3 { try? await again.set("new", for: "new") }
+            await again.store.close()
+            for name in try folder.names { try FileManager.default.removeItem(atPath: "\(folder.path)/\(name)") }
+        }
+    }
+
+    @Test("a database of another program is not touched")
+    func foreign() async throws {
+        try folder.inspect { try $0.execute(sql: "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)") }
+        #expect(await diskCode { _ = try await level().get("k") } == .foreign)
+        #expect(await diskCode { try await level().set("v", for: "k") } == .foreign)
+        #expect(try folder.inspect { try Int.fetchOne($0, sql: "SELECT x FROM theirs") } == 1)
+        #expect(try folder.names.allSatisfy { !$0.contains("corrupt") })
+    }
+
+    @Test("a file of a later release is not touched")
+    func newer() async throws {
+        let level = level()
+        try await level.set("v", for: "k")
+        await level.store.close()
+        try folder.inspect { try $0.execute(sql: "PRAGMA user_version = 2") }
+        #expect(await diskCode { _ = try await self.level().get("k") } == .newerFormat)
+    }
+
+    @Test("A156 a full disk is a typed error, the old value stays, and what is there can be read")
+    func full() async throws {
+        let level = level(DiskOptions(fileLimit: 160 << 10))
+        try await level.set("old", for: "k")
+        let large = String(repeating: "x", count: 200 << 10)
+        #expect(await diskCode { try await level.set(large, for: "k") } == .full)
+        #expect(try await level.get("k") == "old")
+        #expect(try await level.usage().entries == 1)
+        try await level.set("new", for: "k")
+        #expect(try await level.get("k") == "new")
+    }
+
+    @Test("A156 a folder that cannot be made, or is a file, is a typed error; later it works")
+    func cannotOpen() async throws {
+        let blocked = "\(folder.path)/blocked"
+        try Data([1]).write(to: URL(fileURLWithPath: blocked))
+        let level = DiskLevel<String, String>(
+            DiskStore(path: "\(blocked)/in/cache.sqlite"),
+            namespace: "n",
+            codec: .text
+        )
+        #expect(await diskCode { try await level.set("v", for: "k") } == .cannotOpen)
+        #expect(await diskCode { _ = try await level.get("k") } == .cannotOpen)
+        try FileManager.default.removeItem(atPath: blocked)
+        try await level.set("v", for: "k")
+        #expect(try await level.get("k") == "v")
+    }
+
+    @Test("A156 lost permission is a typed error, the old value stays and can still be read")
+    func readOnly() async throws {
+        let level = level()
+        try await level.set("old", for: "k")
+        // Permissions do not bind root, so the connection itself is forbidden to write.
+        try await setQueryOnly(true, level.store)
+        #expect(await diskCode { try await level.set("new", for: "k") } == .notWritable)
+        #expect(await diskCode { try await level.remove("k") } == .notWritable)
+        #expect(try await level.get("k") == "old")
+        try await setQueryOnly(false, level.store)
+        try await level.set("new", for: "k")
+        #expect(try await level.get("k") == "new")
+    }
+
+    private func setQueryOnly(_ isOn: Bool, _ store: DiskStore) async throws {
+        let file = try await store.openFile()
+        try await file.pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA query_only = \(isOn)") }
+    }
+
+    @Test("a file that is deleted or moved away under the level: a new one takes its place")
+    func moved() async throws {
+        let level = level()
+        try await level.set("v", for: "k")
+        try FileManager.default.removeItem(atPath: folder.path)
+        #expect(try await level.get("k") == nil)
+        try await level.set("w", for: "k")
+        #expect(try await self.level().get("k") == "w")
+    }
+
+    @Test("another writer that does not let go is a typed error after the time allowed")
+    func busy() async throws {
+        let level = level(DiskOptions(lockTimeout: .milliseconds(20)))
+        try await level.set("old", for: "k")
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: folder.file, configuration: configuration)
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        #expect(await diskCode { try await level.set("new", for: "k") } == .busy)
+        #expect(try await level.get("k") == "old")
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try await level.set("new", for: "k")
+        #expect(try await level.get("k") == "new")
+    }
+}

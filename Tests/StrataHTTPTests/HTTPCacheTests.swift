@@ -1,0 +1,226 @@
+import Strata
+import StrataDisk
+import StrataTesting
+import Testing
+
+@testable import StrataHTTP
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+@Suite("A cache of responses", .timeLimit(.minutes(2)))
+struct HTTPCacheTests {
+    private typealias Memory = MemoryLevel<HTTPResource, HTTPContent>
+
+    private func text(_ content: HTTPContent?) -> String? { content.map { String(decoding: $0.body, as: UTF8.self) } }
+
+    /// Answers with a script, one step a request, the last for ever.
+    private func script(_ steps: LocalServer.Answer...) -> @Sendable (LocalServer.Request) async -> LocalServer.Answer {
+        let counter = Counter()
+        return { _ in steps[min(counter.next(), steps.count - 1)] }
+    }
+
+    private final class Counter: Sendable {
+        private let count = Locked(0)
+
+        func next() -> Int {
+            count.withLock { count in
+                defer { count += 1 }
+                return count
+            }
+        }
+    }
+
+    /// Turns a stored response into one that became stale some seconds ago.
+    private func age(_ memory: Memory, _ resource: HTTPResource, by seconds: Int) async throws {
+        var entry = try #require(try await memory.entry(for: resource, ReadRequest()))
+        entry.freshUntil = MonotonicInstant.now.advanced(by: .seconds(-seconds))
+        try await memory.store(entry, for: resource)
+    }
+
+    @Test("a fresh response is served without asking")
+    func fresh() async throws {
+        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server in
+            let cache = HTTPCache(in: Memory(limit: .entries(4)), HTTPFetcher())
+            for _ in 0..<3 { #expect(text(try await cache.get(server.resource())) == "v") }
+            #expect(server.requests.count == 1)
+            #expect(cache.statistics.hits == 2 && cache.statistics.fetches == 1)
+        }
+    }
+
+    @Test("a stale one is asked about by its tag and date; not modified makes it fresh, with its old body")
+    func revalidated() async throws {
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT"
+        try await LocalServer.with(
+            script(
+                .response(200, ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": date], body: "v"),
+                .response(304, ["cache-control": "max-age=90", "x-new": "1"])
+            )
+        ) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            _ = try await cache.get(resource)
+            try await age(memory, resource, by: 1)
+            let again = try #require(try await cache.entry(for: resource, ReadRequest()))
+            #expect(text(again.value) == "v" && again.isFresh(at: .now))
+            #expect(again.value?.fields["x-new"] == "1" && again.value?.fields["etag"] == "\"1\"")
+            #expect(again.value?.lifetime.freshFor == 90)
+            #expect(server.requests.last?.fields["if-none-match"] == "\"1\"")
+            #expect(server.requests.last?.fields["if-modified-since"] == date)
+            _ = try await cache.get(resource)
+            #expect(server.requests.count == 2 && cache.statistics.notModified == 1)
+        }
+    }
+
+    @Test("a stale one that has changed is replaced; one that must not be stored any more is dropped")
+    func changed() async throws {
+        try await LocalServer.with(
+            script(
+                .response(200, ["cache-control": "max-age=60", "etag": "\"1\""], body: "one"),
+                .response(200, ["cache-control": "max-age=60", "etag": "\"2\""], body: "two"),
+                .response(200, ["cache-control": "no-store"], body: "three")
+            )
+        ) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            _ = try await cache.get(resource)
+            try await age(memory, resource, by: 1)
+            #expect(text(try await cache.get(resource)) == "two")
+            #expect(text(try await memory.get(resource)) == "two")
+            try await age(memory, resource, by: 1)
+            #expect(text(try await cache.get(resource)) == "three")
+            #expect(try await memory.entry(for: resource, ReadRequest()) == nil)
+        }
+    }
+
+    @Test("stale-if-error: within it a server that fails is no error, beyond it and for other statuses it is")
+    func staleIfError() async throws {
+        try await LocalServer.with(
+            script(.response(200, ["cache-control": "max-age=60, stale-if-error=30"], body: "v"), .response(503))
+        ) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            _ = try await cache.get(resource)
+            try await age(memory, resource, by: 10)
+            let stale = try #require(try await cache.entry(for: resource, ReadRequest()))
+            #expect(text(stale.value) == "v" && !stale.isFresh(at: .now) && stale.isUsable(at: .now))
+            #expect(cache.statistics.servedStale == 1)
+        }
+        try await LocalServer.with(
+            script(.response(200, ["cache-control": "max-age=60, stale-if-error=30"], body: "v"), .response(403))
+        ) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            _ = try await cache.get(server.resource())
+            try await age(memory, server.resource(), by: 10)
+            await #expect(throws: HTTPError(.statusNotOK, status: 403)) { try await cache.get(server.resource()) }
+        }
+        try await LocalServer.with(
+            script(.response(200, ["cache-control": "max-age=60, stale-if-error=5", "etag": "\"1\""]), .response(503))
+        ) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            _ = try await cache.get(server.resource())
+            try await age(memory, server.resource(), by: 10)
+            await #expect(throws: HTTPError(.statusNotOK, status: 503)) { try await cache.get(server.resource()) }
+        }
+    }
+
+    @Test("stale-while-revalidate: served at once and asked about in the background, while somebody runs it")
+    func staleWhileRevalidate() async throws {
+        let answers = script(
+            .response(200, ["cache-control": "max-age=60, stale-while-revalidate=30"], body: "one"),
+            .response(200, ["cache-control": "max-age=60"], body: "two")
+        )
+        try await LocalServer.with(answers) { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            _ = try await cache.get(resource)
+            try await age(memory, resource, by: 10)
+            // Nobody runs it: the get asks by itself.
+            #expect(text(try await cache.get(resource)) == "two")
+        }
+        let stored = script(
+            .response(200, ["cache-control": "max-age=60, stale-while-revalidate=30"], body: "one"),
+            .response(200, ["cache-control": "max-age=60"], body: "two")
+        )
+        let isHeld = AsyncGate()
+        let count = Counter()
+        try await LocalServer.with { request in
+            if count.next() > 0 { try? await isHeld.pass() }
+            return await stored(request)
+        } _: { server in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            _ = try await cache.get(resource)
+            try await age(memory, resource, by: 10)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await cache.run() }
+                // The server answers nobody, so whatever comes now comes from what is kept.
+                await cache.refreshes.wait { isRunning, _ in isRunning }
+                for _ in 0..<3 { #expect(text(try await cache.get(resource)) == "one") }
+                await isHeld.arrivals()
+                isHeld.open()
+                await cache.refreshes.wait { _, pending in pending == 0 }
+                #expect(text(try await cache.get(resource)) == "two")
+                #expect(server.requests.count == 2 && cache.statistics.servedStale == 3)
+                group.cancelAll()
+            }
+            await cache.refreshes.wait { isRunning, _ in !isRunning }
+        }
+    }
+
+    @Test("a level that fails is a miss, and a get never fails for it")
+    func failingStorage() async throws {
+        struct Failure: Error {}
+        let broken = ClosureLevel<HTTPResource, HTTPContent> { _ in
+            throw Failure()
+        } set: { _, _ in
+            throw Failure()
+        }
+        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server in
+            let cache = HTTPCache(in: broken, HTTPFetcher())
+            #expect(text(try await cache.get(server.resource())) == "v")
+            #expect(cache.statistics.failures == 2)
+        }
+    }
+
+    @Test("A172 memory over pooled (disk over HTTP): many callers, one transfer, one write; it outlives a restart")
+    func readyMade() async throws {
+        let path = "/tmp/strata-http-\(UInt64.random(in: 0 ... .max)).sqlite"
+        let gate = AsyncGate()
+        try await LocalServer.with { _ in
+            try? await gate.pass()
+            return .response(200, ["cache-control": "max-age=60"], body: "v")
+        } _: { server in
+            let store = DiskStore(path: path)
+            let disk = DiskLevel<HTTPResource, HTTPContent>(store, namespace: "http")
+            let memory = Memory(limit: .entries(4))
+            let cache = memory.compose(HTTPCache(in: disk, HTTPFetcher()).pooled())
+            try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<20 { group.addTask { text(try await cache.get(server.resource())) } }
+                await gate.arrivals()
+                gate.open()
+                for try await body in group { #expect(body == "v") }
+            }
+            #expect(server.requests.count == 1)
+            #expect(try await disk.usage().entries == 1)
+            await store.close()
+            let again = HTTPCache(in: DiskLevel(DiskStore(path: path), namespace: "http"), HTTPFetcher())
+            #expect(text(try await again.get(server.resource())) == "v")
+            #expect(server.requests.count == 1)
+            await again.storage.store.close()
+        }
+        for ending in ["", "-wal", "-shm", ".lock"] { _ = unsafe remove(path + ending) }
+    }
+}

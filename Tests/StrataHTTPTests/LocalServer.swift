@@ -1,0 +1,163 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Strata
+import StrataHTTP
+import StrataTesting
+
+/// A server on this machine that answers as a test says, and takes down what it was asked.
+final class LocalServer: Sendable {
+    struct Request: Sendable {
+        var path: String
+        var fields: HTTPFields
+    }
+
+    enum Answer: Sendable {
+        case response(Int, HTTPFields = [:], body: String = "")
+        /// Declares a length, sends less, and closes.
+        case short(declared: Int, sent: Int)
+        /// Sends a header, and then nothing more, or bytes for ever.
+        case stall(endless: Bool = false)
+        /// Sends nothing at all.
+        case silence
+        /// Closes at once.
+        case close
+    }
+
+    private struct State {
+        var requests: [Request] = []
+        var running = 0
+        var most = 0
+        /// Connections that ended while they were being answered.
+        var aborted = 0
+        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Locked(State())
+    private let port: Int
+
+    private init(port: Int) {
+        self.port = port
+    }
+
+    /// What it was asked so far.
+    var requests: [Request] { state.withLock { $0.requests } }
+
+    /// How many it has answered at a time at most.
+    var mostAtOnce: Int { state.withLock { $0.most } }
+
+    func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    func resource(_ path: String = "/", _ fields: [String: String] = [:]) -> HTTPResource {
+        HTTPResource(url(path), fields: fields)
+    }
+
+    /// Waits until that many connections have been given up by the client.
+    func aborted(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.aborted < count else { return true }
+                state.waiting.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    private func abort() {
+        let ready = state.withLock { state in
+            state.aborted += 1
+            let (ready, rest) = (
+                state.waiting.filter { $0.count <= state.aborted }, state.waiting.filter { $0.count > state.aborted }
+            )
+            state.waiting = rest
+            return ready
+        }
+        for one in ready { one.continuation.resume() }
+    }
+
+    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+    /// Runs a server for as long as the test needs it.
+    static func with(
+        _ answer: @escaping @Sendable (Request) async -> Answer,
+        _ body: (LocalServer) async throws -> Void
+    ) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: "127.0.0.1", port: 0) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
+                    return try Connection(wrappingChannelSynchronously: channel)
+                }
+            }
+        let server = LocalServer(port: listener.channel.localAddress?.port ?? 0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await withThrowingDiscardingTaskGroup { connections in
+                    try await listener.executeThenClose { inbound in
+                        for try await connection in inbound {
+                            connections.addTask { try? await server.serve(connection, answer) }
+                        }
+                    }
+                }
+            }
+            do { try await body(server) } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func serve(_ connection: Connection, _ answer: @Sendable (Request) async -> Answer) async throws {
+        try await connection.executeThenClose { inbound, outbound in
+            var parts = inbound.makeAsyncIterator()
+            while let part = try await parts.next() {
+                guard case .head(let head) = part else { continue }
+                let request = Request(
+                    path: head.uri,
+                    fields: HTTPFields(head.headers.lazy.map { (name: $0.name, value: $0.value) })
+                )
+                state.withLock { state in
+                    state.requests.append(request)
+                    state.running += 1
+                    state.most = max(state.most, state.running)
+                }
+                defer { state.withLock { $0.running -= 1 } }
+                switch await answer(request) {
+                case .response(let status, let fields, let body):
+                    try await outbound.write(.head(Self.head(status, fields, length: body.utf8.count)))
+                    try await outbound.write(.body(.byteBuffer(ByteBuffer(string: body))))
+                    try await outbound.write(.end(nil))
+                case .short(let declared, let sent):
+                    try await outbound.write(.head(Self.head(200, [:], length: declared)))
+                    try await outbound.write(.body(.byteBuffer(ByteBuffer(repeating: 120, count: sent))))
+                    return
+                case .stall(let endless):
+                    try await outbound.write(.head(Self.head(200, [:], length: nil)))
+                    do {
+                        while endless {
+                            try await outbound.write(.body(.byteBuffer(ByteBuffer(repeating: 120, count: 65_536))))
+                        }
+                        while try await parts.next() != nil {}
+                    } catch {}
+                    abort()
+                    return
+                case .silence:
+                    do { while try await parts.next() != nil {} } catch {}
+                    abort()
+                    return
+                case .close:
+                    return
+                }
+            }
+        }
+    }
+
+    private static func head(_ status: Int, _ fields: HTTPFields, length: Int?) -> HTTPResponseHead {
+        var headers = HTTPHeaders(fields.all.map { ($0.name, $0.value) })
+        if let length, status != 304 { headers.add(name: "content-length", value: String(length)) }
+        return HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
+    }
+}

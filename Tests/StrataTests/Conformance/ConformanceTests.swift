@@ -1,0 +1,120 @@
+import Strata
+import StrataTesting
+import Testing
+
+@Suite("Levels conform", .timeLimit(.minutes(2)))
+struct ConformanceTests {
+    private typealias Memory = MemoryLevel<String, String>
+
+    private static let memory: @Sendable () -> MemoryLevel<String, String> = { Memory(limit: .entries(1_000)) }
+
+    @Test("A134 A135 A138 A140 memory")
+    func memory() async {
+        #expect(await CacheLevelConformance(make: Self.memory).run() == [])
+    }
+
+    @Test("A013 erased")
+    func erased() async {
+        #expect(await CacheLevelConformance { Self.memory().normalized() }.run() == [])
+    }
+
+    @Test("A024 composed, two and three levels, in either grouping")
+    func composed() async {
+        #expect(await CacheLevelConformance { Self.memory().compose(Self.memory()) }.run() == [])
+        let left = CacheLevelConformance { Self.memory().compose(Self.memory()).compose(Self.memory()) }
+        #expect(await left.run() == [])
+        let right = CacheLevelConformance { Self.memory().compose(Self.memory().compose(Self.memory())) }
+        #expect(await right.run() == [])
+        let overFetcher = CacheLevelConformance {
+            Self.memory().compose(ClosureFetcher<String, String> { _ in nil })
+        }
+        #expect(await overFetcher.run() == [])
+    }
+
+    @Test("transformed, processed, conditioned, pooled, capped")
+    func combined() async {
+        let keys = CacheLevelConformance {
+            MemoryLevel<[UInt8], String>(limit: .entries(1_000)).transformKeys { (key: String) in Array(key.utf8) }
+        }
+        #expect(await keys.run() == [])
+        let values = CacheLevelConformance {
+            MemoryLevel<String, [UInt8]>(limit: .entries(1_000)).transformValues(Codec<String>.cbor)
+        }
+        #expect(await values.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().postProcess { $0 } }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().conditioned { _ in true } }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().pooled() }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().capped(2) }.run() == [])
+    }
+
+    @Test("switched, retried, timed, recovered, raced")
+    func resilient() async {
+        let lanes = CacheLevelConformance {
+            switchLevels(Self.memory(), Self.memory()) { $0.utf8.count.isMultiple(of: 2) ? .first : .second }
+        }
+        #expect(await lanes.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().retry() }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().timeout(.seconds(60)) }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().recover { _, _ in nil } }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().recover(with: Self.memory()) }.run() == [])
+        #expect(await CacheLevelConformance { Self.memory().race(Self.memory()) }.run() == [])
+    }
+
+    @Test("a level that breaks its promises is found out", arguments: Defect.allCases)
+    func defects(defect: Defect) async {
+        let findings = await CacheLevelConformance { Defective(defect) }.run()
+        #expect(!findings.isEmpty, "\(defect)")
+    }
+}
+
+/// What a level can do wrong.
+enum Defect: CaseIterable, Sendable {
+    case forgets, keepsFirst, removesNothing, clearsNothing, mixesKeys, failsAtAbsent, servesExpired, unordered
+    case forgetsAbsence, forgetsTags, forgetsLifetime
+}
+
+/// A level with one defect.
+private final class Defective: CacheLevel {
+    private let defect: Defect
+    private let entries = Locked<[String: Entry<String>]>([:])
+
+    init(_ defect: Defect) {
+        self.defect = defect
+    }
+
+    struct Failure: Error {}
+
+    private func name(_ key: String) -> String { defect == .mixesKeys ? String(key.prefix(1)) : key }
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+        guard var entry = entries.withLock({ $0[name(key)] }) else { return nil }
+        if defect == .servesExpired { entry.freshUntil = .distantFuture }
+        if defect == .servesExpired || entry.isUsable(at: .now) { return entry }
+        return nil
+    }
+
+    func entries(for keys: [String], _ request: ReadRequest) async throws -> [Entry<String>?] {
+        var found: [Entry<String>?] = []
+        for key in keys { found.append(try await entry(for: key, request)) }
+        return defect == .unordered ? found.reversed() : found
+    }
+
+    func store(_ entry: Entry<String>, for key: String) async throws {
+        var entry = entry
+        if defect == .forgetsTags { entry.tags = [] }
+        if defect == .forgetsLifetime { entry.freshUntil = .distantFuture }
+        entries.withLock { entries in
+            if defect == .forgets || (defect == .keepsFirst && entries[name(key)] != nil) { return }
+            entries[name(key)] = defect == .forgetsAbsence && entry.value == nil ? nil : entry
+        }
+    }
+
+    func remove(_ key: String) async throws {
+        try entries.withLock { entries in
+            if defect == .removesNothing { return }
+            if entries.removeValue(forKey: name(key)) == nil, defect == .failsAtAbsent { throw Failure() }
+        }
+    }
+
+    func removeAll() async throws { if defect != .clearsNothing { entries.withLock { $0 = [:] } } }
+}

@@ -1,0 +1,81 @@
+import Strata
+import StrataTesting
+import Testing
+
+@Suite("Two lanes")
+struct SwitchedTests {
+    private let first = ProbeLevel(["r": 1, "a": 1])
+    private let second = ProbeLevel(["r": 2, "b": 2])
+
+    private func level(_ lane: Lane) -> Switched<ProbeLevel, ProbeLevel> { switchLevels(first, second) { _ in lane } }
+
+    @Test("A090 only the key's lane is asked, and its value, miss, failure and cancellation pass through")
+    func reads() async throws {
+        try await expectReadsForwarded(level(.first), to: first)
+        #expect(second.calls == [])
+        try await expectReadsForwarded(level(.second), to: second)
+        #expect(first.calls.count == 4)
+    }
+
+    @Test("A091 only the key's lane is written, and its outcome passes through", arguments: [Lane.first, .second])
+    func writes(lane: Lane) async throws {
+        let (written, other) = lane == .first ? (first, second) : (second, first)
+        try await level(lane).set(5, for: "k")
+        #expect(written.calls == [.set("k", 5)] && other.calls == [])
+        written.failSets("full")
+        await #expect(throws: ProbeLevel.Failure(name: "full")) { try await level(lane).set(6, for: "k") }
+        #expect(other.calls == [])
+    }
+
+    @Test("A092 clear and memory pressure reach both lanes once", arguments: [Lane.first, .second])
+    func clear(lane: Lane) async throws {
+        try await level(lane).clear()
+        level(lane).relieve(.moderate)
+        for probe in [first, second] { #expect(probe.calls == [.removeAll, .relieve(.moderate)]) }
+    }
+
+    @Test(
+        "A093 a key is removed from both lanes, whatever would be chosen; both are tried",
+        arguments: [Lane.first, .second]
+    )
+    func remove(lane: Lane) async throws {
+        try await level(lane).remove("r")
+        for probe in [first, second] { #expect(probe.calls == [.remove("r")]) }
+        first.failRemoves("one")
+        second.failRemoves("two")
+        let error = await #expect(throws: CacheError.self) { try await level(lane).remove("r") }
+        #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "one"), .init(name: "two")])
+    }
+
+    @Test("A094 the choice is made afresh for each get and set")
+    func afresh() async throws {
+        let turns = CallLog()
+        let level = switchLevels(first, second) { key in
+            turns.add(key)
+            return turns.calls.count.isMultiple(of: 2) ? .second : .first
+        }
+        #expect(try await level.get("r") == 1)
+        #expect(try await level.get("r") == 2)
+        try await level.set(7, for: "k")
+        try await level.set(8, for: "k")
+        #expect(first.values["k"] == 7 && second.values["k"] == 8)
+    }
+
+    @Test("A095 a lane that is a fetcher is read like any other, and a set into it is a harmless success")
+    func fetcherLane() async throws {
+        let fetcher = ClosureFetcher<String, Int> { _ in 9 }
+        let level = switchLevels(first, fetcher) { $0 == "f" ? .second : .first }
+        try await level.set(1, for: "f")
+        #expect(try await level.get("f") == 9)
+        #expect(first.calls == [])
+    }
+
+    @Test("a batch asks each lane once for its keys, and answers in their order")
+    func batch() async throws {
+        let left = BatchProbe(["a": 1, "c": 3])
+        let right = BatchProbe(["b": 2])
+        let level = switchLevels(left, right) { $0 == "b" ? .second : .first }
+        #expect(try await level.get(["c", "b", "x", "a"]) == [3, 2, nil, 1])
+        #expect(left.batches == [["c", "x", "a"]] && right.batches == [["b"]])
+    }
+}
