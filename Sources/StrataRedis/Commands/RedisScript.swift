@@ -1,3 +1,5 @@
+internal import Strata
+
 /// A constant Lua script.
 ///
 /// Users' bytes travel in its KEYS and ARGV only, never in its text.
@@ -21,10 +23,12 @@ extension RedisClient {
         repetition: Repetition,
         timeout: Duration? = nil
     ) async throws -> RESPValue {
+        let start = MonotonicInstant.coarse
         do {
             return try await evaluate("EVALSHA", script.digest, keys, arguments, repetition, timeout)
         } catch let error as RedisError where error.serverCode == "NOSCRIPT" {
-            return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout)
+            let left = timeout.map { max($0 - start.duration(to: .coarse), .zero) }
+            return try await evaluate("EVAL", script.source, keys, arguments, repetition, left)
         }
     }
 

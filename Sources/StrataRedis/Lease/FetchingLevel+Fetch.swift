@@ -65,7 +65,7 @@ extension FetchingLevel {
         unsealed.ticket = .void
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
-            sealed = try await level.seal(entry, lease.names)
+            sealed = try await level.seal(entry, lease.names, fetchedSince: lease.grantedAt)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -92,6 +92,8 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            // Nobody is to wait for a value that does not come.
+            try? await lease.end()
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return kept

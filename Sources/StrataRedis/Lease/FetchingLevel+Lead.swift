@@ -3,6 +3,10 @@ internal import Strata
 extension FetchingLevel {
     /// What one flight does: looks in Redis, and competes for the lease when there is nothing fresh.
     func produce(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await level.redis.budgeted { try await obtain(key, names, request) }
+    }
+
+    private func obtain(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         do {
             let finding = try await level.look(up: names, request)

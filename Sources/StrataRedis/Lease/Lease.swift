@@ -55,15 +55,18 @@ struct Lease: Sendable {
     ) async throws -> Answer {
         let record = LeaseRecord.new(holder: redis.configuration.instanceName).bytes
         let asked = MonotonicInstant.now
-        let reply = try await redis.run(
-            LeaseScripts.readOrLead,
-            keys: [names.value, names.lease],
-            arguments: [
-                record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
-                milliseconds(failureMemory), stamp ?? [],
-            ],
-            repetition: .repeatable
-        )
+        let reply = try await redis.guarded(.lease) { timeout in
+            try await redis.run(
+                LeaseScripts.readOrLead,
+                keys: [names.value, names.lease],
+                arguments: [
+                    record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
+                    milliseconds(failureMemory), stamp ?? [],
+                ],
+                repetition: .repeatable,
+                timeout: timeout
+            )
+        }
         guard case .array(let parts) = reply, parts.count == 4, let answer = parts[0].integer else {
             throw redis.unexpected("read-or-lead")
         }
@@ -105,7 +108,7 @@ struct Lease: Sendable {
     ///
     /// One round trip.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
-        let reply = try await run(LeaseScripts.storeIfLeader, bytes, expiry, repetition: .once)
+        let reply = try await run(LeaseScripts.storeIfLeader, bytes, expiry, role: .write, repetition: .once)
         return switch reply.integer {
         case 1: .stored
         case -1: .outOfMemory
@@ -142,14 +145,18 @@ struct Lease: Sendable {
     private func run(
         _ script: RedisScript,
         _ arguments: [UInt8]...,
+        role: RedisRole = .lease,
         repetition: RedisClient.Repetition
     ) async throws -> RESPValue {
-        try await redis.run(
-            script,
-            keys: [names.value, names.lease],
-            arguments: [record] + arguments,
-            repetition: repetition
-        )
+        try await redis.guarded(role) { timeout in
+            try await redis.run(
+                script,
+                keys: [names.value, names.lease],
+                arguments: [record] + arguments,
+                repetition: repetition,
+                timeout: timeout
+            )
+        }
     }
 
     private static func milliseconds(_ duration: Duration) -> [UInt8] {

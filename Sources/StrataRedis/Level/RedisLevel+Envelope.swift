@@ -86,7 +86,17 @@ extension RedisLevel {
     }
 
     /// Gives an entry that has none a lifetime by the policy, and a new version; then encodes it.
-    func seal(_ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+    ///
+    /// - Parameters:
+    ///   - entry: What is to be written.
+    ///   - names: Where.
+    ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is then
+    ///     that instant: an invalidation that is repeated later tells by it whether the value is older.
+    func seal(
+        _ entry: Entry<Value>,
+        _ names: KeyNames,
+        fetchedSince start: MonotonicInstant? = nil
+    ) async throws -> Sealed {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         var sealed = entry
@@ -101,7 +111,7 @@ extension RedisLevel {
             codec: codec.identifier,
             keyHash: names.fingerprint,
             version: sealed.version,
-            storedAt: now.serverMilliseconds(offset: offset),
+            storedAt: (start?.advanced(by: entry.fetchDuration) ?? now).serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
             payload: try entry.value.map { try codec.encode($0) } ?? []
