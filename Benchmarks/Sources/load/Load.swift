@@ -11,8 +11,9 @@ struct Load: AsyncParsableCommand {
             meanwhile; on a shared machine compare ratios of one run and not times of two.
             """,
         subcommands: [
-            WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, HerdInstance.self,
-            PropagationInstance.self, SoakInstance.self,
+            WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self,
+            HerdInstance.self,
+            PropagationInstance.self, SoakInstance.self, OutageInstance.self,
         ]
     )
 }

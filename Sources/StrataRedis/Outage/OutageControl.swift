@@ -21,7 +21,11 @@ final class OutageControl: Sendable {
             CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
         }
         refusals = RedisRole.allCases.map {
-            RedisError(code: .circuitOpen, message: "not asked after many failures (\($0.rawValue))", endpoint: endpoint)
+            RedisError(
+                code: .circuitOpen,
+                message: "not asked after many failures (\($0.rawValue))",
+                endpoint: endpoint
+            )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
         replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)

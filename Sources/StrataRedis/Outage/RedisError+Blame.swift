@@ -18,7 +18,8 @@ extension RedisError {
 
     /// Replies that any command of a role would get just now.
     private static let stateReplies: Set<Substring> = [
-        "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "OOM", "MISCONF", "NOREPLICAS", "NOAUTH",
+        "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "OOM", "MISCONF", "NOREPLICAS",
+        "NOAUTH",
         "WRONGPASS",
     ]
 }

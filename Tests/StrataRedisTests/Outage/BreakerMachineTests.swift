@@ -7,7 +7,7 @@ import Testing
 struct BreakerMachineTests {
     private static let pause: ClosedRange<Int64> = 100...1_600
     private static let patience: Int64 = 50
-    private var machine = BreakerMachine(pause: pause, patience: patience, seed: 1)
+    private let machine = Rig(pause: BreakerMachineTests.pause, patience: BreakerMachineTests.patience, seed: 1)
     private var now = MonotonicInstant(nanoseconds: 0)
 
     /// The machine after it was tripped, and time has come for a probe.
@@ -25,11 +25,14 @@ struct BreakerMachineTests {
     }
 
     @Test("closed it lets everything through, open nothing before its pause is over")
-    mutating func pause() throws {
+    mutating func whileOpen() throws {
         #expect(machine.admit(at: now) == .pass)
         #expect(machine.trip(at: now))
         #expect(!machine.trip(at: now), "no news")
-        guard case .open(let until) = machine.phase else { return Issue.record("not open") }
+        guard case .open(let until) = machine.phase else {
+            Issue.record("not open")
+            return
+        }
         #expect((50...100).contains(now.nanoseconds(to: until)))
         #expect(machine.admit(at: until.advanced(byNanoseconds: -1)) == .refused)
         #expect(machine.admit(at: until) == .refusedAndProbe(1))
@@ -61,7 +64,10 @@ struct BreakerMachineTests {
                 #expect(!machine.tried(attempt, .bad, at: now))
             }
             bound = min(2 * bound, 1_600)
-            guard case .open(let until) = machine.phase else { return Issue.record("not open") }
+            guard case .open(let until) = machine.phase else {
+                Issue.record("not open")
+                return
+            }
             #expect((bound / 2...bound).contains(now.nanoseconds(to: until)), "attempt \(attempt)")
             now = until
         }
@@ -96,7 +102,7 @@ struct BreakerMachineTests {
     }
 
     @Test("a connection that comes back spares the pause; a closed breaker does not care")
-    mutating func returned() {
+    mutating func comesBack() {
         machine.returned()
         #expect(machine.admit(at: now) == .pass)
         #expect(machine.trip(at: now))
@@ -110,7 +116,7 @@ struct BreakerMachineTests {
     @Test("at no time more than one probe or trial, and only a good trial closes it", arguments: 0..<200)
     func random(round: Int) {
         var random = SplitMix64(seed: UInt64(round))
-        var machine = BreakerMachine(pause: Self.pause, patience: Self.patience, seed: UInt64(round))
+        let machine = Rig(pause: Self.pause, patience: Self.patience, seed: UInt64(round))
         var now = MonotonicInstant(nanoseconds: 0)
         var isClosed = true
         /// The attempt under way, whether it is a trial, and until when.
@@ -149,4 +155,24 @@ struct BreakerMachineTests {
             }
         }
     }
+}
+
+/// A machine whose steps may be taken within an expectation.
+private final class Rig {
+    private var machine: BreakerMachine
+
+    init(pause: ClosedRange<Int64>, patience: Int64, seed: UInt64) {
+        machine = BreakerMachine(pause: pause, patience: patience, seed: seed)
+    }
+
+    var phase: BreakerMachine.Phase { machine.phase }
+    func admit(at now: MonotonicInstant) -> BreakerMachine.Admission { machine.admit(at: now) }
+    func trip(at now: MonotonicInstant) -> Bool { machine.trip(at: now) }
+    func probed(_ number: UInt64, _ answered: Bool, at now: MonotonicInstant) {
+        machine.probed(number, answered, at: now)
+    }
+    func tried(_ number: UInt64, _ verdict: BreakerMachine.Verdict, at now: MonotonicInstant) -> Bool {
+        machine.tried(number, verdict, at: now)
+    }
+    func returned() { machine.returned() }
 }

@@ -119,7 +119,9 @@ struct CircuitBreakerTests {
             var events: [(slot: Int64, outcome: OutcomeWindow.Outcome)] = []
             var now = MonotonicInstant(nanoseconds: Int64.random(in: 0...10_000, using: &random))
             for _ in 0..<400 {
-                now = now.advanced(byNanoseconds: random.once(in: 50) ? 3_000 : Int64.random(in: 0...60, using: &random))
+                now = now.advanced(
+                    byNanoseconds: random.once(in: 50) ? 3_000 : Int64.random(in: 0...60, using: &random)
+                )
                 let outcome = [OutcomeWindow.Outcome.good, .failed, .slow].randomElement(using: &random) ?? .good
                 window.count(outcome, at: now)
                 let slot = now.nanoseconds / 100
@@ -141,13 +143,16 @@ struct CircuitBreakerTests {
     func blame() {
         func reply(_ text: String) -> RedisError { .reply(text, endpoint: nil) }
         let states = [
-            "LOADING Redis is loading the dataset in memory", "BUSY Redis is busy", "MASTERDOWN Link with MASTER is down",
+            "LOADING Redis is loading the dataset in memory", "BUSY Redis is busy",
+            "MASTERDOWN Link with MASTER is down",
             "READONLY You can't write against a read only replica.", "OOM command not allowed", "MISCONF Redis is",
             "CLUSTERDOWN The cluster is down", "NOREPLICAS Not enough", "NOAUTH Authentication required.",
             "ERR max number of clients reached", "TRYAGAIN Multiple keys",
         ]
         for text in states { #expect(reply(text).blamesServer, "\(text)") }
-        for text in ["NOSCRIPT No matching", "WRONGTYPE Operation", "NOPERM this user", "ERR wrong number", "", "OOMPH"] {
+        for text in [
+            "NOSCRIPT No matching", "WRONGTYPE Operation", "NOPERM this user", "ERR wrong number", "", "OOMPH",
+        ] {
             #expect(!reply(text).blamesServer, "\(text)")
         }
         let codes: [(RedisError.Code, Bool)] = [
@@ -155,6 +160,8 @@ struct CircuitBreakerTests {
             (.authentication, true), (.overloaded, false), (.shutDown, false), (.circuitOpen, false),
             (.budgetSpent, false), (.invalidArgument, false), (.unexpectedReply, false),
         ]
-        for (code, expected) in codes { #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)") }
+        for (code, expected) in codes {
+            #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)")
+        }
     }
 }

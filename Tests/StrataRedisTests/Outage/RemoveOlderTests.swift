@@ -33,7 +33,13 @@ struct RemoveOlderTests {
         arguments: [
             Row(name: "stored before", storedAgo: 100, invalidatedAgo: 50, isLeft: false),
             Row(name: "stored after", storedAgo: 20, invalidatedAgo: 50, isLeft: true),
-            Row(name: "stored after, fetched since before", storedAgo: 20, fetchTook: 60, invalidatedAgo: 50, isLeft: false),
+            Row(
+                name: "stored after, fetched since before",
+                storedAgo: 20,
+                fetchTook: 60,
+                invalidatedAgo: 50,
+                isLeft: false
+            ),
             Row(name: "stored and fetched after", storedAgo: 20, fetchTook: 20, invalidatedAgo: 50, isLeft: true),
             Row(name: "so short after that clocks may be wrong", storedAgo: 49, invalidatedAgo: 50, isLeft: false),
             Row(name: "just now", invalidatedAgo: 0, isLeft: false),
@@ -81,7 +87,9 @@ struct RemoveOlderTests {
         try await repeated()
     }
 
-    @Test("a value that the fleet has fetched says when its fetch began, however long it lay about before it was stored")
+    @Test(
+        "a value that the fleet has fetched says when its fetch began, however long it lay about before it was stored"
+    )
     func fetched() async throws {
         let redis = try await TestServer.client()
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
