@@ -90,8 +90,8 @@ extension RedisLevel {
     /// - Parameters:
     ///   - entry: What is to be written.
     ///   - names: Where.
-    ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is then
-    ///     that instant: an invalidation that is repeated later tells by it whether the value is older.
+    ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is never
+    ///     later than that: an invalidation that is repeated tells by it whether the value is older.
     func seal(
         _ entry: Entry<Value>,
         _ names: KeyNames,
@@ -99,6 +99,7 @@ extension RedisLevel {
     ) async throws -> Sealed {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
+        let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
         var sealed = entry
         if entry.freshUntil == .distantFuture {
             let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: names.fingerprint)
@@ -111,7 +112,7 @@ extension RedisLevel {
             codec: codec.identifier,
             keyHash: names.fingerprint,
             version: sealed.version,
-            storedAt: (start?.advanced(by: entry.fetchDuration) ?? now).serverMilliseconds(offset: offset),
+            storedAt: storedAt.serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
             payload: try entry.value.map { try codec.encode($0) } ?? []

@@ -8,6 +8,8 @@ final class ServerClock: Sendable {
     private struct State {
         /// Server time minus monotonic time, in nanoseconds.
         var offset: Int64?
+        /// Half the round trip in which it was measured.
+        var error: Int64 = 0
         var takenAt = MonotonicInstant.distantPast
         var isMeasuring = false
     }
@@ -41,6 +43,9 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
+    /// By how much the offset may be wrong at most, besides drift, in nanoseconds.
+    var error: Int64 { state.withLock { $0.error } }
+
     private func measure() async throws -> Int64 {
         let before = MonotonicInstant.now
         let time = try await redis.guarded(.read) { try await redis.time(timeout: $0) }.saturatedNanoseconds
@@ -49,6 +54,7 @@ final class ServerClock: Sendable {
         let offset = time - middle
         state.withLock { state in
             state.offset = offset
+            state.error = before.nanoseconds(to: after) / 2
             state.takenAt = after
         }
         return offset
