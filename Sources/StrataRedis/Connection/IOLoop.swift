@@ -31,6 +31,7 @@ final class IOLoop: Sendable {
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Told of changes of the connections' state.
     ///   - connected: Called on the thread when a connection or the link has come to stand.
+    /// - Throws: ``RedisError`` when the system gives no descriptor.
     init(
         configuration: RedisConfiguration,
         logger: Logger?,

@@ -1,8 +1,10 @@
 internal import Strata
 
 extension RedisClient {
-    /// By how much the time at which a value was stored may be too late: this machine's clock drifts from the server's between
-    /// two readings, and after a failover it is another server's. The round trip of a reading is taken off when it is written.
+    /// By how much the time at which a value was stored may be too late.
+    ///
+    /// A machine's clock drifts from the server's between two readings, and after a failover it is another server's. The round
+    /// trip of a reading is taken off when the value is written.
     private static let clockError: Duration = .seconds(2)
 
     /// Carries out an invalidation that had failed.
