@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import Strata
 
 /// A clock that a test moves by hand: who sleeps on it wakes when the test has moved it far enough, and not sooner.
 ///
@@ -45,7 +45,7 @@ public final class ManualClock: Clock {
         }
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// A clock that shows zero.
     public init() {}

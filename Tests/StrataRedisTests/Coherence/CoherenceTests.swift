@@ -277,6 +277,8 @@ struct CoherenceTests {
             try await one.listen()
             try await one.cache.set("value", for: "k")
             await one.hears("k")
+            // Behind the look at what this process has written itself.
+            try await one.redis.ping()
             try await server.kill()
             await one.wait { $0.contains(.deaf) }
             let (value, receipt) = try await one.cache.getWithReceipt("k")

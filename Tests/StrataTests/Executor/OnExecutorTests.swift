@@ -1,11 +1,10 @@
 import Strata
 import StrataTesting
-import Synchronization
 import Testing
 
 /// Runs jobs on the global executor's threads, and knows when a thread is running one of them.
 private final class MarkedExecutor: TaskExecutor {
-    private let running = Mutex(0)
+    private let running = Locked(0)
 
     var jobs: Int { running.withLock { $0 } }
 

@@ -1,5 +1,4 @@
 import StrataTesting
-import Synchronization
 import Testing
 
 @testable import Strata
@@ -26,7 +25,19 @@ struct CappedTests {
         #expect(try await reads[1].value == 2)
     }
 
-    @Test("A060 A061 one more waits until a slot is free, and then has its own value or error", arguments: [false, true])
+    private final class Running: Sendable {
+        private let counts = Locked((now: 0, most: 0))
+
+        var now: Int { counts.withLock { $0.now } }
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func begin() { counts.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+
+        func end() { counts.withLock { $0.now -= 1 } }
+    }
+
+    @Test("A060 A061 one more waits for a slot, and then has its own value or error", arguments: [false, true])
     func waits(fails: Bool) async throws {
         let own = [AsyncGate(), AsyncGate()]
         let log = CallLog()
@@ -70,18 +81,11 @@ struct CappedTests {
 
     @Test("A063 at no instant are more than the limit running, whatever the concurrency")
     func strict() async throws {
-        struct Count {
-            var now = 0
-            var most = 0
-        }
-        let count = Mutex(Count())
+        let running = Running()
         let level = ClosureFetcher<Int, Int> { key in
-            count.withLock { count in
-                count.now += 1
-                count.most = max(count.most, count.now)
-            }
+            running.begin()
             for _ in 0..<(key % 5) { await Task.yield() }
-            count.withLock { $0.now -= 1 }
+            running.end()
             if key % 7 == 0 { throw ProbeLevel.Failure(name: "\(key)") }
             return key
         }
@@ -99,12 +103,12 @@ struct CappedTests {
                 }
             }
         }
-        #expect(count.withLock { $0.most } <= 3)
-        #expect(count.withLock { $0.now } == 0)
+        #expect(running.most <= 3)
+        #expect(running.now == 0)
         #expect(level.running == 0 && level.waiting == 0)
     }
 
-    @Test("A064 who is cancelled while waiting leaves without ever running; who is cancelled while running frees the slot")
+    @Test("A064 cancelled while waiting: leaves without running; cancelled while running: frees the slot")
     func cancellation() async throws {
         probe.holdGets(gate)
         let level = probe.capped(1)

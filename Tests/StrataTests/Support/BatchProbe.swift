@@ -1,10 +1,9 @@
 import Strata
-import Synchronization
 
 /// A level that answers several keys at once, and takes down which keys it was asked for together.
 final class BatchProbe: CacheLevel {
     let inner: ProbeLevel
-    private let asked = Mutex<[[String]]>([])
+    private let asked = Locked<[[String]]>([])
 
     init(_ values: [String: Int] = [:]) {
         inner = ProbeLevel(values)

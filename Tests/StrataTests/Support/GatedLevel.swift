@@ -1,5 +1,4 @@
 import Strata
-import Synchronization
 
 /// A level that hears of changes made elsewhere, as Redis does: it has a gate, and tickets that go with its entries.
 final class GatedLevel: CacheLevel {
@@ -11,11 +10,11 @@ final class GatedLevel: CacheLevel {
         var failsWrites = false
     }
 
-    private let state: Mutex<State>
+    private let state: Locked<State>
     private let ownGate: FillGate
 
     init(_ values: [String: Int] = [:], gate: FillGate = FillGate()) {
-        state = Mutex(State(values: values))
+        state = Locked(State(values: values))
         ownGate = gate
     }
 
