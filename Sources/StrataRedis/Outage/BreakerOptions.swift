@@ -5,7 +5,7 @@ internal import Strata
 /// | setting | default | why |
 /// |---|---|---|
 /// | window | 10 s | long enough that one lost connection is a small share of it, short enough to forget an outage |
-/// | minimumCalls | 10 | fewer say little: a single failure is no outage |
+/// | minimumCalls | 10 | a single failure is no outage; so many in a row are |
 /// | failureShare | 0.5 | a server that fails half of what it is asked costs more than it saves |
 /// | slowShare | 0.8 | most calls have to be slow before a hit is given up for the source |
 /// | slowAfter | 250 ms | half of what a call may spend on Redis |
@@ -13,7 +13,8 @@ internal import Strata
 public struct BreakerOptions: Sendable, Hashable {
     /// How far back calls count.
     public var window: Duration
-    /// How many calls must have ended within the window before their share of failures says anything.
+    /// How many calls must have ended within the window before their share of failures says anything; and how many failures
+    /// in a row say enough, whatever was before.
     public var minimumCalls: Int
     /// From which share of failed calls on no more are made, from 0 to 1; above 1 means never.
     public var failureShare: Double

@@ -37,6 +37,8 @@ final class CircuitBreaker: Sendable {
     /// Zero while the breaker is closed, else when the machine has to be asked again.
     private let refusesUntil = Atomic<Int64>(0)
     private let generation = Atomic<UInt64>(0)
+    /// Failures since the last call that succeeded: a server that stands still after a busy time is found out by them.
+    private let streak = Atomic<Int>(0)
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
@@ -110,15 +112,18 @@ final class CircuitBreaker: Sendable {
     @inline(__always)
     func leave(_ pass: Pass, _ outcome: Outcome, after duration: Int64, at now: MonotonicInstant) {
         guard case .ordinary(let generation) = pass else { return decide(pass, outcome, after: duration, at: now) }
-        if outcome == .answered, duration < slowAfter { return window.count(.good, at: now) }
-        complain(generation, outcome, at: now)
+        guard outcome == .answered, duration < slowAfter else { return complain(generation, outcome, at: now) }
+        window.count(.good, at: now)
+        if streak.load(ordering: .relaxed) != 0 { streak.store(0, ordering: .relaxed) }
     }
 
     private func complain(_ generation: UInt64, _ outcome: Outcome, at now: MonotonicInstant) {
         guard outcome != .unknown, generation == self.generation.load(ordering: .relaxed) else { return }
         window.count(outcome == .failed ? .failed : .slow, at: now)
+        if outcome != .failed { streak.store(0, ordering: .relaxed) }
+        let inARow = outcome == .failed ? streak.wrappingAdd(1, ordering: .relaxed).newValue : 0
         let counts = window.counts(at: now)
-        guard options.isReason(counts) else { return }
+        guard inARow >= max(1, options.minimumCalls) || options.isReason(counts) else { return }
         let isNews = machine.withLock { machine in
             defer { mirror(machine.phase) }
             return machine.trip(at: now)
@@ -143,6 +148,7 @@ final class CircuitBreaker: Sendable {
             let isClosed = machine.tried(number, verdict, at: now)
             if isClosed {
                 window.clear()
+                streak.store(0, ordering: .relaxed)
                 generation.wrappingAdd(1, ordering: .relaxed)
             }
             mirror(machine.phase)

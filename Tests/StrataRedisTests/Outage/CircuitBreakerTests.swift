@@ -55,10 +55,16 @@ struct CircuitBreakerTests {
     )
     func shares(row: Row) throws {
         let breaker = breaker()
-        for _ in 0..<row.good { try call(breaker, .answered, at: 0) }
+        // Failures that follow each other are another matter.
+        let apart = min(row.good, row.failed)
+        for _ in 0..<row.good - apart { try call(breaker, .answered, at: 0) }
         for _ in 0..<row.unknown { try call(breaker, .unknown, lasting: 1_000, at: 0) }
         for _ in 0..<row.slow { try call(breaker, .answered, lasting: 250, at: 0) }
-        for _ in 0..<row.failed { try call(breaker, .failed, at: 0) }
+        for number in 0..<row.failed {
+            if number < apart { try call(breaker, .answered, at: 0) }
+            guard breaker.statistics.state == .closed else { break }
+            try call(breaker, .failed, at: 0)
+        }
         #expect((breaker.statistics.state == .open) == row.opens)
     }
 
@@ -66,11 +72,26 @@ struct CircuitBreakerTests {
     func window() throws {
         let breaker = breaker()
         for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, at: 16.5)
         try call(breaker, .failed, at: 17)
         #expect(breaker.statistics.state == .closed)
-        for _ in 0..<8 { try call(breaker, .failed, at: 20) }
+        for _ in 0..<7 { try call(breaker, .failed, at: 20) }
         #expect(breaker.statistics.state == .closed)
         try call(breaker, .failed, at: 21)
+        #expect(breaker.statistics.state == .open)
+    }
+
+    @Test("failures in a row open it, however much has succeeded before")
+    func streak() throws {
+        let breaker = breaker()
+        for _ in 0..<1_000 { try call(breaker, .answered, at: 0) }
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, at: 0)
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, lasting: 300, at: 0)
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        #expect(breaker.statistics.state == .closed)
+        try call(breaker, .failed, at: 0)
         #expect(breaker.statistics.state == .open)
     }
 
