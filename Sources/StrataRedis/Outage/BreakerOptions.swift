@@ -9,7 +9,7 @@ internal import Strata
 /// | failureShare | 0.5 | a server that fails half of what it is asked costs more than it saves |
 /// | slowShare | 0.8 | most calls have to be slow before a hit is given up for the source |
 /// | slowAfter | 250 ms | half of what a call may spend on Redis |
-/// | pause | 100 ms … 5 s | what an outage that has ended goes unnoticed; doubled with each probe that fails |
+/// | pause | 100 ms … 2 s | how long it goes unnoticed that an outage has ended; a probe costs no caller anything |
 public struct BreakerOptions: Sendable, Hashable {
     /// How far back calls count.
     public var window: Duration
@@ -32,7 +32,7 @@ public struct BreakerOptions: Sendable, Hashable {
         failureShare: Double = 0.5,
         slowShare: Double = 0.8,
         slowAfter: Duration = .milliseconds(250),
-        pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
+        pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
     ) {
         self.window = window
         self.minimumCalls = minimumCalls

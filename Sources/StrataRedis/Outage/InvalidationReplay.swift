@@ -11,7 +11,7 @@ final class InvalidationReplay: Sendable {
     /// How many are sent at a time, and how long that may take at the least: 2 000 a second from each instance.
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
-    private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
+    private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
     /// Nothing is given up sooner than that: others may have stored values with longer lifetimes than this instance's.
     static let shortestMemory: Duration = .seconds(86_400)
 
