@@ -12,8 +12,8 @@ struct Load: AsyncParsableCommand {
             """,
         subcommands: [
             MemoryLoad.self, MemorySoakLoad.self, RatioLoad.self, CodecLoad.self, DiskLoad.self, WireLoad.self,
-            HerdLoad.self, PropagationLoad.self, SoakLoad.self,
-            HerdInstance.self, PropagationInstance.self, SoakInstance.self,
+            HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self,
+            HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
         ]
     )
 }

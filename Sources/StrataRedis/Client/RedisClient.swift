@@ -20,6 +20,7 @@ public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
     private let loop: IOLoop
+    let outage: OutageControl
     private let turn = Atomic<Int>(0)
 
     /// A client for the server that a configuration names.
@@ -33,7 +34,9 @@ public final class RedisClient: Sendable {
     public init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
         try configuration.validate()
         self.configuration = configuration
-        loop = try IOLoop(configuration: configuration, logger: logger)
+        let outage = OutageControl(configuration, logger: logger)
+        self.outage = outage
+        loop = try IOLoop(configuration: configuration, logger: logger) { outage.returned() }
     }
 
     /// A client for the server of a `redis://` or `unix://` URL, everything else at its default.
@@ -46,13 +49,16 @@ public final class RedisClient: Sendable {
         try self.init(RedisConfiguration(url: url), logger: logger)
     }
 
-    deinit { loop.stop(by: .distantPast) }
+    deinit {
+        outage.replay.stop()
+        loop.stop(by: .distantPast)
+    }
 
     // MARK: Life
 
     /// Runs until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins; then shuts the client down.
     ///
-    /// Graceful shutdown lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
+    /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
     /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
     public func run() async throws {
         try loop.start()
@@ -64,9 +70,13 @@ public final class RedisClient: Sendable {
 
     /// Ends the client: no more calls are taken, those under way finish or fail with ``RedisError/Code/shutDown``.
     ///
-    /// - Parameter grace: How long calls under way may still take.
+    /// Invalidations that have failed are repeated first.
+    ///
+    /// - Parameter grace: How long that and calls under way may still take.
     public func shutDown(within grace: Duration = .zero) async {
-        loop.stop(by: MonotonicInstant.now.advanced(by: grace))
+        let deadline = MonotonicInstant.now.advanced(by: grace)
+        await outage.replay.finish(by: deadline, self)
+        loop.stop(by: deadline)
         await loop.waitUntilStopped()
     }
 
@@ -130,6 +140,18 @@ public final class RedisClient: Sendable {
         }
         if case .error(let text) = reply { throw RedisError.reply(text, endpoint: configuration.endpoint.description) }
         return reply
+    }
+
+    /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
+    func post(
+        deadline: MonotonicInstant,
+        completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
+        encode: (inout CommandWriter) -> Void
+    ) {
+        do { try loop.start() } catch {
+            return completion(.failure(error as? RedisError ?? .shutDown(configuration.endpoint.description)))
+        }
+        nextConnection().post(deadline: deadline, completion: completion, encode: encode)
     }
 
     /// The link over which the server tells of changes.

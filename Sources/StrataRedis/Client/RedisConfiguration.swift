@@ -5,11 +5,14 @@
 /// | connections | 1 | pipelining fills one connection; a second one splits the batches |
 /// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
 /// | commandTimeout | 1 s | a bound for a call that states none of its own |
+/// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller with a second half of it |
 /// | inFlightLimit | 8192 | replies owed per connection, then calls fail at once |
 /// | queuedBytesLimit | 16 MiB | bytes not yet sent per connection, then calls fail at once |
 /// | healthWindow | 2 s | nothing at all arrived for so long with replies owed: the connection is dead |
 /// | keepalive | 15 s | an idle connection is pinged, and dropped when that goes unanswered |
 /// | reconnect | 50 ms … 5 s | full jitter, doubling from the first to the second |
+/// | invalidationLimit | 10 000 | failed invalidations kept until Redis is back, some 500 bytes each |
+/// | breaker | see ``BreakerOptions`` | an outage costs its first calls, then nothing |
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 public struct RedisConfiguration: Sendable {
     /// Where the server listens.
@@ -30,6 +33,17 @@ public struct RedisConfiguration: Sendable {
     public var connectTimeout: Duration = .milliseconds(500)
     /// How long a call may take that states no deadline of its own.
     public var commandTimeout: Duration = .seconds(1)
+    /// How long a single call of a cache may wait for Redis in all its steps together.
+    ///
+    /// Each step's command may take what is left of it, and ``commandTimeout`` at most. Neither the source's time counts nor
+    /// the wait for another instance's fetch. Commands that are sent to the client directly have no budget.
+    public var redisBudget: Duration = .milliseconds(500)
+    /// When caches stop asking a server that fails, and try again.
+    public var breaker = BreakerOptions()
+    /// How many invalidations that have failed are kept, to be repeated when Redis is back.
+    ///
+    /// Beyond that the ones that expire first are given up, and counted.
+    public var invalidationLimit = 10_000
     /// Most replies owed at once, for each connection.
     public var inFlightLimit = 8192
     /// Most bytes waiting to be sent, for each connection.
@@ -72,6 +86,10 @@ public struct RedisConfiguration: Sendable {
         }
         try require((1...64).contains(connections), "connections is not within 1 to 64")
         try require(connectTimeout > .zero && commandTimeout > .zero, "a timeout is not above zero")
+        try require(redisBudget > .zero, "redisBudget is not above zero")
+        try require(invalidationLimit > 0, "invalidationLimit is not above zero")
+        try require(breaker.window > .zero && breaker.slowAfter > .zero, "a time of the breaker is not above zero")
+        try require(breaker.pause.lowerBound > .zero, "the breaker's pause does not begin above zero")
         try require(healthWindow > .zero && keepalive > .zero, "healthWindow or keepalive is not above zero")
         try require(linkPingInterval > .zero && linkPingTimeout > .zero, "a ping time of the link is not above zero")
         try require(reconnectDelay.lowerBound > .zero, "reconnectDelay does not begin above zero")

@@ -26,6 +26,16 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let timeout = Code(description: "timed out")
         /// Too much is under way already: calls in flight, or bytes waiting to be sent.
         public static let overloaded = Code(description: "overloaded")
+        /// Redis has failed too often of late: it was not asked.
+        ///
+        /// See ``BreakerOptions``.
+        public static let circuitOpen = Code(description: "circuit open")
+        /// A cache's call has spent what it may spend on Redis: it was not asked once more.
+        ///
+        /// See ``RedisConfiguration/redisBudget``.
+        public static let budgetSpent = Code(description: "budget spent")
+        /// An invalidation of the key has failed and is yet to be repeated: what lies in Redis was not read.
+        public static let invalidationPending = Code(description: "invalidation pending")
         /// The client was shut down.
         public static let shutDown = Code(description: "shut down")
         /// The server sent bytes that break the protocol or a limit.

@@ -30,8 +30,15 @@ final class InvalidationLink: Sendable {
     private let wakeup: Wakeup
     private let logger: Logger?
     private let endpoint: String
+    private let connected: @Sendable () -> Void
 
-    init(settings: LinkSettings, wakeup: Wakeup, logger: Logger?) {
+    init(
+        settings: LinkSettings,
+        wakeup: Wakeup,
+        logger: Logger?,
+        connected: @escaping @Sendable () -> Void = {}
+    ) {
+        self.connected = connected
         machine = Locked(LinkMachine(settings: settings, seed: .random(in: 0 ... .max)))
         endpoint = settings.endpoint
         self.wakeup = wakeup
@@ -90,6 +97,7 @@ final class InvalidationLink: Sendable {
         switch notice {
         case .established(let until):
             noteState(nil)
+            connected()
             for entry in all { entry.listener.linkEstablished(trustedUntil: until) }
         case .trusted(let until):
             for entry in all { entry.listener.linkTrusted(until: until) }

@@ -13,8 +13,8 @@ extension RedisClient {
     /// TIME: the server's clock, as the time since the beginning of 1970 in UTC.
     ///
     /// One round trip.
-    public func time() async throws -> Duration {
-        let reply = try await execute(.repeatable) { writer in
+    public func time(timeout: Duration? = nil) async throws -> Duration {
+        let reply = try await execute(.repeatable, timeout: timeout) { writer in
             writer.begin(1)
             writer.argument("TIME" as StaticString)
         }

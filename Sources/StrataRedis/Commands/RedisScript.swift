@@ -1,3 +1,5 @@
+internal import Strata
+
 /// A constant Lua script.
 ///
 /// Users' bytes travel in its KEYS and ARGV only, never in its text.
@@ -25,10 +27,12 @@ extension RedisClient {
         guard !Task.isCancelled else {
             return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout)
         }
+        let start = MonotonicInstant.coarse
         do {
             return try await evaluate("EVALSHA", script.digest, keys, arguments, repetition, timeout)
         } catch let error as RedisError where error.serverCode == "NOSCRIPT" {
-            return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout)
+            let left = timeout.map { max($0 - start.duration(to: .coarse), .zero) }
+            return try await evaluate("EVAL", script.source, keys, arguments, repetition, left)
         }
     }
 

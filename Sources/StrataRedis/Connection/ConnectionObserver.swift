@@ -5,14 +5,21 @@ internal import Strata
 final class ConnectionObserver: Sendable {
     private let logger: Logger?
     private let endpoint: String
+    private let connected: @Sendable () -> Void
     private let lastFailure = Locked<String?>(nil)
 
-    init(logger: Logger?, endpoint: String) {
+    /// - Parameters:
+    ///   - logger: Gets a line for each change.
+    ///   - endpoint: The server.
+    ///   - connected: Called when a connection may be used.
+    init(logger: Logger?, endpoint: String, connected: @escaping @Sendable () -> Void = {}) {
         self.logger = logger
         self.endpoint = endpoint
+        self.connected = connected
     }
 
     func ready() {
+        connected()
         let hadFailed = lastFailure.withLock { $0.take() != nil }
         logger?
             .log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: ["redis.endpoint": "\(endpoint)"])

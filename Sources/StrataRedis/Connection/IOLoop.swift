@@ -27,17 +27,35 @@ final class IOLoop: Sendable {
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    init(configuration: RedisConfiguration, logger: Logger?) throws {
+    /// - Parameters:
+    ///   - configuration: The server, limits and timeouts.
+    ///   - logger: Told of changes of the connections' state.
+    ///   - connected: Called on the thread when a connection or the link has come to stand.
+    /// - Throws: ``RedisError`` when the system gives no descriptor.
+    init(
+        configuration: RedisConfiguration,
+        logger: Logger?,
+        connected: @escaping @Sendable () -> Void = {}
+    ) throws {
         self.configuration = configuration
         let wakeup = try Wakeup()
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
-        observer = ConnectionObserver(logger: logger, endpoint: configuration.endpoint.description)
+        observer = ConnectionObserver(
+            logger: logger,
+            endpoint: configuration.endpoint.description,
+            connected: connected
+        )
         connections = (0..<configuration.connections)
             .map { _ in
                 Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
             }
-        link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger)
+        link = InvalidationLink(
+            settings: LinkSettings(configuration),
+            wakeup: wakeup,
+            logger: logger,
+            connected: connected
+        )
     }
 
     /// Starts the thread unless it runs already.

@@ -71,11 +71,12 @@ extension FetchingLevel {
         unsealed.ticket = .void
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
+            let start = lease.grantedAt
             sealed =
                 if let bytes {
-                    try await level.reseal(bytes, entry, lease.names)
+                    try await level.reseal(bytes, entry, lease.names, fetchedSince: start)
                 } else {
-                    try await level.seal(entry, lease.names)
+                    try await level.seal(entry, lease.names, fetchedSince: start)
                 }
         } catch is CancellationError {
             throw CancellationError()
@@ -109,6 +110,8 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            // Nobody is to wait for a value that does not come.
+            try? await lease.end()
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return kept

@@ -3,7 +3,9 @@ internal import Strata
 extension FetchingLevel {
     /// Looks in Redis by one GET, and fetches when there is nothing that this read may be served.
     func read(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await produce(key, names, request) { try await level.look(up: names, request) }
+        try await level.redis.budgeted {
+            try await produce(key, names, request) { try await level.look(up: names, request) }
+        }
     }
 
     /// Looks in Redis, and fetches when there is nothing that this read may be served.
@@ -40,7 +42,9 @@ extension FetchingLevel {
         case .serve: return found
         case .serveAndRefresh:
             fetches.launch(key, fingerprint: names.fingerprint) { [self] in
-                try await lead(key, names, finding, request, waits: false)
+                try await level.redis.budgeted {
+                    try await lead(key, names, finding, request, waits: false)
+                }
             }
             return found
         case .fallBack: spare = found

@@ -20,7 +20,10 @@ extension Lease {
         try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask { try await body() }
             group.addTask {
-                await keepRenewing(until: grantedAt.advanced(by: limit), lost)
+                // The lease outlives what the call that has taken it may spend on Redis.
+                await CallBudget.$current.withValue(nil) {
+                    await keepRenewing(until: grantedAt.advanced(by: limit), lost)
+                }
                 return nil
             }
             defer { group.cancelAll() }

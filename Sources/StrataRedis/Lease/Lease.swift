@@ -65,15 +65,18 @@ struct Lease: Sendable {
         )
         let reply: RESPValue
         do {
-            reply = try await redis.run(
-                LeaseScripts.readOrLead,
-                keys: [names.value, names.lease],
-                arguments: [
-                    lease.record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
-                    milliseconds(failureMemory), stamp ?? [],
-                ],
-                repetition: .repeatable
-            )
+            reply = try await redis.guarded(.lease) { [record = lease.record] timeout in
+                try await redis.run(
+                    LeaseScripts.readOrLead,
+                    keys: [names.value, names.lease],
+                    arguments: [
+                        record, milliseconds(duration), Array((stamp == nil ? "miss" : "refresh").utf8),
+                        milliseconds(failureMemory), stamp ?? [],
+                    ],
+                    repetition: .repeatable,
+                    timeout: timeout
+                )
+            }
         } catch let error as CancellationError {
             // The lease may be given to a caller who has left; others would wait for it to run out.
             try? await lease.end()
@@ -116,7 +119,7 @@ struct Lease: Sendable {
     ///
     /// One round trip; two when it cannot be stored.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
-        try await settle(run(LeaseScripts.storeIfLeader, bytes, expiry, replaced, repetition: .once))
+        try await settle(run(LeaseScripts.storeIfLeader, bytes, expiry, replaced, role: .write, repetition: .once))
     }
 
     /// Makes the value that lies there fresh again, if the lease still stands, and ends the lease.
@@ -128,7 +131,7 @@ struct Lease: Sendable {
     ///   - expiry: In how many milliseconds the value is dropped.
     ///   - stamp: The version of the value that is meant; with another one, or none, nothing is written.
     func extend(_ header: [UInt8], expiry: [UInt8], replacing stamp: [UInt8]) async throws -> StoreOutcome {
-        try await settle(run(LeaseScripts.extendIfLeader, header, expiry, stamp, repetition: .once))
+        try await settle(run(LeaseScripts.extendIfLeader, header, expiry, stamp, role: .write, repetition: .once))
     }
 
     private func settle(_ reply: RESPValue) async throws -> StoreOutcome {
@@ -171,14 +174,18 @@ struct Lease: Sendable {
     private func run(
         _ script: RedisScript,
         _ arguments: [UInt8]...,
+        role: RedisRole = .lease,
         repetition: RedisClient.Repetition
     ) async throws -> RESPValue {
-        try await redis.run(
-            script,
-            keys: [names.value, names.lease],
-            arguments: [record] + arguments,
-            repetition: repetition
-        )
+        try await redis.guarded(role) { timeout in
+            try await redis.run(
+                script,
+                keys: [names.value, names.lease],
+                arguments: [record] + arguments,
+                repetition: repetition,
+                timeout: timeout
+            )
+        }
     }
 
     private static func milliseconds(_ duration: Duration) -> [UInt8] {

@@ -6,15 +6,17 @@ extension RedisClient {
     /// - Parameters:
     ///   - names: Where they lie.
     ///   - keyspace: Whose channel is told.
+    ///   - timeout: How long the call may take.
     /// - Returns: How many of the two existed.
     /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
-    func invalidate(_ names: KeyNames, in keyspace: Keyspace) async throws -> Int {
+    func invalidate(_ names: KeyNames, in keyspace: Keyspace, timeout: Duration? = nil) async throws -> Int {
         let reply = try await run(
             LeaseScripts.invalidate,
             keys: [names.value, names.lease],
             arguments: [keyspace.events, KeyspaceEvent.invalidated.message(for: names)],
-            repetition: .repeatable
+            repetition: .repeatable,
+            timeout: timeout
         )
         guard let count = reply.integer.flatMap({ Int(exactly: $0) }) else { throw unexpected("invalidate") }
         return count

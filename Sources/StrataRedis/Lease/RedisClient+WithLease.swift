@@ -32,6 +32,18 @@ extension RedisClient {
         options: LeaseOptions = LeaseOptions(),
         _ body: @escaping @Sendable (LeaseStatus) async throws -> Result
     ) async throws -> Result {
+        // Whoever calls this while a cache asks it for a value has its own time, and not what that cache has left.
+        try await CallBudget.$current.withValue(nil) {
+            try await leased(name, in: keyspace, options: options, body)
+        }
+    }
+
+    private func leased<Result: Sendable>(
+        _ name: String,
+        in keyspace: Keyspace,
+        options: LeaseOptions,
+        _ body: @escaping @Sendable (LeaseStatus) async throws -> Result
+    ) async throws -> Result {
         let lease = try await acquire(keyspace.names(for: name.keyBytes), keyspace, options)
         let status = LeaseStatus()
         do {

@@ -107,9 +107,22 @@ extension RedisLevel {
     }
 
     /// Gives an entry that has none a lifetime by the policy, and a new version; then encodes it.
-    func seal(_ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+    ///
+    /// - Parameters:
+    ///   - entry: What is to be written.
+    ///   - names: Where.
+    ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is never
+    ///     later than that: an invalidation that is repeated tells by it whether the value is older.
+    /// - Returns: The bytes, and the entry as others will read it.
+    /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
+    func seal(
+        _ entry: Entry<Value>,
+        _ names: KeyNames,
+        fetchedSince start: MonotonicInstant? = nil
+    ) async throws -> Sealed {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
+        let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.version = .random()
         let encoded = try entry.value.map { try codec.seal($0, at: names.value.bytes) }
@@ -118,7 +131,7 @@ extension RedisLevel {
             codec: codec.identifier,
             keyHash: names.fingerprint,
             version: sealed.version,
-            storedAt: now.serverMilliseconds(offset: offset),
+            storedAt: storedAt.serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
             payload: encoded?.bytes ?? []
@@ -132,14 +145,22 @@ extension RedisLevel {
     }
 
     /// The header of an envelope that lies in Redis, with the lifetime and the fetch of an entry, and a new version.
-    func reseal(_ bytes: [UInt8], _ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+    ///
+    /// The time of storing is told as ``seal(_:_:fetchedSince:)`` tells it.
+    func reseal(
+        _ bytes: [UInt8],
+        _ entry: Entry<Value>,
+        _ names: KeyNames,
+        fetchedSince start: MonotonicInstant
+    ) async throws -> Sealed {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         var sealed = entry
         sealed.version = .random()
         var envelope = try Envelope(bytes, keyHash: names.fingerprint)
         envelope.version = sealed.version
-        envelope.storedAt = now.serverMilliseconds(offset: offset)
+        let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)
+        envelope.storedAt = storedAt.serverMilliseconds(offset: offset)
         envelope.freshUntil = sealed.freshUntil.serverMilliseconds(offset: offset)
         envelope.staleUntil = sealed.staleUntil.serverMilliseconds(offset: offset)
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)

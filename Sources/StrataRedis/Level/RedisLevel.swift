@@ -105,13 +105,16 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await look(up: names(for: key), request).entry
+        try await redis.budgeted { try await look(up: names(for: key), request).entry }
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
         let ticket = fillGate.ticket(for: names.fingerprint)
         let start = MonotonicInstant.now
-        let bytes = try await counting { try await redis.get(names.value) }
+        let bytes = try await counting {
+            guard !redis.outage.replay.concerns(names, keyspace) else { throw invalidationPending }
+            return try await redis.guarded(.read) { try await redis.get(names.value, timeout: $0) }
+        }
         let finding = try await open(bytes, names, ticket)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
         return finding
@@ -122,16 +125,21 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let names = keys.map { self.names(for: $0) }
-        return try await look(up: names, names.map { fillGate.ticket(for: $0.fingerprint) }, request).map(\.entry)
+        let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
+        return try await redis.budgeted { try await look(up: names, tickets, request).map(\.entry) }
     }
 
     func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Finding] {
         let start = MonotonicInstant.now
-        let found = try await counting { try await redis.get(names.map(\.value)) }
+        // Looked at before the values are: what is removed later than that, its ticket tells.
+        let pending = names.map { redis.outage.replay.concerns($0, keyspace) }
+        let found = try await counting {
+            try await redis.guarded(.read) { try await redis.get(names.map(\.value), timeout: $0) }
+        }
         var findings: [Finding] = []
         findings.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
-            findings.append(try await open(bytes, names[index], tickets[index]))
+            findings.append(try await open(pending[index] ? nil : bytes, names[index], tickets[index]))
         }
         let isComplete = findings.allSatisfy { $0.entry != nil }
         request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
@@ -142,6 +150,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Writes an entry and ends any fetch of the key that is under way.
     ///
+    /// When that fails, what lies under the key is not read any more until it has been removed.
+    ///
     /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
@@ -151,35 +161,53 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         let names = names(for: key)
         let before = fillGate.ticket(for: names.fingerprint)
-        let sealed = try await seal(entry, names)
-        shared.beginWrite(names, sealed.entry.version)
         do {
-            _ = try await counting {
-                try await redis.run(
-                    LeaseScripts.write,
-                    keys: [names.value, names.lease],
-                    arguments: [sealed.bytes, sealed.expiry],
-                    repetition: .repeatable
-                )
+            try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) {
+                try await redis.budgeted { try await write(entry, names) }
             }
         } catch {
             // It may have been written all the same.
-            shared.abandonWrite(names, sealed.entry.version)
             fillGate.void(names.fingerprint)
             throw error
         }
         return fillGate.renew(before) ?? .void
     }
 
+    private func write(_ entry: Entry<Value>, _ names: KeyNames) async throws {
+        let sealed = try await seal(entry, names)
+        shared.beginWrite(names, sealed.entry.version)
+        do {
+            _ = try await counting {
+                try await redis.guarded(.write) { timeout in
+                    try await redis.run(
+                        LeaseScripts.write,
+                        keys: [names.value, names.lease],
+                        arguments: [sealed.bytes, sealed.expiry],
+                        repetition: .repeatable,
+                        timeout: timeout
+                    )
+                }
+            }
+        } catch {
+            shared.abandonWrite(names, sealed.entry.version)
+            throw error
+        }
+    }
+
     /// Removes a key, and ends any fetch of it that is under way.
+    ///
+    /// When that fails, it is repeated as soon as Redis is back, and until then this instance does not read the key from
+    /// Redis. The error is thrown nonetheless: other instances may have the old value until then.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func remove(_ key: Key) async throws {
         let names = names(for: key)
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
-        _ = try await counting {
-            try await redis.invalidate(names, in: keyspace)
+        try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) {
+            _ = try await counting {
+                try await redis.guarded(.remove) { try await redis.invalidate(names, in: keyspace, timeout: $0) }
+            }
         }
     }
 
@@ -187,11 +215,15 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// Leases go too, so a fetch that began before the call cannot store what it found.
     ///
+    /// When that fails, it is repeated as soon as Redis is back.
+    ///
     /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
     public func removeAll() async throws {
         fillGate.voidAll()
         defer { fillGate.voidAll() }
-        _ = try await counting { try await redis.clear(keyspace) }
+        try await redis.keeping(.all(keyspace), .removal, for: freshness.longestLifetime) {
+            _ = try await counting { try await redis.clear(keyspace) }
+        }
     }
 
     // MARK: Coherence
@@ -217,7 +249,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .init("unusable", counted.unusable),
                 .init("failures", counted.failures),
                 .init("fetches", counted.fetches),
-            ]
+            ] + redis.outageCounters
         )
     }
 
@@ -227,6 +259,14 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     // MARK: Inside
 
     func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes) }
+
+    private var invalidationPending: RedisError {
+        RedisError(
+            code: .invalidationPending,
+            message: "an invalidation of the key has failed and is yet to be repeated",
+            endpoint: redis.configuration.endpoint.description
+        )
+    }
 
     func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {

@@ -23,6 +23,8 @@ final class Instance: Sendable {
         var configuration = try RedisConfiguration(url: url)
         configuration.connectTimeout = .seconds(10)
         configuration.commandTimeout = .seconds(10)
+        configuration.redisBudget = .seconds(10)
+        configuration.breaker.slowAfter = .seconds(10)
         adjust(&configuration)
         redis = try RedisClient(configuration)
         level = RedisLevel(redis, keyspace: keyspace, codec: .text, coherence: coherence)

@@ -20,6 +20,8 @@ enum TestServer {
         }
         configuration.connectTimeout = .seconds(10)
         configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(20)
         adjust(&configuration)
         return try RedisClient(configuration)

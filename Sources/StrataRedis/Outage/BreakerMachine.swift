@@ -1,0 +1,129 @@
+internal import Strata
+
+/// A breaker without its counters and its probe: calls, outcomes and time in, decisions out.
+///
+/// ```
+///            too many failures            a call after the pause
+///   closed ───────────────────▶ open ───────────────────────▶ probing
+///     ▲                          ▲ ▲  no answer, or not in time  │ │
+///     │                          │ └─────────────────────────────┘ │ answered
+///     │ succeeded         failed │                                 ▼
+///     └──────────────────────── trying ◀──────────────────────── ready
+///                                              the next call
+/// ```
+///
+/// The probe is a PING that nobody waits for, so no caller pays for finding out that a server is still dead. Only when it was
+/// answered a single call is let through: a PING tells nothing of a replica that does not write, or a server without memory.
+/// Both have a deadline, and when it has passed without an outcome the breaker is open again.
+struct BreakerMachine: Sendable {
+    enum Phase: Equatable, Sendable {
+        case closed
+        case open(until: MonotonicInstant)
+        case probing(until: MonotonicInstant)
+        case ready
+        case trying(until: MonotonicInstant)
+    }
+
+    /// Whether a call may be made.
+    enum Admission: Equatable, Sendable {
+        case pass
+        /// The call is the one that decides.
+        case trial(UInt64)
+        case refused
+        /// The call is refused, and the caller is to send a probe that nobody waits for.
+        case refusedAndProbe(UInt64)
+    }
+
+    /// What became of the call that decides.
+    enum Verdict: Sendable {
+        case good
+        case bad
+        /// Nothing: the caller has left.
+        case none
+    }
+
+    private let pause: ClosedRange<Int64>
+    /// How long a probe or a trial may take.
+    private let patience: Int64
+    private var random: SplitMix64
+    private(set) var phase = Phase.closed
+    /// The number of the probe or the trial under way, or the last one.
+    private var attempt: UInt64 = 0
+    /// How many attempts have failed in a row.
+    private var failures = 0
+
+    /// - Parameters:
+    ///   - pause: Bounds of the pause before a probe, in nanoseconds.
+    ///   - patience: How long a probe or a trial may take, in nanoseconds.
+    ///   - seed: For the jitter.
+    init(pause: ClosedRange<Int64>, patience: Int64, seed: UInt64) {
+        self.pause = pause
+        self.patience = patience
+        random = SplitMix64(seed: seed)
+    }
+
+    mutating func admit(at now: MonotonicInstant) -> Admission {
+        switch phase {
+        case .closed: return .pass
+        case .ready:
+            attempt += 1
+            phase = .trying(until: now.advanced(byNanoseconds: patience))
+            return .trial(attempt)
+        case .open(let until) where now >= until:
+            attempt += 1
+            phase = .probing(until: now.advanced(byNanoseconds: patience))
+            return .refusedAndProbe(attempt)
+        case .probing(let until) where now >= until, .trying(let until) where now >= until:
+            open(at: now)
+            return .refused
+        case .open, .probing, .trying: return .refused
+        }
+    }
+
+    /// Too many calls have failed.
+    ///
+    /// - Returns: Whether that is news.
+    mutating func trip(at now: MonotonicInstant) -> Bool {
+        guard phase == .closed else { return false }
+        failures = 0
+        open(at: now)
+        return true
+    }
+
+    /// A probe has ended.
+    mutating func probed(_ number: UInt64, _ answered: Bool, at now: MonotonicInstant) {
+        guard case .probing = phase, number == attempt else { return }
+        if answered { phase = .ready } else { open(at: now) }
+    }
+
+    /// The call that decides has ended.
+    ///
+    /// - Returns: Whether the breaker is closed now.
+    mutating func tried(_ number: UInt64, _ verdict: Verdict, at now: MonotonicInstant) -> Bool {
+        guard case .trying = phase, number == attempt else { return false }
+        switch verdict {
+        case .good:
+            phase = .closed
+            failures = 0
+            return true
+        case .bad: open(at: now)
+        case .none: phase = .ready
+        }
+        return false
+    }
+
+    /// The server is there again: the next call decides, without a probe.
+    mutating func returned() {
+        switch phase {
+        case .open, .probing: phase = .ready
+        case .closed, .ready, .trying: break
+        }
+    }
+
+    private mutating func open(at now: MonotonicInstant) {
+        let (doubled, overflow) = pause.lowerBound.multipliedReportingOverflow(by: 1 << min(failures, 30))
+        let whole = overflow ? pause.upperBound : min(pause.upperBound, doubled)
+        failures += 1
+        phase = .open(until: now.advanced(byNanoseconds: Int64.random(in: whole / 2...whole, using: &random)))
+    }
+}

@@ -1,0 +1,193 @@
+internal import Logging
+internal import Strata
+internal import Synchronization
+
+/// Lets a cache's calls of one role through to Redis, or refuses them at once while the server does not serve them.
+///
+/// Closed, a call costs one atomic load before and one count after it; open, an atomic load and a glance at the clock.
+final class CircuitBreaker: Sendable {
+    /// A call that may be made.
+    enum Pass: Sendable {
+        /// Of the how manieth time that the breaker was closed: outcomes from before the last outage decide nothing.
+        case ordinary(generation: UInt64)
+        case trial(UInt64)
+    }
+
+    /// A call that may not be made; the caller sends a probe, if a number is given.
+    struct Refusal: Error {
+        let probe: UInt64?
+    }
+
+    enum Outcome: Sendable {
+        /// The server has answered, whatever it was.
+        case answered
+        /// The server is to blame.
+        case failed
+        /// Nothing is known: the call was cancelled.
+        case unknown
+    }
+
+    private let role: RedisRole
+    private let options: BreakerOptions
+    private let slowAfter: Int64
+    private let logger: Logger?
+    private let endpoint: String
+    private let window: OutcomeWindow
+    private let machine: Locked<BreakerMachine>
+    /// Zero while the breaker is closed, else when the machine has to be asked again.
+    private let refusesUntil = Atomic<Int64>(0)
+    private let generation = Atomic<UInt64>(0)
+    /// Failures since the last call that succeeded: a server that stands still after a busy time is found out by them.
+    private let streak = Atomic<Int>(0)
+    private let openings = Atomic<Int>(0)
+    private let refusals = Atomic<Int>(0)
+
+    init(_ role: RedisRole, _ options: BreakerOptions, patience: Duration, endpoint: String, logger: Logger?) {
+        self.role = role
+        self.options = options
+        self.logger = logger
+        self.endpoint = endpoint
+        slowAfter = options.slowAfter.saturatedNanoseconds
+        window = OutcomeWindow(window: options.window.saturatedNanoseconds)
+        let (low, high) = (options.pause.lowerBound.saturatedNanoseconds, options.pause.upperBound.saturatedNanoseconds)
+        machine = Locked(
+            BreakerMachine(
+                pause: max(1, low)...max(1, high),
+                patience: max(1, patience.saturatedNanoseconds),
+                seed: .random(in: 0 ... .max)
+            )
+        )
+    }
+
+    var statistics: OutageStatistics.Breaker {
+        let phase = machine.withLock { $0.phase }
+        let state: OutageStatistics.Breaker.State =
+            switch phase {
+            case .closed: .closed
+            case .open, .probing: .open
+            case .ready, .trying: .halfOpen
+            }
+        return OutageStatistics.Breaker(
+            state: state,
+            openings: openings.load(ordering: .relaxed),
+            refusals: refusals.load(ordering: .relaxed)
+        )
+    }
+
+    /// Whether a call may be made.
+    @inline(__always)
+    func enter(at now: MonotonicInstant) throws(Refusal) -> Pass {
+        let until = refusesUntil.load(ordering: .acquiring)
+        guard until != 0 else { return .ordinary(generation: generation.load(ordering: .relaxed)) }
+        guard now.nanoseconds >= until else {
+            refusals.wrappingAdd(1, ordering: .relaxed)
+            throw Refusal(probe: nil)
+        }
+        return try ask(at: now)
+    }
+
+    private func ask(at now: MonotonicInstant) throws(Refusal) -> Pass {
+        let admission = machine.withLock { machine in
+            let admission = machine.admit(at: now)
+            mirror(machine.phase)
+            return admission
+        }
+        switch admission {
+        case .pass: return .ordinary(generation: generation.load(ordering: .relaxed))
+        case .trial(let number): return .trial(number)
+        case .refused, .refusedAndProbe:
+            refusals.wrappingAdd(1, ordering: .relaxed)
+            guard case .refusedAndProbe(let number) = admission else { throw Refusal(probe: nil) }
+            throw Refusal(probe: number)
+        }
+    }
+
+    /// A call has ended.
+    ///
+    /// - Parameters:
+    ///   - pass: What it was let through with.
+    ///   - outcome: What became of it.
+    ///   - duration: How long it took, in nanoseconds.
+    ///   - now: The time.
+    @inline(__always)
+    func leave(_ pass: Pass, _ outcome: Outcome, after duration: Int64, at now: MonotonicInstant) {
+        guard case .ordinary(let generation) = pass else { return decide(pass, outcome, after: duration, at: now) }
+        guard outcome == .answered, duration < slowAfter else { return complain(generation, outcome, at: now) }
+        window.count(.good, at: now)
+        if streak.load(ordering: .relaxed) != 0 { streak.store(0, ordering: .relaxed) }
+    }
+
+    private func complain(_ generation: UInt64, _ outcome: Outcome, at now: MonotonicInstant) {
+        guard outcome != .unknown, generation == self.generation.load(ordering: .relaxed) else { return }
+        window.count(outcome == .failed ? .failed : .slow, at: now)
+        if outcome != .failed { streak.store(0, ordering: .relaxed) }
+        let inARow = outcome == .failed ? streak.wrappingAdd(1, ordering: .relaxed).newValue : 0
+        let counts = window.counts(at: now)
+        guard inARow >= max(1, options.minimumCalls) || options.isReason(counts) else { return }
+        let isNews = machine.withLock { machine in
+            defer { mirror(machine.phase) }
+            return machine.trip(at: now)
+        }
+        guard isNews else { return }
+        openings.wrappingAdd(1, ordering: .relaxed)
+        log(
+            "Redis is not asked for the time being",
+            ["calls": "\(counts.total)", "failed": "\(counts.failed)", "slow": "\(counts.slow)"]
+        )
+    }
+
+    private func decide(_ pass: Pass, _ outcome: Outcome, after duration: Int64, at now: MonotonicInstant) {
+        guard case .trial(let number) = pass else { return }
+        let verdict: BreakerMachine.Verdict =
+            switch outcome {
+            case .answered: duration < slowAfter ? .good : .bad
+            case .failed: .bad
+            case .unknown: .none
+            }
+        let isClosed = machine.withLock { machine in
+            let isClosed = machine.tried(number, verdict, at: now)
+            if isClosed {
+                window.clear()
+                streak.store(0, ordering: .relaxed)
+                generation.wrappingAdd(1, ordering: .relaxed)
+            }
+            mirror(machine.phase)
+            return isClosed
+        }
+        if isClosed { log("Redis is asked again", [:]) }
+    }
+
+    /// A probe has ended.
+    func probed(_ number: UInt64, _ answered: Bool, at now: MonotonicInstant) {
+        machine.withLock { machine in
+            machine.probed(number, answered, at: now)
+            mirror(machine.phase)
+        }
+    }
+
+    /// The server is there again: a connection was made.
+    func returned() {
+        guard refusesUntil.load(ordering: .acquiring) != 0 else { return }
+        machine.withLock { machine in
+            machine.returned()
+            mirror(machine.phase)
+        }
+    }
+
+    /// Under the machine's lock.
+    private func mirror(_ phase: BreakerMachine.Phase) {
+        let until: MonotonicInstant =
+            switch phase {
+            case .closed: MonotonicInstant(nanoseconds: 0)
+            case .open(let until), .probing(let until), .trying(let until): until
+            case .ready: .distantPast
+            }
+        refusesUntil.store(until.nanoseconds, ordering: .releasing)
+    }
+
+    private func log(_ message: Logger.Message, _ metadata: Logger.Metadata) {
+        guard let logger else { return }
+        let place: Logger.Metadata = ["redis.endpoint": "\(endpoint)", "redis.role": "\(role.rawValue)"]
+        logger.notice(message, metadata: place.merging(metadata) { $1 })
+    }
+}

@@ -1,0 +1,204 @@
+internal import Logging
+internal import Strata
+internal import Synchronization
+
+/// Keeps the invalidations of a client that Redis has not confirmed, and carries them out when it is back.
+///
+/// While there are any a task tries, with growing pauses and at once when a connection is made: the first alone, and when
+/// it has succeeded the others, several at a time and at a bounded rate. The task ends with the last one, and with the
+/// client, which it does not keep alive.
+final class InvalidationReplay: Sendable {
+    /// How many are sent at a time, and how long that may take at the least: 2 000 a second from each instance.
+    private static let batch = 32
+    private static let batchInterval: Duration = .milliseconds(16)
+    private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
+    /// Nothing is given up sooner than that: others may have stored values with longer lifetimes than this instance's.
+    static let shortestMemory: Duration = .seconds(86_400)
+
+    private struct State {
+        var pending: PendingInvalidations
+        var worker: Task<Void, Never>?
+        /// What the worker waits for between two attempts.
+        var sleeper: Task<Void, Never>?
+        /// A connection was made since the last attempt began.
+        var isHurried = false
+        var isStopped = false
+        var replayed = 0
+        var toldOfLoss = false
+    }
+
+    private let state: Locked<State>
+    /// How many are pending: looked at before the lock, by every read.
+    private let count = Atomic<Int>(0)
+    private let endpoint: String
+    private let logger: Logger?
+
+    init(limit: Int, endpoint: String, logger: Logger?) {
+        state = Locked(State(pending: PendingInvalidations(limit: limit)))
+        self.endpoint = endpoint
+        self.logger = logger
+    }
+
+    var statistics: OutageStatistics {
+        state.withLock { state in
+            var statistics = OutageStatistics()
+            statistics.pendingInvalidations = state.pending.count
+            statistics.replayedInvalidations = state.replayed
+            statistics.droppedInvalidations = state.pending.dropped
+            return statistics
+        }
+    }
+
+    /// Whether what lies in Redis under these names may be older than an invalidation.
+    @inline(__always)
+    func concerns(_ names: KeyNames, _ keyspace: Keyspace) -> Bool {
+        guard count.load(ordering: .acquiring) > 0 else { return false }
+        return state.withLock { $0.pending.concerns(names, keyspace) }
+    }
+
+    /// Keeps an invalidation that has failed.
+    ///
+    /// - Parameters:
+    ///   - target: What is to be invalidated.
+    ///   - rank: How much would be lost with it.
+    ///   - lifetime: How long what it removes may live.
+    ///   - client: Whose server it is for.
+    func record(
+        _ target: PendingInvalidations.Target,
+        _ rank: PendingInvalidations.Rank,
+        for lifetime: Duration,
+        _ client: RedisClient
+    ) {
+        let reference = ClientReference(client: client)
+        let (isFirst, hasLost) = state.withLock { state in
+            guard !state.isStopped else { return (false, false) }
+            let isFirst = state.pending.isEmpty
+            let dropped = state.pending.dropped
+            state.pending.record(target, rank, at: .now, for: max(lifetime, Self.shortestMemory))
+            count.store(state.pending.count, ordering: .releasing)
+            let hasLost = state.pending.dropped > dropped && !state.toldOfLoss
+            if hasLost { state.toldOfLoss = true }
+            if state.worker == nil {
+                state.worker = Task { [self] in await work(for: reference) }
+            }
+            return (isFirst, hasLost)
+        }
+        if isFirst { log(.notice, "invalidations have failed and will be repeated") }
+        if hasLost { log(.warning, "too many invalidations have failed: some will not be repeated") }
+    }
+
+    /// Tries now and not after the pause.
+    func hurry() {
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        let sleeper = state.withLock { state in
+            state.isHurried = true
+            return state.sleeper
+        }
+        sleeper?.cancel()
+    }
+
+    /// Tries until nothing is left, or until `deadline`; nothing is tried afterwards.
+    func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
+        let worker = state.withLock { state in
+            state.isStopped = true
+            state.sleeper?.cancel()
+            return state.worker.take()
+        }
+        worker?.cancel()
+        await worker?.value
+        while count.load(ordering: .acquiring) > 0, .now < deadline {
+            guard await attempt(client, by: deadline) == false else { continue }
+            let pause = min(MonotonicInstant.now.duration(to: deadline), Self.pause.lowerBound)
+            guard (try? await Task.sleep(for: pause)) != nil else { break }
+        }
+        let left = count.load(ordering: .acquiring)
+        if left > 0 { log(.warning, "failed invalidations are given up: the client ends", ["count": "\(left)"]) }
+    }
+
+    /// Tries no more.
+    func stop() {
+        let (worker, sleeper) = state.withLock { state in
+            state.isStopped = true
+            return (state.worker.take(), state.sleeper.take())
+        }
+        worker?.cancel()
+        sleeper?.cancel()
+    }
+
+    // MARK: The worker
+
+    private func work(for reference: ClientReference) async {
+        var failures = 0
+        while !Task.isCancelled {
+            await rest(after: failures)
+            guard !Task.isCancelled, let client = reference.client else { return }
+            failures = await attempt(client, by: .distantFuture) ? 0 : failures + 1
+            let hasEnded = state.withLock { state in
+                if state.pending.isEmpty { state.worker = nil }
+                return state.pending.isEmpty
+            }
+            if hasEnded { return log(.notice, "the failed invalidations were repeated") }
+        }
+    }
+
+    private func rest(after failures: Int) async {
+        let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures, 20)))
+        let sleeper = Task { _ = try? await Task.sleep(for: whole * Double.random(in: 0.5...1)) }
+        let isOver = state.withLock { state in
+            defer { state.isHurried = false }
+            if !state.isStopped { state.sleeper = sleeper }
+            return state.isStopped || state.isHurried
+        }
+        if isOver { sleeper.cancel() }
+        await sleeper.value
+    }
+
+    /// Carries out what is pending.
+    ///
+    /// - Returns: False when one has failed; what was not tried yet is left.
+    private func attempt(_ client: RedisClient, by deadline: MonotonicInstant) async -> Bool {
+        var intents = state.withLock { state in
+            state.pending.expire(at: .now)
+            count.store(state.pending.count, ordering: .releasing)
+            return state.pending.inOrder[...]
+        }
+        guard let first = intents.popFirst() else { return true }
+        guard await carryOut(first, client, by: deadline) else { return false }
+        while !intents.isEmpty {
+            let began = MonotonicInstant.now
+            guard !Task.isCancelled, began < deadline else { return false }
+            let some = intents.prefix(Self.batch)
+            intents = intents.dropFirst(Self.batch)
+            let succeeded = await withTaskGroup(of: Bool.self) { group in
+                for intent in some { group.addTask { [self] in await carryOut(intent, client, by: deadline) } }
+                return await group.reduce(true) { $0 && $1 }
+            }
+            guard succeeded else { return false }
+            let left = Self.batchInterval - began.duration(to: .now)
+            if left > .zero, !intents.isEmpty { try? await Task.sleep(for: left) }
+        }
+        return true
+    }
+
+    private func carryOut(
+        _ intent: PendingInvalidations.Intent,
+        _ client: RedisClient,
+        by deadline: MonotonicInstant
+    ) async -> Bool {
+        do { try await client.repeatInvalidation(intent, by: deadline) } catch { return false }
+        state.withLock { state in
+            if state.pending.settle(intent) { state.replayed += 1 }
+            count.store(state.pending.count, ordering: .releasing)
+        }
+        return true
+    }
+
+    private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
+        logger?.log(level: level, message, metadata: metadata.merging(["redis.endpoint": "\(endpoint)"]) { $1 })
+    }
+}
+
+/// A client that is not kept alive.
+private struct ClientReference: Sendable {
+    weak let client: RedisClient?
+}

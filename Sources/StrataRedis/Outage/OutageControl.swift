@@ -1,0 +1,70 @@
+internal import Logging
+internal import Strata
+
+/// What a client needs to make an outage of its server cheap: breakers, and invalidations to be carried out later.
+final class OutageControl: Sendable {
+    let replay: InvalidationReplay
+    /// By the roles' order.
+    private let breakers: [CircuitBreaker]
+    private let refusals: [RedisError]
+    private let spent: RedisError
+    /// What a call may spend, and what one command may take, in nanoseconds.
+    let budget: Int64
+    let commandTimeout: Int64
+
+    init(_ configuration: RedisConfiguration, logger: Logger?) {
+        let endpoint = configuration.endpoint.description
+        budget = configuration.redisBudget.saturatedNanoseconds
+        commandTimeout = configuration.commandTimeout.saturatedNanoseconds
+        let patience = min(configuration.redisBudget, configuration.commandTimeout)
+        breakers = RedisRole.allCases.map {
+            CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
+        }
+        refusals = RedisRole.allCases.map {
+            RedisError(
+                code: .circuitOpen,
+                message: "not asked after many failures (\($0.rawValue))",
+                endpoint: endpoint
+            )
+        }
+        spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
+        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
+    }
+
+    func breaker(_ role: RedisRole) -> CircuitBreaker {
+        switch role {
+        case .read: breakers[0]
+        case .write: breakers[1]
+        case .remove: breakers[2]
+        case .lease: breakers[3]
+        }
+    }
+
+    func refusal(_ role: RedisRole) -> RedisError {
+        switch role {
+        case .read: refusals[0]
+        case .write: refusals[1]
+        case .remove: refusals[2]
+        case .lease: refusals[3]
+        }
+    }
+
+    /// How long a command may take, in nanoseconds.
+    func limit(_ budget: CallBudget?) throws(RedisError) -> Int64 {
+        let left = budget?.left ?? self.budget
+        guard left > 0 else { throw spent }
+        return min(left, commandTimeout)
+    }
+
+    /// A connection was made.
+    func returned() {
+        for breaker in breakers { breaker.returned() }
+        replay.hurry()
+    }
+
+    var statistics: OutageStatistics {
+        var statistics = replay.statistics
+        for role in RedisRole.allCases { statistics.breakers[role] = breaker(role).statistics }
+        return statistics
+    }
+}

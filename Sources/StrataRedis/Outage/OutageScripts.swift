@@ -1,0 +1,34 @@
+/// The script that carries out an invalidation which had failed.
+///
+/// KEYS are the value's and the lease's name, in that order.
+///
+/// The digest is checked against a server by a test.
+enum OutageScripts {
+    /// Removes value and lease, unless the value is of a fetch that began, or of a set that was made, after the invalidation.
+    ///
+    /// ARGV: how many ms ago such a fetch may have begun at the earliest, channel, message.
+    ///
+    /// Answers 1 when they were removed, 0 when the value was left. Only an envelope of format 1 can tell when its fetch
+    /// began; anything else is removed, as it would have been then. So is a value from the future: the server's clock has
+    /// been set back.
+    static let removeOlder = RedisScript(
+        name: "remove-older",
+        digest: "d81c6c0d2485afa7d1d8434f9775b7f508b019a6",
+        source: #"""
+            local v = redis.pcall('GET', KEYS[1])
+            if type(v) == 'string' and #v >= 86 and string.sub(v, 1, 4) == '\215\83\84\1' then
+              local t = redis.call('TIME')
+              local now = t[1] * 1000 + t[2] / 1000
+              local stored, took = 0, 0
+              for i = 44, 37, -1 do stored = stored * 256 + string.byte(v, i) end
+              for i = 64, 61, -1 do took = took * 256 + string.byte(v, i) end
+              if stored <= now + 2000 and stored - took / 1000 > now - tonumber(ARGV[1]) then return 0 end
+            end
+            redis.call('DEL', KEYS[1], KEYS[2])
+            redis.call('PUBLISH', ARGV[2], ARGV[3])
+            return 1
+            """#
+    )
+
+    static let all = [removeOlder]
+}

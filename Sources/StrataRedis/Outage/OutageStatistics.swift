@@ -1,0 +1,34 @@
+/// What a client knows of outages, since it was made.
+public struct OutageStatistics: Sendable, Hashable {
+    /// A breaker, by ``RedisRole``.
+    public struct Breaker: Sendable, Hashable {
+        /// Whether calls are made.
+        public enum State: String, Sendable, Hashable {
+            /// Calls are made.
+            case closed
+            /// Calls fail at once.
+            case open
+            /// One call is made, and decides; the others fail at once.
+            case halfOpen
+        }
+
+        /// Whether calls are made now.
+        public var state: State
+        /// How often calls ceased to be made.
+        public var openings: Int
+        /// Calls that failed at once.
+        public var refusals: Int
+    }
+
+    /// The breakers by role; every role has one.
+    public var breakers: [RedisRole: Breaker] = [:]
+    /// Invalidations that have failed and are yet to be carried out.
+    public var pendingInvalidations = 0
+    /// Invalidations that had failed and were carried out later.
+    public var replayedInvalidations = 0
+    /// Invalidations that were given up: too many were kept, or nothing that they could remove lives any more.
+    public var droppedInvalidations = 0
+
+    /// Whether any breaker is not closed.
+    public var isImpaired: Bool { breakers.values.contains { $0.state != .closed } }
+}

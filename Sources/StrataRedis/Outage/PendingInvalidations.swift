@@ -1,0 +1,158 @@
+internal import Strata
+
+/// Invalidations that Redis has not confirmed: the newest of each key, a bounded number, each for a bounded time.
+///
+/// Recording and settling are O(1) when intents of one kind expire in the order in which they are recorded, as they do
+/// where lifetimes do not change; else O(n).
+struct PendingInvalidations: Sendable {
+    /// What is to be invalidated.
+    enum Target: Sendable, Hashable {
+        case key(KeyNames, Keyspace)
+        /// All keys of a keyspace.
+        case all(Keyspace)
+
+        static func == (left: Target, right: Target) -> Bool {
+            switch (left, right) {
+            case (.key(let left, _), .key(let right, _)): left.value == right.value
+            case (.all(let left), .all(let right)): left.values == right.values
+            default: false
+            }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            switch self {
+            case .key(let names, _): hasher.combine(names.value)
+            case .all(let keyspace): hasher.combine(keyspace.values)
+            }
+        }
+    }
+
+    /// How much is lost when the intent is given up for want of room.
+    enum Rank: Int, Sendable, Comparable {
+        /// A value could not be stored: an older one may still lie there.
+        ///
+        /// It may also have been a fill, of which an outage brings many.
+        case write
+        /// Somebody has said that a value is wrong.
+        case removal
+
+        static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    struct Intent: Sendable {
+        let target: Target
+        let rank: Rank
+        /// Tells it from older and newer ones of the same target.
+        let number: UInt64
+        let madeAt: MonotonicInstant
+        /// When nothing that it could remove lives any more.
+        let expiresAt: MonotonicInstant
+    }
+
+    private let limit: Int
+    private var intents: [Target: Intent] = [:]
+    /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
+    private var order = [ExpiryQueue(), ExpiryQueue()]
+    private var keyspaces = 0
+    private var lastNumber: UInt64 = 0
+    /// Given up for want of room, or because they had expired.
+    private(set) var dropped = 0
+
+    /// - Parameter limit: How many are kept; at least one.
+    init(limit: Int) {
+        self.limit = max(1, limit)
+    }
+
+    var count: Int { intents.count }
+    var isEmpty: Bool { intents.isEmpty }
+
+    /// Whether what lies in Redis under these names may be older than an invalidation.
+    func concerns(_ names: KeyNames, _ keyspace: Keyspace) -> Bool {
+        intents[.key(names, keyspace)] != nil || keyspaces > 0 && intents[.all(keyspace)] != nil
+    }
+
+    /// Keeps an intent in the place of an older one of the same target.
+    ///
+    /// When there is no room the one that expires first is given up, a failed write before any removal.
+    mutating func record(_ target: Target, _ rank: Rank, at now: MonotonicInstant, for lifetime: Duration) {
+        lastNumber += 1
+        let old = intents[target]
+        let intent = Intent(
+            target: target,
+            rank: max(rank, old?.rank ?? rank),
+            number: lastNumber,
+            madeAt: now,
+            expiresAt: max(now.advanced(by: lifetime), old?.expiresAt ?? now)
+        )
+        insert(intent)
+        place(intent)
+        while intents.count > limit { evict() }
+    }
+
+    /// An intent was carried out; nothing happens when there is a newer one of its target.
+    ///
+    /// - Returns: Whether it was there.
+    @discardableResult
+    mutating func settle(_ intent: Intent) -> Bool {
+        guard intents[intent.target]?.number == intent.number else { return false }
+        remove(intent.target)
+        return true
+    }
+
+    /// Gives up the intents for which there is nothing left to remove.
+    mutating func expire(at now: MonotonicInstant) {
+        for rank in order.indices {
+            while let first = first(rank), first.expiresAt <= now { giveUp(first, rank) }
+        }
+    }
+
+    /// All intents, removals first, and of those the ones that expire first.
+    ///
+    /// O(n).
+    var inOrder: [Intent] { order.reversed().flatMap { $0.places.compactMap { intent(at: $0) } } }
+
+    // MARK: Inside
+
+    private mutating func insert(_ intent: Intent) {
+        let isNew = intents.updateValue(intent, forKey: intent.target) == nil
+        if isNew, case .all = intent.target { keyspaces += 1 }
+    }
+
+    private mutating func remove(_ target: Target) {
+        guard intents.removeValue(forKey: target) != nil else { return }
+        if case .all = target { keyspaces -= 1 }
+    }
+
+    private mutating func place(_ intent: Intent) {
+        let rank = intent.rank.rawValue
+        order[rank].insert(.init(target: intent.target, number: intent.number, expiresAt: intent.expiresAt))
+        guard order[rank].count > 2 * intents.count + 64 else { return }
+        order[rank].keep { intents[$0.target]?.number == $0.number }
+    }
+
+    private mutating func evict() {
+        for rank in order.indices {
+            guard let first = first(rank) else { continue }
+            return giveUp(first, rank)
+        }
+    }
+
+    private mutating func giveUp(_ intent: Intent, _ rank: Int) {
+        remove(intent.target)
+        order[rank].removeFirst()
+        dropped += 1
+    }
+
+    /// The intent of a rank that expires first.
+    private mutating func first(_ rank: Int) -> Intent? {
+        while let place = order[rank].first {
+            if let intent = intent(at: place) { return intent }
+            order[rank].removeFirst()
+        }
+        return nil
+    }
+
+    private func intent(at place: ExpiryQueue.Place) -> Intent? {
+        intents[place.target].flatMap { $0.number == place.number ? $0 : nil }
+    }
+}

@@ -1,0 +1,63 @@
+internal import Strata
+
+extension RedisClient {
+    /// By how much the time at which a value was stored may be too late.
+    ///
+    /// A machine's clock drifts from the server's between two readings, and after a failover it is another server's. The round
+    /// trip of a reading is taken off when the value is written.
+    private static let clockError: Duration = .seconds(2)
+
+    /// Carries out an invalidation that had failed.
+    ///
+    /// One round trip for a key; for a keyspace as many as clearing it takes.
+    ///
+    /// - Parameters:
+    ///   - intent: The invalidation.
+    ///   - deadline: When there is no more time.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func repeatInvalidation(_ intent: PendingInvalidations.Intent, by deadline: MonotonicInstant) async throws {
+        switch intent.target {
+        case .key(let names, let keyspace):
+            let now = MonotonicInstant.now
+            // The later the script runs, the more it takes for old.
+            let reach = intent.madeAt.duration(to: now) - Self.clockError
+            _ = try await run(
+                OutageScripts.removeOlder,
+                keys: [names.value, names.lease],
+                arguments: [
+                    Array(String(reach.saturatedNanoseconds / 1_000_000).utf8),
+                    keyspace.events, KeyspaceEvent.invalidated.message(for: names),
+                ],
+                repetition: .repeatable,
+                timeout: min(configuration.commandTimeout, now.duration(to: deadline))
+            )
+        case .all(let keyspace): try await clear(keyspace)
+        }
+    }
+
+    /// Does what changes something in Redis; when that fails, what lies there is not read any more until it is removed.
+    ///
+    /// - Parameters:
+    ///   - target: What is to be removed when `body` fails.
+    ///   - rank: Whether `body` removes or writes.
+    ///   - lifetime: How long what may lie there may live.
+    ///   - body: The change.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    func keeping<Result>(
+        _ target: PendingInvalidations.Target,
+        _ rank: PendingInvalidations.Rank,
+        for lifetime: Duration,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await body()
+        } catch {
+            // A cancelled call may have been carried out, and may not. What the codec refuses changes nothing.
+            if error is RedisError || error is CancellationError {
+                outage.replay.record(target, rank, for: lifetime, self)
+            }
+            throw error
+        }
+    }
+}

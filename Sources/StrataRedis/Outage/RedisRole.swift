@@ -1,0 +1,31 @@
+internal import Strata
+
+/// What a cache asks of Redis, by what can fail apart from the rest.
+///
+/// A server without memory refuses to store and still removes; a replica reads and does not write. So each role has a
+/// breaker of its own. The invalidation link has its own state: see ``RedisLevel/deafness``.
+public enum RedisRole: String, Sendable, Hashable, CaseIterable {
+    /// Looking values up, and the server's clock.
+    case read
+    /// Storing values.
+    case write
+    /// Removing values.
+    case remove
+    /// Agreeing on who fetches.
+    case lease
+}
+
+extension RedisClient {
+    /// What a level's label says of outages: how often breakers have opened, what they refused, and what is yet to be repeated.
+    var outageCounters: [LevelLabel.Counter] {
+        let statistics = outageStatistics
+        return [
+            .init("breakers_open", statistics.breakers.values.count { $0.state != .closed }),
+            .init("breaker_openings", statistics.breakers.values.reduce(0) { $0 + $1.openings }),
+            .init("breaker_refusals", statistics.breakers.values.reduce(0) { $0 + $1.refusals }),
+            .init("pending_invalidations", statistics.pendingInvalidations),
+            .init("replayed_invalidations", statistics.replayedInvalidations),
+            .init("dropped_invalidations", statistics.droppedInvalidations),
+        ]
+    }
+}

@@ -1,0 +1,188 @@
+import Logging
+import Strata
+import Testing
+
+@testable import StrataRedis
+
+@Suite("A breaker and what it counts")
+struct CircuitBreakerTests {
+    private static let second: Int64 = 1_000_000_000
+    private let log = LogRecorder()
+
+    private func breaker(_ adjust: (inout BreakerOptions) -> Void = { _ in }) -> CircuitBreaker {
+        var options = BreakerOptions(window: .seconds(16), minimumCalls: 10, pause: .seconds(1) ... .seconds(8))
+        adjust(&options)
+        return CircuitBreaker(.read, options, patience: .seconds(1), endpoint: "somewhere", logger: log.logger)
+    }
+
+    private func instant(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: Int64((1_000 + seconds) * Double(Self.second)))
+    }
+
+    private func call(
+        _ breaker: CircuitBreaker,
+        _ outcome: CircuitBreaker.Outcome,
+        lasting milliseconds: Int64 = 1,
+        at seconds: Double
+    ) throws {
+        let pass = try breaker.enter(at: instant(seconds))
+        breaker.leave(pass, outcome, after: milliseconds * 1_000_000, at: instant(seconds))
+    }
+
+    /// One case: calls before the last one, which is expected to decide.
+    struct Row: Sendable, CustomTestStringConvertible {
+        let name: String
+        let good: Int
+        let failed: Int
+        let slow: Int
+        var unknown = 0
+        let opens: Bool
+        var testDescription: String { name }
+    }
+
+    @Test(
+        "the share of failed and of slow calls decides, from a least number of calls on",
+        arguments: [
+            Row(name: "too few", good: 0, failed: 9, slow: 0, opens: false),
+            Row(name: "enough", good: 0, failed: 10, slow: 0, opens: true),
+            Row(name: "half", good: 10, failed: 10, slow: 0, opens: true),
+            Row(name: "less than half", good: 11, failed: 10, slow: 0, opens: false),
+            Row(name: "slow", good: 2, failed: 0, slow: 8, opens: true),
+            Row(name: "less slow", good: 3, failed: 0, slow: 8, opens: false),
+            Row(name: "failed and slow are judged apart", good: 4, failed: 5, slow: 5, opens: false),
+            Row(name: "cancelled calls are none", good: 0, failed: 9, slow: 0, unknown: 50, opens: false),
+        ]
+    )
+    func shares(row: Row) throws {
+        let breaker = breaker()
+        // Failures that follow each other are another matter.
+        let apart = min(row.good, row.failed)
+        for _ in 0..<row.good - apart { try call(breaker, .answered, at: 0) }
+        for _ in 0..<row.unknown { try call(breaker, .unknown, lasting: 1_000, at: 0) }
+        for _ in 0..<row.slow { try call(breaker, .answered, lasting: 250, at: 0) }
+        for number in 0..<row.failed {
+            if number < apart { try call(breaker, .answered, at: 0) }
+            guard breaker.statistics.state == .closed else { break }
+            try call(breaker, .failed, at: 0)
+        }
+        #expect((breaker.statistics.state == .open) == row.opens)
+    }
+
+    @Test("what is older than the window counts no more")
+    func window() throws {
+        let breaker = breaker()
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, at: 16.5)
+        try call(breaker, .failed, at: 17)
+        #expect(breaker.statistics.state == .closed)
+        for _ in 0..<7 { try call(breaker, .failed, at: 20) }
+        #expect(breaker.statistics.state == .closed)
+        try call(breaker, .failed, at: 21)
+        #expect(breaker.statistics.state == .open)
+    }
+
+    @Test("failures in a row open it, however much has succeeded before")
+    func streak() throws {
+        let breaker = breaker()
+        for _ in 0..<1_000 { try call(breaker, .answered, at: 0) }
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, at: 0)
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        try call(breaker, .answered, lasting: 300, at: 0)
+        for _ in 0..<9 { try call(breaker, .failed, at: 0) }
+        #expect(breaker.statistics.state == .closed)
+        try call(breaker, .failed, at: 0)
+        #expect(breaker.statistics.state == .open)
+    }
+
+    @Test("from open to closed: refused at once, a probe, a trial; one line for each change")
+    func cycle() throws {
+        let breaker = breaker()
+        for _ in 0..<10 { try call(breaker, .failed, at: 0) }
+        #expect(throws: CircuitBreaker.Refusal.self) { try breaker.enter(at: instant(0.4)) }
+        let refusal = #expect(throws: CircuitBreaker.Refusal.self) { try breaker.enter(at: instant(1)) }
+        let number = try #require(refusal?.probe)
+        breaker.probed(number, false, at: instant(1))
+        let second = #expect(throws: CircuitBreaker.Refusal.self) { try breaker.enter(at: instant(3)) }
+        breaker.probed(try #require(second?.probe), true, at: instant(3))
+        #expect(breaker.statistics.state == .halfOpen)
+        let trial = try breaker.enter(at: instant(3))
+        #expect(throws: CircuitBreaker.Refusal.self) { try breaker.enter(at: instant(3)) }
+        breaker.leave(trial, .answered, after: 1, at: instant(3))
+        #expect(breaker.statistics == .init(state: .closed, openings: 1, refusals: 4))
+        try call(breaker, .failed, at: 3)
+        #expect(breaker.statistics.state == .closed, "what was before is forgotten")
+        #expect(
+            log.lines.map(\.text) == [
+                "Redis is not asked for the time being calls=10 failed=10 redis.endpoint=somewhere redis.role=read slow=0",
+                "Redis is asked again redis.endpoint=somewhere redis.role=read",
+            ]
+        )
+    }
+
+    @Test("calls that were let through before an outage and fail after it decide nothing")
+    func lateFailures() throws {
+        let breaker = breaker()
+        let late = try (0..<50).map { _ in try breaker.enter(at: instant(0)) }
+        for _ in 0..<10 { try call(breaker, .failed, at: 0) }
+        breaker.returned()
+        try call(breaker, .answered, at: 1)
+        #expect(breaker.statistics.state == .closed)
+        for pass in late { breaker.leave(pass, .failed, after: 1, at: instant(1)) }
+        #expect(breaker.statistics.state == .closed)
+    }
+
+    @Test("the window counts what a list counts")
+    func windowModel() {
+        var random = SplitMix64.announced()
+        for _ in 0..<50 {
+            let window = OutcomeWindow(window: 1_600)
+            var events: [(slot: Int64, outcome: OutcomeWindow.Outcome)] = []
+            var now = MonotonicInstant(nanoseconds: Int64.random(in: 0...10_000, using: &random))
+            for _ in 0..<400 {
+                now = now.advanced(
+                    byNanoseconds: random.once(in: 50) ? 3_000 : Int64.random(in: 0...60, using: &random)
+                )
+                let outcome = [OutcomeWindow.Outcome.good, .failed, .slow].randomElement(using: &random) ?? .good
+                window.count(outcome, at: now)
+                let slot = now.nanoseconds / 100
+                events.append((slot, outcome))
+                events.removeAll { $0.slot <= slot - 16 }
+                let expected = OutcomeWindow.Counts(
+                    total: events.count,
+                    failed: events.count { $0.outcome == .failed },
+                    slow: events.count { $0.outcome == .slow }
+                )
+                #expect(window.counts(at: now) == expected)
+            }
+            window.clear()
+            #expect(window.counts(at: now) == .init())
+        }
+    }
+
+    @Test("which errors are the server's")
+    func blame() {
+        func reply(_ text: String) -> RedisError { .reply(text, endpoint: nil) }
+        let states = [
+            "LOADING Redis is loading the dataset in memory", "BUSY Redis is busy",
+            "MASTERDOWN Link with MASTER is down",
+            "READONLY You can't write against a read only replica.", "OOM command not allowed", "MISCONF Redis is",
+            "CLUSTERDOWN The cluster is down", "NOREPLICAS Not enough", "NOAUTH Authentication required.",
+            "ERR max number of clients reached", "TRYAGAIN Multiple keys",
+        ]
+        for text in states { #expect(reply(text).blamesServer, "\(text)") }
+        for text in [
+            "NOSCRIPT No matching", "WRONGTYPE Operation", "NOPERM this user", "ERR wrong number", "", "OOMPH",
+        ] {
+            #expect(!reply(text).blamesServer, "\(text)")
+        }
+        let codes: [(RedisError.Code, Bool)] = [
+            (.connectionFailed, true), (.connectionLost, true), (.timeout, true), (.protocolViolation, true),
+            (.authentication, true), (.overloaded, false), (.shutDown, false), (.circuitOpen, false),
+            (.budgetSpent, false), (.invalidArgument, false), (.unexpectedReply, false),
+        ]
+        for (code, expected) in codes {
+            #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)")
+        }
+    }
+}

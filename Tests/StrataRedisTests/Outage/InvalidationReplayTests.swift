@@ -1,0 +1,195 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Invalidations that failed are carried out later", .timeLimit(.minutes(2)))
+struct InvalidationReplayTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    /// A client that is quick to give up and to come back.
+    private func client(_ url: String, _ adjust: (inout RedisConfiguration) -> Void = { _ in }) throws -> RedisClient {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.connectTimeout = .seconds(10)
+        configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+        adjust(&configuration)
+        return try RedisClient(configuration)
+    }
+
+    private func level(_ redis: RedisClient) -> RedisLevel<String, String> {
+        RedisLevel(redis, keyspace: keyspace, codec: .text)
+    }
+
+    /// Returns when nothing is pending: the client tries by itself.
+    private func settled(_ redis: RedisClient) async throws {
+        while redis.outageStatistics.pendingInvalidations > 0 { try await Task.sleep(for: .milliseconds(2)) }
+    }
+
+    @Test(
+        "a remove that could not be sent: the source answers until it is repeated, then the old value is gone everywhere"
+    )
+    func remove() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let redis = try client(proxy.url)
+            let cut = level(redis)
+            let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(cut.fetching { _ in "new" })
+            let other = try Instance(server.url, keyspace)
+            try await other.listen()
+            try await cut.set("old", for: "k")
+            try await cut.set("kept", for: "else")
+            #expect(try await other.cache.get("k") == "old")
+
+            try proxy.admit(.refuse)
+            proxy.resetConnections()
+            await #expect(throws: RedisError.self) { try await cache.remove("k") }
+            #expect(redis.outageStatistics.pendingInvalidations == 1)
+            #expect(try await cache.get("k") == "new")
+            #expect(redis.outage.replay.concerns(keyspace.names(for: "k".keyBytes), keyspace))
+
+            try proxy.admit(.accept)
+            try await settled(redis)
+            #expect(redis.outageStatistics.replayedInvalidations == 1)
+            #expect(try await other.level.get("k") == nil)
+            while other.remembers("k") != nil { try await other.redis.ping() }
+            #expect(try await cut.get("else") == "kept")
+            #expect(try await cache.get("k") == "new")
+            await proxy.stop()
+        }
+    }
+
+    @Test("a pending key is not read from Redis, alone or among others, however healthy the rest is")
+    func notRead() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try client(server.url)
+            let level = level(redis)
+            try await level.set("old", for: "k")
+            try await level.set("fine", for: "other")
+            // A replica reads and does not write, and neither does the repetition succeed.
+            try await server.command("REPLICAOF", "127.0.0.1", "1")
+            try await server.command("CONFIG", "SET", "replica-serve-stale-data", "yes")
+            let refused = await #expect(throws: RedisError.self) { try await level.remove("k") }
+            #expect(refused?.serverCode == "READONLY")
+            let error = await #expect(throws: RedisError.self) { try await level.get("k") }
+            #expect(error?.code == .invalidationPending)
+            #expect(try await level.get(["other", "k", "none"]) == ["fine", nil, nil])
+            #expect(try await level.fetching { _ in "new" }.get("k") == "new")
+            #expect(try await level.fetching { _ in "new" }.get("other") == "fine")
+
+            // No connection is made anew: it is the pauses that bring it.
+            try await server.command("REPLICAOF", "NO", "ONE")
+            try await settled(redis)
+            #expect(try await level.get("k") == nil)
+            #expect(try await level.get("other") == "fine")
+        }
+    }
+
+    @Test("a set that failed: what lay there before is not served any more")
+    func failedSet() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try client(server.url)
+            let level = level(redis)
+            try await level.set("old", for: "k")
+            try await server.command("CONFIG", "SET", "maxmemory", "1")
+            let refused = await #expect(throws: RedisError.self) { try await level.set("new", for: "k") }
+            #expect(refused?.serverCode == "OOM")
+            // A removal needs no memory, so it is repeated although the server is as full as before.
+            try await settled(redis)
+            #expect(try await level.get("k") == nil)
+            try await server.command("CONFIG", "SET", "maxmemory", "0")
+        }
+    }
+
+    @Test("a clear that failed is repeated; until then nothing of the keyspace is read")
+    func clear() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try client(server.url)
+            let level = level(redis)
+            let elsewhere = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
+            try await level.set("old", for: "k")
+            try await elsewhere.set("fine", for: "k")
+            try await server.command("REPLICAOF", "127.0.0.1", "1")
+            await #expect(throws: RedisError.self) { try await level.clear() }
+            await #expect(throws: RedisError.self) { try await level.get("k") }
+            #expect(try await elsewhere.get("k") == "fine")
+            try await server.command("REPLICAOF", "NO", "ONE")
+            try await settled(redis)
+            #expect(try await level.get("k") == nil)
+            #expect(try await elsewhere.get("k") == "fine")
+        }
+    }
+
+    @Test("a call that is cancelled counts as failed: nobody knows what became of it")
+    func cancelled() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try client(server.url)
+            let level = level(redis)
+            try await level.set("old", for: "k")
+            // No answer can come before the cancellation does.
+            try await server.pause()
+            let call = Task { try await level.remove("k") }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(redis.outageStatistics.pendingInvalidations == 1)
+            try await server.resume()
+            try await settled(redis)
+            #expect(try await level.get("k") == nil)
+        }
+    }
+
+    @Test("many are repeated, and none twice")
+    func many() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try client(server.url) { $0.invalidationLimit = 200 }
+            let level = level(redis)
+            for key in 0..<250 { try await level.set("old", for: "\(key)") }
+            try await server.command("REPLICAOF", "127.0.0.1", "1")
+            for key in 0..<250 { try? await level.remove("\(key)") }
+            #expect(redis.outageStatistics.pendingInvalidations == 200)
+            #expect(redis.outageStatistics.droppedInvalidations == 50)
+            try await server.command("REPLICAOF", "NO", "ONE")
+            try await settled(redis)
+            #expect(redis.outageStatistics.replayedInvalidations == 200)
+            #expect(try await server.command("DBSIZE").integer == 50)
+        }
+    }
+
+    @Test("a clean end carries them out first, as long as its grace lasts")
+    func shutDown() async throws {
+        try await RedisServer.withServer { server in
+            let log = LogRecorder()
+            for mends in [true, false] {
+                var configuration = try RedisConfiguration(url: server.url)
+                configuration.connectTimeout = .seconds(10)
+                let redis = try RedisClient(configuration, logger: log.logger)
+                let level = level(redis)
+                try await level.set("old", for: "k")
+                try await server.command("REPLICAOF", "127.0.0.1", "1")
+                await #expect(throws: RedisError.self) { try await level.remove("k") }
+                if mends { try await server.command("REPLICAOF", "NO", "ONE") }
+                await redis.shutDown(within: mends ? .seconds(20) : .milliseconds(1))
+                #expect(try await server.command("DBSIZE").integer == (mends ? 0 : 1))
+                if !mends { try await server.command("REPLICAOF", "NO", "ONE") }
+            }
+            let lines = log.lines.map(\.text)
+            #expect(lines.count { $0.hasPrefix("invalidations have failed and will be repeated") } == 2)
+            #expect(lines.count { $0.hasPrefix("failed invalidations are given up: the client ends count=1") } == 1)
+        }
+    }
+
+    @Test("a client with something pending goes away like any other")
+    func forgotten() async throws {
+        weak var gone: RedisClient?
+        do {
+            let redis = try client("redis://127.0.0.1:1")
+            gone = redis
+            await #expect(throws: RedisError.self) { try await level(redis).remove("k") }
+            #expect(redis.outageStatistics.pendingInvalidations == 1)
+        }
+        while gone != nil { try await Task.sleep(for: .milliseconds(1)) }
+    }
+}

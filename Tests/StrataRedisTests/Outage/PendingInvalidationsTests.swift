@@ -1,0 +1,126 @@
+import Strata
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Invalidations that are kept")
+struct PendingInvalidationsTests {
+    private let keyspace: Keyspace = "test"
+    private func instant(_ seconds: Int64) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: seconds * 1_000_000_000)
+    }
+    private func names(_ key: Int) -> KeyNames { keyspace.names(for: key.keyBytes) }
+    private func target(_ key: Int) -> PendingInvalidations.Target { .key(names(key), keyspace) }
+
+    @Test("the newest of a key is kept; settling an older one changes nothing")
+    func newest() throws {
+        var pending = PendingInvalidations(limit: 10)
+        pending.record(target(1), .removal, at: instant(0), for: .seconds(100))
+        let first = try #require(pending.inOrder.first)
+        pending.record(target(1), .write, at: instant(5), for: .seconds(10))
+        let second = try #require(pending.inOrder.first)
+        #expect(pending.count == 1)
+        #expect(second.madeAt == instant(5))
+        #expect(second.expiresAt == instant(100), "what the first one could remove still lives")
+        #expect(second.rank == .removal)
+        let older = pending.settle(first)
+        #expect(!older)
+        #expect(pending.concerns(names(1), keyspace))
+        let newer = pending.settle(second)
+        #expect(newer)
+        #expect(!pending.concerns(names(1), keyspace))
+        #expect(pending.isEmpty && pending.inOrder.isEmpty)
+    }
+
+    @Test("without room the one that expires first goes, a failed write before any removal")
+    func eviction() {
+        var pending = PendingInvalidations(limit: 3)
+        pending.record(target(1), .removal, at: instant(0), for: .seconds(10))
+        pending.record(target(2), .write, at: instant(0), for: .seconds(90))
+        pending.record(target(3), .removal, at: instant(0), for: .seconds(30))
+        pending.record(target(4), .removal, at: instant(0), for: .seconds(20))
+        #expect(pending.inOrder.map(\.target) == [target(1), target(4), target(3)])
+        pending.record(target(5), .removal, at: instant(0), for: .seconds(5))
+        #expect(pending.inOrder.map(\.target) == [target(1), target(4), target(3)], "it expires first itself")
+        pending.record(target(6), .write, at: instant(0), for: .seconds(500))
+        #expect(pending.inOrder.map(\.target) == [target(1), target(4), target(3)])
+        #expect(pending.dropped == 3)
+    }
+
+    @Test("a clear concerns every key of its keyspace and no other")
+    func clear() throws {
+        var pending = PendingInvalidations(limit: 3)
+        pending.record(.all(keyspace), .removal, at: instant(0), for: .seconds(10))
+        #expect(pending.concerns(names(1), keyspace))
+        let other: Keyspace = "other"
+        #expect(!pending.concerns(other.names(for: 1.keyBytes), other))
+        pending.record(.all(keyspace), .removal, at: instant(1), for: .seconds(10))
+        pending.settle(try #require(pending.inOrder.first))
+        #expect(!pending.concerns(names(1), keyspace))
+    }
+
+    @Test("it keeps what a plain list keeps")
+    func model() {
+        var random = SplitMix64.announced()
+        for _ in 0..<20 {
+            let limit = Int.random(in: 1...8, using: &random)
+            var pending = PendingInvalidations(limit: limit)
+            var model: [PlainIntent] = []
+            var number: UInt64 = 0
+            var dropped = 0
+            var now: Int64 = 0
+            for _ in 0..<300 {
+                now += Int64.random(in: 0...3, using: &random)
+                let key = Int.random(in: 0..<12, using: &random)
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0..<6:
+                    let rank: PendingInvalidations.Rank = Bool.random(using: &random) ? .removal : .write
+                    let lifetime = random.once(in: 3) ? Int64.random(in: 1...50, using: &random) : 30
+                    pending.record(target(key), rank, at: instant(now), for: .seconds(lifetime))
+                    let old = model.first { $0.key == key }
+                    model.removeAll { $0.key == key }
+                    number += 1
+                    model.append(
+                        PlainIntent(
+                            key: key,
+                            rank: max(rank, old?.rank ?? rank),
+                            number: number,
+                            expiry: max(now + lifetime, old?.expiry ?? 0)
+                        )
+                    )
+                    while model.count > limit {
+                        model.sort(by: PlainIntent.goesFirst)
+                        model.removeFirst()
+                        dropped += 1
+                    }
+                case 6, 7:
+                    let intent = pending.inOrder.randomElement(using: &random)
+                    let settled = intent.map { pending.settle($0) }
+                    #expect(settled != false)
+                    model.removeAll { $0.number == intent?.number }
+                case 8:
+                    pending.expire(at: instant(now))
+                    dropped += model.count { $0.expiry <= now }
+                    model.removeAll { $0.expiry <= now }
+                default: #expect(pending.concerns(names(key), keyspace) == model.contains { $0.key == key })
+                }
+                #expect(pending.count == model.count)
+                #expect(pending.dropped == dropped)
+                #expect(Set(pending.inOrder.map(\.number)) == Set(model.map(\.number)))
+                #expect(pending.inOrder.map(\.rank) == model.map(\.rank).sorted(by: >))
+            }
+        }
+    }
+}
+
+/// An intent as the model keeps it.
+private struct PlainIntent {
+    var key: Int
+    var rank: PendingInvalidations.Rank
+    var number: UInt64
+    var expiry: Int64
+
+    static func goesFirst(_ left: PlainIntent, _ right: PlainIntent) -> Bool {
+        (left.rank.rawValue, left.expiry, left.number) < (right.rank.rawValue, right.expiry, right.number)
+    }
+}
