@@ -61,8 +61,8 @@ struct CircuitBreakerTests {
         for _ in 0..<row.unknown { try call(breaker, .unknown, lasting: 1_000, at: 0) }
         for _ in 0..<row.slow { try call(breaker, .answered, lasting: 250, at: 0) }
         for number in 0..<row.failed {
-            if number < apart { try call(breaker, .answered, at: 0) }
             guard breaker.statistics.state == .closed else { break }
+            if number < apart { try call(breaker, .answered, at: 0) }
             try call(breaker, .failed, at: 0)
         }
         #expect((breaker.statistics.state == .open) == row.opens)
