@@ -28,7 +28,7 @@ final class CountingSource: Sendable {
     }
 }
 
-@Suite("A fleet that fetches through leases")
+@Suite("A fleet that fetches through leases", .timeLimit(.minutes(1)))
 struct FetchingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let source = CountingSource()
@@ -243,7 +243,9 @@ struct FetchingTests {
     @Test("the last caller who leaves cancels the fetch and ends the lease")
     func cancelled() async throws {
         try await RedisServer.withServer { server in
-            let cache = try instance(of: server)
+            // Long enough not to run out by itself; and the server does not have the script that ends it yet.
+            let options = LeaseOptions(duration: .seconds(1_000), renewalLimit: .seconds(2_000))
+            let cache = try instance(of: server, options: options)
             let call = Task { try await cache.get("k") }
             await source.gate.arrivals()
             call.cancel()
