@@ -1,0 +1,131 @@
+/// A level whose single reads of the same moment go down as one read of several keys.
+///
+/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full, they
+/// are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another key's failure.
+///
+/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
+/// their own, and with receipts, go down alone.
+public struct Collected<Base: CacheLevel>: ForwardingLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    /// What is kept.
+    public typealias Value = Base.Value
+
+    /// The level whose reads are collected.
+    public let base: Base
+    /// How long a window is open.
+    public let window: Duration
+    /// How many keys close it early.
+    public let limit: Int
+    private let collection: Collection<Base.Key, Base.Value>
+
+    init(_ base: Base, window: Duration, limit: Int) {
+        self.base = base
+        self.window = window
+        self.limit = max(1, limit)
+        collection = Collection(window: window, limit: max(1, limit)) { try await base.entries(for: $0, ReadRequest()) }
+    }
+
+    /// The level's entry, asked for together with those of other reads of this moment.
+    ///
+    /// - Throws: What the level throws; `CancellationError`.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard request.isShareable, request.recorder == nil else { return try await base.entry(for: key, request) }
+        do {
+            return try await collection.entry(for: key)
+        } catch {
+            try Task.checkCancellation()
+            return try await base.entry(for: key, request)
+        }
+    }
+
+    /// The level's, at once.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        try await base.entries(for: keys, request)
+    }
+
+    /// What the level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// `collected`, with the window and the level inside.
+    public var label: LevelLabel {
+        LevelLabel("collected, within \(window), at most \(limit) keys", parts: [base.label])
+    }
+}
+
+extension Collected: Fetcher where Base: Fetcher {}
+
+extension CacheLevel {
+    /// This level with its single reads of the same moment asked for together.
+    ///
+    /// - Parameters:
+    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those that
+    ///     are ready to run only.
+    ///   - limit: How many keys are asked for together at most.
+    /// - Returns: The level with its window.
+    public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Collected<Self> {
+        Collected(self, window: window, limit: limit)
+    }
+}
+
+/// The windows of one level: one is open at a time, any number may be on their way.
+private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// The keys of one window, and the read that they share.
+    private final class Batch: Sendable {
+        let keys = Locked<[Key: Int]>([:])
+        let read = Flights<Int, [Entry<Value>?]>()
+
+        /// The place of a key; `nil` when there is no room.
+        func place(of key: Key, limit: Int) -> (place: Int, count: Int)? {
+            keys.withLock { keys in
+                if let place = keys[key] { return (place, keys.count) }
+                guard keys.count < limit else { return nil }
+                keys[key] = keys.count
+                return (keys.count - 1, keys.count)
+            }
+        }
+
+        var inOrder: [Key] { keys.withLock { keys in keys.sorted { $0.value < $1.value }.map(\.key) } }
+    }
+
+    private let window: Duration
+    private let limit: Int
+    private let ask: @Sendable ([Key]) async throws -> [Entry<Value>?]
+    private let open = Locked<Batch?>(nil)
+
+    init(window: Duration, limit: Int, _ ask: @escaping @Sendable ([Key]) async throws -> [Entry<Value>?]) {
+        self.window = window
+        self.limit = limit
+        self.ask = ask
+    }
+
+    func entry(for key: Key) async throws -> Entry<Value>? {
+        let (batch, place) = board(key)
+        let entries = try await batch.read.join(0) { [self] in
+            if window > .zero { try await Task.sleep(for: window) } else { await Task.yield() }
+            close(batch)
+            return try await ask(batch.inOrder)
+        }
+        return entries.output[place]
+    }
+
+    private func board(_ key: Key) -> (Batch, Int) {
+        open.withLock { open in
+            if let batch = open, let (place, count) = batch.place(of: key, limit: limit) {
+                if count == limit { open = nil }
+                return (batch, place)
+            }
+            let batch = Batch()
+            open = limit > 1 ? batch : nil
+            return (batch, batch.place(of: key, limit: limit)?.place ?? 0)
+        }
+    }
+
+    /// Nobody boards any more.
+    private func close(_ batch: Batch) {
+        open.withLock { open in
+            if open === batch { open = nil }
+        }
+    }
+}

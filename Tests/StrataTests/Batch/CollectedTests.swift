@@ -1,0 +1,61 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("Single reads that go down together", .timeLimit(.minutes(1)))
+struct CollectedTests {
+    private let below = BatchProbe(["a": 1, "b": 2, "c": 3])
+
+    @Test("reads of one moment are one read of several keys, each key once; a later one is another")
+    func together() async throws {
+        let cache = below.collecting(within: .milliseconds(50))
+        let reads = ["a", "b", "a", "x"].map { key in Task { () async throws -> Int? in try await cache.get(key) } }
+        var values: [Int?] = []
+        for read in reads { values.append(try await read.value) }
+        #expect(values == [1, 2, 1, nil])
+        #expect(below.batches.count == 1)
+        #expect(below.batches.first.map(Set.init) == ["a", "b", "x"])
+        #expect(try await cache.get("c") == 3)
+        #expect(below.batches.count == 2)
+    }
+
+    @Test("a window that is full takes no more keys; the next one opens another")
+    func full() async throws {
+        let cache = below.collecting(within: .milliseconds(20), upTo: 2)
+        let reads = ["a", "b", "c"].map { key in Task { () async throws -> Int? in try await cache.get(key) } }
+        for read in reads { #expect(try await read.value != nil) }
+        #expect(below.batches.count == 2)
+        #expect(below.batches.flatMap { $0 }.sorted() == ["a", "b", "c"])
+    }
+
+    @Test("when the common read fails each key is asked for by itself")
+    func failing() async throws {
+        let cache = ClosureFetcher<String, Int> { key in
+            if key == "bad" { throw ProbeLevel.Failure(name: key) }
+            return 7
+        }
+        .collecting(within: .milliseconds(20))
+        let good = Task { try await cache.get("good") }
+        let bad = Task { try await cache.get("bad") }
+        #expect(try await good.value == 7)
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await bad.value }
+    }
+
+    @Test("a caller who is cancelled leaves alone")
+    func cancelled() async throws {
+        let cache = below.collecting(within: .milliseconds(50))
+        let first = Task { try await cache.get("a") }
+        let second = Task { try await cache.get("b") }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(try await second.value == 2)
+    }
+
+    @Test("a read with options goes down alone, and at once")
+    func alone() async throws {
+        let cache = below.collecting(within: .seconds(3600))
+        #expect(try await cache.get("a", .fresh) == 1)
+        #expect(below.batches.isEmpty)
+    }
+}
