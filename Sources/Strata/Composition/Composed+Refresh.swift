@@ -12,6 +12,7 @@ extension Composed {
         guard verdict == .fallBack, request.isShareable, !entry.isSuspect, refreshes.isPaused(key, at: now) else {
             return verdict
         }
+        request.recorder?.stale(because: .paused)
         return .serve
     }
 

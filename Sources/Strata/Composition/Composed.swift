@@ -75,9 +75,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         above = above.flatMap { judged($0, key, heard, at: start) }
         let spare: Entry<Value>?
         switch above.map({ verdict(on: $0, of: key, request, at: start) }) ?? .useless {
-        case .serve: return above
+        case .serve:
+            if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
+            return above
         case .serveAndRefresh:
-            if let above { refresh(key, above) }
+            if let above {
+                request.recorder?.stale(because: .refreshing)
+                refresh(key, above)
+            }
             return above
         case .fallBack: spare = above
         case .useless: spare = nil
@@ -95,6 +100,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             if let spare, spare.isUsable(at: .now) {
                 // Asking again is in vain for as long as that.
                 if (error as? CacheError)?.retryAfter != nil { refreshes.pause(key, after: error) }
+                request.recorder?.stale(because: (error as? CacheError)?.code == .timeout ? .late : .failed)
                 return spare
             }
             throw CacheError.combining(errors + [error])

@@ -12,6 +12,27 @@ public struct Receipt: Sendable, Hashable {
         case absent
     }
 
+    /// Why a stale value was handed out.
+    ///
+    /// More may be added.
+    public struct StaleReason: Sendable, Hashable, CustomStringConvertible {
+        /// The name of the reason.
+        public let description: String
+
+        /// It is being fetched anew in the background.
+        public static let refreshing = StaleReason(description: "refreshing")
+        /// The levels below have failed.
+        public static let failed = StaleReason(description: "failed")
+        /// The levels below have failed just now, and were not asked again.
+        public static let paused = StaleReason(description: "paused")
+        /// The levels below took too long.
+        public static let late = StaleReason(description: "late")
+        /// Another instance is fetching it.
+        public static let othersFetch = StaleReason(description: "others fetch")
+        /// The read was not to ask the source.
+        public static let notAsked = StaleReason(description: "not asked")
+    }
+
     /// What happened in a step.
     public struct Event: Sendable, Hashable, CustomStringConvertible {
         /// The name of the event.
@@ -49,6 +70,10 @@ public struct Receipt: Sendable, Hashable {
     public let origin: EntryOrigin?
     /// In what state it was handed out.
     public let state: State
+    /// Why it was handed out although it is stale; `nil` when it is not, or the level that had it does not say.
+    public let staleReason: StaleReason?
+    /// How old the value was; `nil` when that is not known.
+    public let age: Duration?
     /// How long the whole read took.
     public let duration: Duration
     /// The steps in their order.

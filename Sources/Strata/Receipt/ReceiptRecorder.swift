@@ -3,6 +3,7 @@
 /// Safe to share: a read may run in several tasks.
 public final class ReceiptRecorder: Sendable {
     private let steps = Locked<[Receipt.Step]>([])
+    private let staleReason = Locked<Receipt.StaleReason?>(nil)
 
     /// An empty record.
     public init() {}
@@ -19,6 +20,11 @@ public final class ReceiptRecorder: Sendable {
         steps.withLock { $0.append(step) }
     }
 
+    /// Says why a stale value is handed out; the level nearest to the caller says so last.
+    public func stale(because reason: Receipt.StaleReason) {
+        staleReason.withLock { $0 = reason }
+    }
+
     func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {
         let state: Receipt.State =
             switch entry?.content {
@@ -29,6 +35,8 @@ public final class ReceiptRecorder: Sendable {
         return Receipt(
             origin: entry?.origin,
             state: state,
+            staleReason: state == .stale ? staleReason.withLock { $0 } : nil,
+            age: entry?.age(at: end),
             duration: start.duration(to: end),
             steps: steps.withLock { $0 }
         )

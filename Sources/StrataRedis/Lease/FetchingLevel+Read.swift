@@ -39,8 +39,11 @@ extension FetchingLevel {
         let found = finding.entry
         var spare: Entry<Value>?
         switch found.map({ request.verdict(on: $0, at: .now) }) ?? .useless {
-        case .serve: return found
+        case .serve:
+            if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
+            return found
         case .serveAndRefresh:
+            request.recorder?.stale(because: .refreshing)
             fetches.launch(key, fingerprint: names.fingerprint) { [self] in
                 try await level.redis.budgeted {
                     try await lead(key, names, finding, request, waits: false)
@@ -64,6 +67,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             guard let spare = usable(spare) else { throw error }
+            request.recorder?.stale(because: error is OutOfPatience ? .late : .failed)
             return spare
         }
     }
@@ -102,7 +106,10 @@ extension FetchingLevel {
                 if led.role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
                 return entry
             // Who has joined a competition of somebody less patient competes again.
-            case .othersLead: if let spare { return spare }
+            case .othersLead:
+                guard let spare else { continue }
+                request.recorder?.stale(because: .othersFetch)
+                return spare
             }
         }
     }

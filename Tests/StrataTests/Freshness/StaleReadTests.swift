@@ -21,7 +21,8 @@ struct StaleReadTests {
         for _ in 0..<20 {
             let (value, receipt) = try await cache.getWithReceipt("k")
             #expect(value == "old")
-            #expect(receipt.state == .stale)
+            #expect(receipt.state == .stale && receipt.staleReason == .refreshing)
+            #expect(receipt.age ?? .zero >= .seconds(100))
         }
         gate.open()
         await cache.drain(within: .seconds(30))
@@ -60,7 +61,7 @@ struct StaleReadTests {
         let cache = cache()
         let (value, receipt) = try await cache.getWithReceipt("k")
         #expect(value == "old")
-        #expect(receipt.state == .stale && receipt.origin == .memory)
+        #expect(receipt.state == .stale && receipt.origin == .memory && receipt.staleReason == .failed)
         await #expect(throws: ToldSource.Failure.self) { try await cache.get("gone") }
     }
 
@@ -116,7 +117,8 @@ struct StaleReadTests {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         source.hold(gate)
         let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
-        #expect(try await cache.get("k") == "old")
+        let (value, receipt) = try await cache.getWithReceipt("k")
+        #expect(value == "old" && receipt.staleReason == .late)
         // It is late already, so nobody waits for it again.
         for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
         gate.open()
