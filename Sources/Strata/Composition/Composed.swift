@@ -48,7 +48,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         guard let resident = upper.resident(key, at: now) else { return nil }
-        let ticket = ledger.map { $0.ticket(of: key) ?? .none } ?? resident.ticket
+        guard let ledger else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
+        let fill = ledger.fill(of: key)
+        guard fill?.seal?.isLive != false else { return nil }
+        let ticket = fill?.ticket ?? .none
         return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
@@ -73,6 +76,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
+            let heard = heard.asking(upper.gate)
             guard let below = try await lower.entry(for: key, request) else { return nil }
             return await filling(below, for: key, ticket, heard, askedAt: start)
         } catch is CancellationError {
@@ -108,6 +112,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {
+            let heard = heard.map { $0.asking(upper.gate) }
             let below = try await lower.entries(for: missing.map { keys[$0] }, request)
             for (position, index) in missing.enumerated() {
                 entries[index] = nil
@@ -146,6 +151,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var errors: [any Error] = []
         let start = MonotonicInstant.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
+        let seal = fillGate.seal(entry.tags)
         var ticket: Ticket?
         do {
             ticket = try await lower.commit(entry, for: key)
@@ -153,6 +159,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
         }
         var kept = entry
+        kept.seal = seal
         kept.ticket = ticket ?? fillGate.renew(before) ?? .void
         var heard: Ticket?
         do {
@@ -200,7 +207,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         lower.relieve(pressure)
     }
 
-    private func throwAny(_ errors: [any Error]) throws {
+    func throwAny(_ errors: [any Error]) throws {
         if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
         if !errors.isEmpty { throw CacheError.combining(errors) }
     }

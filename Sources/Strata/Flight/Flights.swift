@@ -11,6 +11,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let key: Key
         /// Taken before the work begins: who asks after it is void must not join.
         let ticket: Ticket
+        /// Which tags the flight will bring is not known yet, so any that is invalidated ends it for later callers.
+        let tagChanges: UInt64?
         var waiters: [UInt64: CheckedContinuation<Output, any Error>] = [:]
         var task: Task<Void, Never>?
     }
@@ -53,7 +55,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     package func isUnderWay(_ key: Key) -> Bool {
         state.withLock { state in
             guard let number = state.current[key], let flight = state.flights[number] else { return false }
-            return gate?.isLive(flight.ticket) != false
+            return isJoinable(flight)
         }
     }
 
@@ -117,18 +119,26 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         state.withLock { state in
             let joined = state.current[key]
                 .flatMap { number in
-                    state.flights[number].flatMap { gate?.isLive($0.ticket) == false ? nil : number }
+                    state.flights[number].flatMap { isJoinable($0) ? number : nil }
                 }
             let number = joined ?? state.lastFlight + 1
             if joined == nil {
                 state.lastFlight = number
-                state.flights[number] = Flight(key: key, ticket: gate?.ticket(for: fingerprint) ?? .none)
+                state.flights[number] = Flight(
+                    key: key,
+                    ticket: gate?.ticket(for: fingerprint) ?? .none,
+                    tagChanges: gate?.tagChanges
+                )
                 state.current[key] = number
             }
             state.flights[number]?.waiters[waiter] = continuation
             state.boarded[waiter] = number
             return joined == nil ? number : nil
         }
+    }
+
+    private func isJoinable(_ flight: Flight) -> Bool {
+        gate?.isLive(flight.ticket) != false && gate?.tagChanges == flight.tagChanges
     }
 
     /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.

@@ -21,6 +21,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")
         /// A batch has more keys than values, or fewer.
         public static let countMismatch = Code(description: "count mismatch")
+        /// There are too many tags, or one is too long; see ``TagLimits``.
+        public static let invalidTags = Code(description: "invalid tags")
         /// Nobody has fetched the value in the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }

@@ -70,7 +70,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     ///
     /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then removed.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        var entry = entry
+        var entry = sealed(entry)
         if let lifetime {
             let end = MonotonicInstant.now.advanced(by: lifetime)
             entry.freshUntil = min(entry.freshUntil, end)

@@ -44,7 +44,7 @@ final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         state.withLock { state in
             guard let number = state.index[key], let node = state.nodes[Int(number)], now < node.entry.freshUntil,
-                case .value(let value) = node.entry.content
+                case .value(let value) = node.entry.content, node.entry.seal?.isLive != false
             else { return nil }
             state.touch(number)
             state.statistics.hits += 1
@@ -58,7 +58,7 @@ final class MemoryStripe<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 state.statistics.misses += 1
                 return nil
             }
-            guard now < node.entry.staleUntil else {
+            guard now < node.entry.staleUntil, node.entry.seal?.isLive != false else {
                 state.remove(number)
                 state.statistics.misses += 1
                 return nil

@@ -4,6 +4,7 @@ internal import Strata
 final class KeyspaceCoherence: LinkListener {
     let gate: FillGate
     let waiters = KeyWaiters()
+    let tags: KeyspaceTags
     private let keyspace: Keyspace
     /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
@@ -13,11 +14,13 @@ final class KeyspaceCoherence: LinkListener {
     init(
         keyspace: Keyspace,
         deafLifetime: Duration?,
-        look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
+        look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
+        tagLookout: @escaping KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
         self.look = look
         gate = FillGate(deafLifetime: deafLifetime)
+        tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
     }
 
     /// Whether changes are told at the moment.
@@ -43,6 +46,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkEstablished(trustedUntil: MonotonicInstant) {
         // Whatever was read until now may have changed unheard. Trust comes last, or it would be given to that.
         gate.voidAll()
+        tags.linkEstablished()
         gate.setTrustedUntil(trustedUntil)
         waiters.wakeAll()
         report(.listening)
@@ -50,10 +54,12 @@ final class KeyspaceCoherence: LinkListener {
 
     func linkTrusted(until: MonotonicInstant) {
         gate.setTrustedUntil(until)
+        tags.linkTrusted()
     }
 
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
+        tags.linkLost()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -73,13 +79,19 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func everythingChanged() {
+        tags.everythingChanged()
         gate.voidAll()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.everythingChanged)
     }
 
+    func marksChanged() {
+        tags.hashChanged()
+    }
+
     func event(_ message: [UInt8]) {
+        if TagEvent.isMeant(by: message) { return tagEvent(message) }
         guard let first = message.first, let event = KeyspaceEvent(rawValue: first) else { return }
         let name = Array(message.dropFirst())
         guard name.starts(with: keyspace.values) else { return }
@@ -91,6 +103,13 @@ final class KeyspaceCoherence: LinkListener {
             report(.changed(RedisKey(name)))
         }
         waiters.wake(name)
+    }
+
+    private func tagEvent(_ message: [UInt8]) {
+        guard tags.heard(message).voidsEverything else { return report(.tagsChanged) }
+        ownWrites.withLock { $0.removeAll() }
+        waiters.wakeAll()
+        report(.everythingChanged)
     }
 
     // MARK: Observers

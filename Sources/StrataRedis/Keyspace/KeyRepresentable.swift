@@ -3,6 +3,7 @@ public import FoundationEssentials
 #else
 public import Foundation
 #endif
+internal import Strata
 
 /// A type whose values can be keys in Redis.
 ///

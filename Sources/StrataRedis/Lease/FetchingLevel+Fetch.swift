@@ -81,6 +81,7 @@ extension FetchingLevel {
             case .stored:
                 level.counters.add(\.stores)
                 kept.ticket = level.shared.gate.renew(entry.ticket) ?? .void
+                kept.seal = level.shared.tags.seal(kept)
                 return kept
             case .outOfMemory:
                 level.counters.add(\.failures)
@@ -120,13 +121,14 @@ extension FetchingLevel {
     /// `nil` when there is no value and its absence is not to be remembered.
     private func callSource(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         level.counters.add(\.fetches)
+        let asOf = level.shared.tags.asOf
         let start = MonotonicInstant.now
         do {
             let value = try await source(key)
             let end = MonotonicInstant.now
             request.recorder?.step(.fetched, at: .source, from: start, to: end)
             guard value != nil || level.freshness.absentFor > .zero else { return nil }
-            return Entry(value.map { .value($0) } ?? .absent, fetchDuration: start.duration(to: end))
+            return Entry(value.map { .value($0) } ?? .absent, fetchDuration: start.duration(to: end), asOf: asOf)
         } catch {
             level.counters.add(\.failedFetches)
             throw SourceFailure(cause: error)

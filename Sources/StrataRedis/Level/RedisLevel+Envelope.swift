@@ -7,6 +7,8 @@ extension RedisLevel {
         case entry(Entry<Value>)
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
+        /// An entry that was invalidated by a tag or a clear.
+        case void(stamp: [UInt8])
 
         var entry: Entry<Value>? {
             if case .entry(let entry) = self { entry } else { nil }
@@ -17,7 +19,7 @@ extension RedisLevel {
             switch self {
             case .nothing: nil
             case .entry(let entry): Envelope.stamp(of: entry.version)
-            case .unusable(_, let stamp): stamp
+            case .unusable(_, let stamp), .void(let stamp): stamp
             }
         }
 
@@ -30,17 +32,25 @@ extension RedisLevel {
         }
     }
 
-    /// Makes an entry of what was found.
-    func open(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
+    /// Makes an entry of what was found, if it stands.
+    func open(
+        _ bytes: [UInt8]?,
+        _ names: KeyNames,
+        _ ticket: Ticket,
+        _ asked: TagMarks? = nil
+    ) async throws -> Finding {
+        try await admitted([decode(bytes, names, ticket)], asked)[0]
+    }
+
+    /// Makes an entry of what was found, valid or not.
+    func decode(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
         guard let bytes else {
             counters.add(\.misses)
             return .nothing
         }
         let offset = try await clock.offset()
         do {
-            let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
-            counters.add(\.hits)
-            return .entry(entry)
+            return .entry(try entry(of: bytes, names, ticket, clockOffset: offset))
         } catch {
             counters.add(\.unusable)
             return .unusable(error, stamp: Envelope.stamp(of: bytes))
@@ -63,7 +73,10 @@ extension RedisLevel {
             tags: envelope.tags,
             fetchDuration: .microseconds(Int64(envelope.fetchDuration)),
             origin: .redis,
-            ticket: ticket
+            ticket: ticket,
+            // Before the numbers of the tags are looked at.
+            seal: gate?.seal(envelope.tags),
+            asOf: envelope.asOf
         )
     }
 
@@ -87,13 +100,22 @@ extension RedisLevel {
 
     /// Gives an entry that has none a lifetime by the policy, and a new version; then encodes it.
     func seal(_ entry: Entry<Value>, _ names: KeyNames) async throws -> Sealed {
+        try TagLimits.check(entry.tags)
+        let asOf = entry.asOf == 0 ? try await shared.tags.asOfNow(redis) : entry.asOf
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         var sealed = entry
+        sealed.asOf = asOf
         if entry.freshUntil == .distantFuture {
             let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: names.fingerprint)
             sealed.freshUntil = now.advanced(by: lifetimes.fresh)
             sealed.staleUntil = now.advanced(by: lifetimes.kept)
+        }
+        if !entry.tags.isEmpty {
+            // Invalidations of its tags are not remembered for longer.
+            let end = now.advanced(by: Self.tagMemory)
+            sealed.staleUntil = min(sealed.staleUntil, end)
+            sealed.freshUntil = min(sealed.freshUntil, end)
         }
         sealed.version = .random()
         var envelope = Envelope(
@@ -108,6 +130,7 @@ extension RedisLevel {
         )
         envelope.schema = schema
         envelope.tags = entry.tags
+        envelope.asOf = asOf
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
         let remaining = max(1, (now.nanoseconds(to: sealed.staleUntil) + 999_999) / 1_000_000)
         return Sealed(bytes: try envelope.encoded(), expiry: Array(String(remaining).utf8), entry: sealed)

@@ -16,9 +16,10 @@ public import Strata
 /// | get of several keys | 1 MGET |
 /// | set | 1 script |
 /// | remove | 1 script |
-/// | clear | SCAN and UNLINK over the keyspace |
+/// | invalidate tags, clear | 1 script, whatever the number of entries |
 ///
-/// Every ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
+/// While nobody tells of changes (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every
+/// ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
 public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The server.
     public let redis: RedisClient
@@ -62,7 +63,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         shared = KeyspaceCoherence(
             keyspace: keyspace,
             deafLifetime: coherence.deafLifetime(redis.configuration),
-            look: redis.versionLook()
+            look: redis.versionLook(),
+            tagLookout: redis.tagLookout(in: keyspace)
         )
         listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil
     }
@@ -111,25 +113,26 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
         let ticket = fillGate.ticket(for: names.fingerprint)
         let start = MonotonicInstant.now
-        let bytes = try await counting { try await redis.get(names.value) }
-        let finding = try await open(bytes, names, ticket)
+        let (bytes, asked) = try await counting { try await read(names.value) }
+        let finding = try await open(bytes, names, ticket, asked)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
         return finding
     }
 
-    /// The entries of several keys, by one MGET.
+    /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let names = keys.map { self.names(for: $0) }
         let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
         let start = MonotonicInstant.now
-        let found = try await counting { try await redis.get(names.map(\.value)) }
-        var entries: [Entry<Value>?] = []
-        entries.reserveCapacity(keys.count)
+        let (found, asked) = try await counting { try await read(names.map(\.value)) }
+        var findings: [Finding] = []
+        findings.reserveCapacity(keys.count)
         for (index, bytes) in found.enumerated() {
-            entries.append(try await open(bytes, names[index], tickets[index]).entry)
+            findings.append(try await decode(bytes, names[index], tickets[index]))
         }
+        let entries = try await admitted(findings, asked).map(\.entry)
         request.recorder?.step(entries.contains { $0 == nil } ? .miss : .hit, at: .redis, from: start, to: .now)
         return entries
     }
@@ -177,17 +180,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         _ = try await counting {
             try await redis.invalidate(names, in: keyspace)
         }
-    }
-
-    /// Removes all keys of the keyspace, step by step; other keys are not touched.
-    ///
-    /// Leases go too, so a fetch that began before the call cannot store what it found.
-    ///
-    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
-    public func removeAll() async throws {
-        fillGate.voidAll()
-        defer { fillGate.voidAll() }
-        _ = try await counting { try await redis.clear(keyspace) }
     }
 
     // MARK: Coherence
