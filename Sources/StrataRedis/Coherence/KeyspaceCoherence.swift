@@ -21,6 +21,7 @@ final class KeyspaceCoherence: LinkListener {
         self.look = look
         gate = FillGate(deafLifetime: deafLifetime)
         tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
+        tags.onClear { [weak self] in self?.cleared() }
     }
 
     /// Whether changes are told at the moment.
@@ -106,7 +107,13 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     private func tagEvent(_ message: [UInt8]) {
-        guard tags.heard(message).voidsEverything else { return report(.tagsChanged) }
+        let effects = tags.heard(message)
+        if !effects.voided.isEmpty { report(.tagsChanged) }
+        if effects.voidsEverything { cleared() }
+    }
+
+    /// Everything in the keyspace is void.
+    private func cleared() {
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.everythingChanged)

@@ -39,7 +39,7 @@ extension RedisLevel {
         _ ticket: Ticket,
         _ asked: TagMarks? = nil
     ) async throws -> Finding {
-        try await admitted([decode(bytes, names, ticket)], asked)[0]
+        try await admitted(decode(bytes, names, ticket), asked)
     }
 
     /// Makes an entry of what was found, valid or not.

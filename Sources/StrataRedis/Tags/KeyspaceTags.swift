@@ -12,6 +12,7 @@ final class KeyspaceTags: Sendable {
     private let gate: FillGate
     private let lookout: Lookout
     private let table = Locked(TagTable())
+    private let onClear = Locked<(@Sendable () -> Void)?>(nil)
 
     init(keyspace: Keyspace, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
@@ -42,12 +43,17 @@ final class KeyspaceTags: Sendable {
 
     func everythingChanged() { change { $0.begunAnew() } }
 
-    /// Returns what was voided; `nil` when the message makes no sense.
-    @discardableResult
+    /// Another instance has told of an invalidation.
+    ///
+    /// A message that makes no sense is nobody's: what is missing shows in the next one, and in the hash.
+    ///
+    /// Returns what was voided.
     func heard(_ message: [UInt8]) -> TagTable.Effects {
-        guard let event = TagEvent(message) else { return change { $0.begunAnew() } }
-        return change { $0.heard(event) }
+        TagEvent(message).map { event in change { $0.heard(event) } } ?? TagTable.Effects()
     }
+
+    /// Calls a function when everything was voided because of what the server has answered.
+    func onClear(_ action: @escaping @Sendable () -> Void) { onClear.withLock { $0 = action } }
 
     @discardableResult
     private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
@@ -56,13 +62,27 @@ final class KeyspaceTags: Sendable {
         if effects.voidsEverything { gate.voidAll() }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
-            lookout(look) { [weak self] marks in self?.change { $0.looked(look, marks) } }
+            lookout(look) { [weak self] marks in
+                guard let self, change({ $0.looked(look, marks) }).voidsEverything else { return }
+                onClear.withLock { $0 }?()
+            }
         }
         return effects
     }
 
     // MARK: Judging
 
+
+    /// Whether an entry is valid, sealed before this is called; `nil` when that has to be asked for.
+    func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
+        guard .coarse < gate.trustedUntil else { return nil }
+        let names = TagName.unique(tags)
+        return switch table.withLock({ $0.verdict(asOf: asOf, names) }) {
+        case .valid: true
+        case .void: false
+        case .asks, .unknown: nil
+        }
+    }
 
     /// Whether entries are valid, each given by its number and its tags; they are sealed before this is called.
     ///
@@ -79,7 +99,7 @@ final class KeyspaceTags: Sendable {
         _ asked: TagMarks?,
         _ redis: RedisClient
     ) async throws -> [Bool] {
-        let isTrusted = .now < gate.trustedUntil
+        let isTrusted = .coarse < gate.trustedUntil
         let (verdicts, epoch) = table.withLock { table in
             (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
         }
@@ -175,10 +195,6 @@ final class KeyspaceTags: Sendable {
         if case .tags(let tags) = scope { names = tags }
         let known = table.withLock { $0.highest }
         let marks = try await redis.advance(.take(scope), in: keyspace, known: known)
-        let latest = table.withLock { table in
-            table.took(marks, for: names)
-            return table.highest
-        }
-        gate.raiseSequence(to: latest)
+        change { $0.took(marks, for: names) }
     }
 }

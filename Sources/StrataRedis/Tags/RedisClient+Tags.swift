@@ -94,3 +94,28 @@ extension RedisClient {
         }
     }
 }
+
+extension RedisClient {
+    /// HSCAN: one step through the fields of a keyspace's hash.
+    func tagFields(
+        in keyspace: Keyspace,
+        from cursor: UInt64
+    ) async throws -> (next: UInt64, fields: [(name: [UInt8], number: [UInt8])]) {
+        let reply = try await execute(.repeatable) { writer in
+            writer.begin(5)
+            writer.argument("HSCAN" as StaticString)
+            writer.argument(keyspace.marks)
+            writer.argument(String(cursor))
+            writer.argument("COUNT" as StaticString)
+            writer.argument(512)
+        }
+        guard
+            case .array(let parts) = reply, parts.count == 2,
+            let next = parts[0].string.flatMap({ UInt64($0) }),
+            case .array(let elements) = parts[1], elements.count.isMultiple(of: 2)
+        else { throw unexpected("HSCAN") }
+        let fields = stride(from: 0, to: elements.count, by: 2)
+            .map { (name: elements[$0].bytes ?? [], number: elements[$0 + 1].bytes ?? []) }
+        return (next, fields)
+    }
+}

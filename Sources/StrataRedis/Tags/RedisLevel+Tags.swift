@@ -54,7 +54,21 @@ extension RedisLevel {
         return (bytes, try await marks)
     }
 
-    /// Takes out what an invalidation has voided.
+    /// Takes out an entry that an invalidation has voided.
+    func admitted(_ finding: Finding, _ asked: TagMarks?) async throws -> Finding {
+        guard case .entry(let entry) = finding else { return finding }
+        guard let isValid = shared.tags.knows(entry.asOf, entry.tags) else {
+            return try await admitted([finding], asked)[0]
+        }
+        return counted(entry, isValid: isValid)
+    }
+
+    private func counted(_ entry: Entry<Value>, isValid: Bool) -> Finding {
+        counters.add(isValid ? \.hits : \.voided)
+        return isValid ? .entry(entry) : .void(stamp: Envelope.stamp(of: entry.version))
+    }
+
+    /// Takes out those that an invalidation has voided.
     func admitted(_ findings: [Finding], _ asked: TagMarks?) async throws -> [Finding] {
         let entries = findings.compactMap(\.entry)
         guard !entries.isEmpty else { return findings }
@@ -62,12 +76,7 @@ extension RedisLevel {
         var verdicts = try await counting { try await shared.tags.admits(questions, asked, redis) }[...]
         return findings.map { finding in
             guard case .entry(let entry) = finding else { return finding }
-            if verdicts.popFirst() == true {
-                counters.add(\.hits)
-                return finding
-            }
-            counters.add(\.voided)
-            return .void(stamp: Envelope.stamp(of: entry.version))
+            return counted(entry, isValid: verdicts.popFirst() ?? false)
         }
     }
 }

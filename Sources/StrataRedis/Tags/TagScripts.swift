@@ -1,6 +1,6 @@
-/// The script that counts a keyspace's invalidations.
+/// The scripts that count a keyspace's invalidations, and those of the sweep.
 ///
-/// KEYS is the one hash of the keyspace: field `s` is the sequence, `c` the clear mark, each tag has its number under its
+/// The numbers are in one hash of the keyspace: field `s` is the sequence, `c` the clear mark, each tag has its number under its
 /// ``TagName``. One key, so that nothing of it can be lost without all of it being lost, and any slot of a cluster will do.
 enum TagScripts {
     /// Takes the next number, or looks at the last one.
@@ -52,5 +52,20 @@ enum TagScripts {
             """
     )
 
-    static let all = [advance, removeVersion]
+    /// Removes tags' numbers unless they have been invalidated again.
+    ///
+    /// KEYS: the hash. ARGV: each tag's field and the number that it had. Answers how many were removed.
+    static let forgetTags = RedisScript(
+        name: "forget-tags",
+        digest: "5a2461938d669f157324ae6021530b7adf2fee34",
+        source: """
+            local n = 0
+            for i = 1, #ARGV, 2 do
+              if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then n = n + redis.call('HDEL', KEYS[1], ARGV[i]) end
+            end
+            return n
+            """
+    )
+
+    static let all = [advance, removeVersion, forgetTags]
 }

@@ -62,6 +62,8 @@ struct TagTable: Sendable {
     private var told: InvalidationNumber = 0
     private var toldClear: InvalidationNumber = 0
     private var toldFloor: InvalidationNumber = 0
+    /// The last clear for which memory was emptied: it may be learnt of in two ways.
+    private var appliedClear: InvalidationNumber = 0
 
     var count: Int { numbers.count }
 
@@ -123,7 +125,7 @@ struct TagTable: Sendable {
         case .everything:
             toldClear = max(toldClear, event.number)
             if let clear = standing?.marks.clear { standing?.marks.clear = max(clear, event.number) }
-            effects.voidsEverything = true
+            effects.voidsEverything = apply(clear: event.number)
         case .unknownTags:
             beginTable(at: event.number)
             effects.voidsEverything = true
@@ -146,12 +148,9 @@ struct TagTable: Sendable {
         }
         highest = max(highest, marks.sequence)
         guard isListening, question.epoch == epoch else { return isListening ? Effects(look: look()) : Effects() }
-        var effects = Effects()
+        var effects = Effects(voidsEverything: apply(clear: marks.clear))
         if let known = standing {
-            if marks.clear > known.marks.clear {
-                standing?.marks.clear = marks.clear
-                effects.voidsEverything = true
-            }
+            standing?.marks.clear = max(known.marks.clear, marks.clear)
             if marks.sequence > known.told {
                 // Which tags it was will be told, or is not; until then they are asked for.
                 standing?.marks.sequence = max(known.marks.sequence, marks.sequence)
@@ -172,10 +171,11 @@ struct TagTable: Sendable {
 
     // MARK: Answers to this instance's own questions
 
-    /// The number that an invalidation of this instance has got.
-    mutating func took(_ marks: TagMarks, for names: [TagName]) {
+    /// The number that an invalidation of this instance has got; it is effective when the effects are.
+    mutating func took(_ marks: TagMarks, for names: [TagName]) -> Effects {
         highest = max(highest, marks.sequence)
-        guard isListening else { return }
+        let effects = Effects(voidsEverything: apply(clear: marks.clear), voided: names)
+        guard isListening else { return effects }
         // A look that is under way may have been answered before.
         toldClear = max(toldClear, marks.clear)
         if let known = standing {
@@ -185,6 +185,7 @@ struct TagTable: Sendable {
             )
         }
         insert(names.map { ($0, marks.sequence) })
+        return effects
     }
 
     /// The marks as somebody has read them.
@@ -218,6 +219,12 @@ struct TagTable: Sendable {
     }
 
     // MARK: Inside
+
+    /// Whether memory has to be emptied for a clear.
+    private mutating func apply(clear: InvalidationNumber) -> Bool {
+        defer { appliedClear = max(appliedClear, clear) }
+        return clear > appliedClear
+    }
 
     private mutating func look() -> Look? {
         guard isListening, !isLooking else {
