@@ -50,7 +50,9 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
                 try await request.leavingOut {
                     try await join(key, request) { [base, flights] in
                         // A flight that began after a change must not carry what was read before it: others will join it.
-                        if flights.voids == voids, base.gate?.tagChanges == tagChanges, base.gate?.isLive(ticket) != false {
+                        if flights.voids == voids, base.gate?.tagChanges == tagChanges,
+                            base.gate?.isLive(ticket) != false
+                        {
                             do {
                                 if let entry = try await shared.output(of: key) { return entry }
                             } catch {

@@ -34,6 +34,7 @@ package struct TagName: Sendable, Hashable {
     /// The number by which gates know the tag.
     ///
     /// - Parameter seed: Tells levels apart that share a gate.
+    /// - Returns: The hash of the name.
     package func fingerprint(seed: UInt64 = 0) -> UInt64 { XXH64.hash(bytes, seed: seed) }
 
     /// The names of tags, each once.

@@ -1,9 +1,10 @@
+internal import Strata
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else
 public import Foundation
 #endif
-internal import Strata
 
 /// A type whose values can be keys in Redis.
 ///

@@ -76,7 +76,10 @@ public struct KeyspaceVersions: Sendable {
         }
         guard done.count == byName.count else {
             let names = byName.keys.filter { done[$0] == nil }.sorted().prefix(10).joined(separator: ", ")
-            throw CacheError(code: .invalidKeyspaces, message: "keyspaces that depend on each other in a circle, among \(names)")
+            throw CacheError(
+                code: .invalidKeyspaces,
+                message: "keyspaces that depend on each other in a circle, among \(names)"
+            )
         }
         keyspaces = done
     }

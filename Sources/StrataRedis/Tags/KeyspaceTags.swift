@@ -72,7 +72,6 @@ final class KeyspaceTags: Sendable {
 
     // MARK: Judging
 
-
     /// Whether an entry is valid, sealed before this is called; `nil` when that has to be asked for.
     func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
         guard .coarse < gate.trustedUntil else { return nil }
@@ -113,7 +112,9 @@ final class KeyspaceTags: Sendable {
             case .unknown:
                 // With marks that were just read, the tags matter only to what is older than the last invalidation.
                 if asked == nil { asksForMarks = true }
-                if asked.map({ entry.asOf >= $0.clear && entry.asOf < $0.sequence }) ?? true { wanted.formUnion(entry.tags) }
+                if asked.map({ entry.asOf >= $0.clear && entry.asOf < $0.sequence }) ?? true {
+                    wanted.formUnion(entry.tags)
+                }
             }
         }
         var marks = asked

@@ -51,23 +51,25 @@ extension RedisLevel {
 
     /// Removes those of some values that are void.
     private func removeVoid(_ names: [RedisKey]) async throws -> Int {
-        let headers = try await names.concurrently { [redis, schema] name in
-            try await SweptHeader.read(name, redis, schema: schema)
-        }
-        .compactMap { $0 }
+        let headers =
+            try await names.concurrently { [redis, schema] name in
+                try await SweptHeader.read(name, redis, schema: schema)
+            }
+            .compactMap { $0 }
         guard !headers.isEmpty else { return 0 }
         let verdicts = try await shared.tags.admits(headers.map { ($0.asOf, $0.tags) }, nil, redis)
         let void = zip(headers, verdicts).filter { !$1 }.map(\.0)
-        return try await void.concurrently { [redis] header in
-            let reply = try await redis.run(
-                TagScripts.removeVersion,
-                keys: [header.name],
-                arguments: [header.stamp],
-                repetition: .repeatable
-            )
-            return Int(reply.integer ?? 0)
-        }
-        .reduce(0, +)
+        return
+            try await void.concurrently { [redis] header in
+                let reply = try await redis.run(
+                    TagScripts.removeVersion,
+                    keys: [header.name],
+                    arguments: [header.stamp],
+                    repetition: .repeatable
+                )
+                return Int(reply.integer ?? 0)
+            }
+            .reduce(0, +)
     }
 
     /// Drops the numbers of tags that are older than any entry that bears them.
@@ -81,7 +83,9 @@ extension RedisLevel {
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
             cursor = next == 0 ? nil : next
-            let old = fields.filter { TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < UInt64(limit) }
+            let old = fields.filter {
+                TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < UInt64(limit)
+            }
             guard !old.isEmpty else { continue }
             let reply = try await redis.run(
                 TagScripts.forgetTags,

@@ -38,7 +38,8 @@ struct TagEvent: Sendable, Hashable {
 
     /// Reads a message; `nil` when it is none: anybody who may publish can say anything.
     init?(_ message: [UInt8]) {
-        let parts = message.dropFirst().split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = message.dropFirst()
+            .split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard Self.isMeant(by: message), parts.count == 3,
             let before = TagMarks.number(parts[0]), let number = TagMarks.number(parts[1]), before < number
         else { return nil }

@@ -57,6 +57,8 @@ final class Instance: Sendable {
         try await redis.ping()
         await wait { $0.contains(.listening) }
         while !level.shared.tags.isKnown { try await redis.ping() }
+        // What follows from the answer was done before the next one is looked at.
+        try await redis.ping()
     }
 
     /// Returns when the link has told of a change of a key for the `count`th time.

@@ -77,8 +77,18 @@ struct KeyspaceVersionTests {
     func levels() async throws {
         let redis = try await TestServer.client()
         let name = TestServer.uniqueName()
-        let old = RedisLevel<String, String>(redis, keyspace: Keyspace(name, version: 1), codec: .text, coherence: .none)
-        let new = RedisLevel<String, String>(redis, keyspace: Keyspace(name, version: 2), codec: .text, coherence: .none)
+        let old = RedisLevel<String, String>(
+            redis,
+            keyspace: Keyspace(name, version: 1),
+            codec: .text,
+            coherence: .none
+        )
+        let new = RedisLevel<String, String>(
+            redis,
+            keyspace: Keyspace(name, version: 2),
+            codec: .text,
+            coherence: .none
+        )
         try await old.set("old", for: "k")
         #expect(try await new.get("k") == nil)
         try await new.set("new", for: "k")

@@ -37,6 +37,12 @@ struct InvalidationPromiseTests {
         while instance.level.shared.tags.snapshot.standing?.told ?? 0 < number { try await instance.redis.ping() }
     }
 
+    /// Returns when an instance is connected again and knows the numbers.
+    private func settled(_ instance: Instance) async throws {
+        while !instance.level.shared.tags.isKnown { _ = try? await instance.redis.ping() }
+        while (try? await instance.redis.ping()) == nil { try Task.checkCancellation() }
+    }
+
     @Test("a racing fetch: begun before, stored after", arguments: Invalidation.allCases, [Coherence.tracking, .none])
     func racingFetch(kind: Invalidation, coherence: Coherence) async throws {
         try await RedisServer.withServer { server in
@@ -83,7 +89,10 @@ struct InvalidationPromiseTests {
         }
     }
 
-    @Test("a lagging instance: it has not heard yet and stores by the number it knows", arguments: Invalidation.allCases)
+    @Test(
+        "a lagging instance: it has not heard yet and stores by the number it knows",
+        arguments: Invalidation.allCases
+    )
     func laggingInstance(kind: Invalidation) async throws {
         try await RedisServer.withServer { server in
             let (one, other) = try (Instance(server.url, keyspace), Instance(server.url, keyspace))
@@ -108,6 +117,7 @@ struct InvalidationPromiseTests {
             try await invalidate(one.level, by: kind)
             try await server.restart(keepingData: false)
             await one.wait { $0.count { $0 == .listening } == 2 }
+            try await settled(one)
             let other = try Instance(server.url, keyspace)
             for level in [one.level, other.level] {
                 try await other.level.store(Entry(.value("old"), tags: ["red"], asOf: before), for: "k")
@@ -131,7 +141,7 @@ struct InvalidationPromiseTests {
             try await server.restart(keepingData: true)
             #expect(try await server.command("EXISTS", one.level.names(for: "k").value.description).integer == 1)
             await one.wait { $0.count { $0 == .listening } == 2 }
-            while !one.level.shared.tags.isKnown { try await one.redis.ping() }
+            try await settled(one)
             let other = try Instance(server.url, keyspace)
             #expect(try await other.level.get("k") == nil)
             #expect(try await one.cache.get("k") == nil)
@@ -140,8 +150,10 @@ struct InvalidationPromiseTests {
 
     @Test(
         "a hash that is lost, by eviction or by hand, or holds nonsense: everything from before is void",
-        arguments: [["DEL"], ["UNLINK"], ["PEXPIRE", "1"], ["HDEL", "s"], ["HSET", "s", "nan"], ["HSET", "c", "-1"],
-                    ["HSET", "s", "1e300"], ["HSET", "s", "7"], ["RENAME", "elsewhere"]],
+        arguments: [
+            ["DEL"], ["UNLINK"], ["PEXPIRE", "1"], ["HDEL", "s"], ["HSET", "s", "nan"], ["HSET", "c", "-1"],
+            ["HSET", "s", "1e300"], ["HSET", "s", "7"], ["RENAME", "elsewhere"],
+        ],
         [Coherence.tracking, .none]
     )
     func lostHash(change: [String], coherence: Coherence) async throws {
@@ -159,7 +171,8 @@ struct InvalidationPromiseTests {
                 await one.wait { $0.count { $0 == .everythingChanged } > before }
                 #expect(one.remembers("other") == nil)
             } else {
-                while try await server.command(bytes: [Array("HEXISTS".utf8), keyspace.marks, Array("=red".utf8)]).integer == 1,
+                while try await server.command(bytes: [Array("HEXISTS".utf8), keyspace.marks, Array("=red".utf8)])
+                    .integer == 1,
                     change[0] == "PEXPIRE"
                 {}
             }

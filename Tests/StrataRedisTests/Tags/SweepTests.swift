@@ -24,11 +24,18 @@ struct SweepTests {
             let level = try level(server)
             let other = try self.level(server, schema: 7)
             let redis = level.redis
-            for number in 0..<1_500 { try await level.set("v", for: "\(number)", tags: [number % 3 == 0 ? "red" : "green"]) }
+            for number in 0..<1_500 {
+                try await level.set("v", for: "\(number)", tags: [number % 3 == 0 ? "red" : "green"])
+            }
             let many = (0..<999).map { "a tag of some length \($0)" }
             try await level.set("v", for: "many", tags: many + ["red"])
             try await other.set("v", for: "of another schema", tags: ["red"])
-            let neighbour = RedisLevel<String, String>(redis, keyspace: Keyspace(keyspace.name + "2"), codec: .text, coherence: .none)
+            let neighbour = RedisLevel<String, String>(
+                redis,
+                keyspace: Keyspace(keyspace.name + "2"),
+                codec: .text,
+                coherence: .none
+            )
             try await neighbour.set("v", for: "k", tags: ["red"])
             func name(_ key: String) -> RedisKey { keyspace.names(for: key.keyBytes).value }
             var newer = try #require(try await redis.get(name("0")))
@@ -68,7 +75,8 @@ struct SweepTests {
             let stamp = Envelope.stamp(of: try #require(try await level.redis.get(name)))
             try await level.set("new", for: "k")
             func remove(_ stamp: [UInt8]) async throws -> Int64? {
-                try await level.redis.run(TagScripts.removeVersion, keys: [name], arguments: [stamp], repetition: .once).integer
+                try await level.redis.run(TagScripts.removeVersion, keys: [name], arguments: [stamp], repetition: .once)
+                    .integer
             }
             #expect(try await remove(stamp) == 0)
             #expect(try await level.get("k") == "new")
@@ -77,7 +85,9 @@ struct SweepTests {
         }
     }
 
-    @Test("no more values are looked at than the rate allows; a sweep that is cancelled ends, and what it removed is gone")
+    @Test(
+        "no more values are looked at than the rate allows; a sweep that is cancelled ends, and what it removed is gone"
+    )
     func rate() async throws {
         try await RedisServer.withServer { server in
             let level = try level(server)
@@ -108,14 +118,17 @@ struct SweepTests {
             try await level.invalidate(tags: ["new", "renewed"])
             func hset(_ field: String, _ number: Duration) async throws {
                 let text = String(number.saturatedNanoseconds / 1_000)
-                try await server.command(bytes: [Array("HSET".utf8), keyspace.marks, Array(field.utf8), Array(text.utf8)])
+                try await server.command(bytes: [
+                    Array("HSET".utf8), keyspace.marks, Array(field.utf8), Array(text.utf8),
+                ])
             }
             let now = try await level.redis.time()
             try await hset("=old", now - .seconds(32 * 86_400))
             try await hset("=not so old", now - .seconds(30 * 86_400))
             try await server.command(bytes: [Array("HSET".utf8), keyspace.marks, Array("=odd".utf8), Array("x".utf8)])
             #expect(try await level.sweep().forgottenTags == 1)
-            let fields = try await level.redis.tagFields(in: keyspace, from: 0).fields.map { String(decoding: $0.name, as: UTF8.self) }
+            let fields = try await level.redis.tagFields(in: keyspace, from: 0).fields
+                .map { String(decoding: $0.name, as: UTF8.self) }
             #expect(Set(fields) == ["s", "c", "=new", "=renewed", "=not so old", "=odd"])
             // Invalidated again since it was looked at.
             let reply = try await level.redis.run(

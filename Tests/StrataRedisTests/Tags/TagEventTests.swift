@@ -39,7 +39,10 @@ struct TagEventTests {
         for _ in 0..<10_000 {
             let head = Array("tc17:0".utf8)
             let bytes = (0..<Int.random(in: 0..<40, using: &random))
-                .map { _ in Bool.random(using: &random) ? head.randomElement(using: &random)! : UInt8.random(in: 0...255, using: &random) }
+                .map { _ in
+                    Bool.random(using: &random)
+                        ? head.randomElement(using: &random)! : UInt8.random(in: 0...255, using: &random)
+                }
             if let event = TagEvent(bytes) { #expect(event.before < event.number) }
         }
     }

@@ -6,7 +6,8 @@ import Testing
 
 @Suite("What an instance knows of tags")
 struct TagTableTests {
-    private let (red, green) = (TagName("red"), TagName("green"))
+    private let red = TagName("red")
+    private let green = TagName("green")
 
     /// A table that has been told where the server stands.
     private func table(sequence: UInt64 = 100, clear: UInt64 = 50) -> TagTable {
@@ -165,7 +166,9 @@ struct TagTableTests {
         #expect(table.looked(table.hashChanged().look!, TagMarks(sequence: 110, clear: 110)) == .init())
         #expect(table.heard(event(110, 120, .everything)).voidsEverything)
         // An invalidation by which the server has found that numbers were lost.
-        #expect(table.took(TagMarks(sequence: 130, clear: 130), for: [red]) == .init(voidsEverything: true, voided: [red]))
+        #expect(
+            table.took(TagMarks(sequence: 130, clear: 130), for: [red]) == .init(voidsEverything: true, voided: [red])
+        )
     }
 
     @Test("one look at a time; changes meanwhile cause one more; one that fails is repeated")

@@ -92,7 +92,9 @@ struct ConditionedTests {
         }
     }
 
-    @Test("a hit in memory is answered without suspending only by a condition that does not suspend, and only if it holds")
+    @Test(
+        "a hit in memory is answered without suspending only by a condition that does not suspend, and only if it holds"
+    )
     func resident() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))
         try await memory.set(1, for: "k")

@@ -26,7 +26,10 @@ struct CappedTests {
         #expect(try await reads[1].value == 2)
     }
 
-    @Test("A060 A061 one more waits until a slot is free, and then has its own value or error", arguments: [false, true])
+    @Test(
+        "A060 A061 one more waits until a slot is free, and then has its own value or error",
+        arguments: [false, true]
+    )
     func waits(fails: Bool) async throws {
         let own = [AsyncGate(), AsyncGate()]
         let log = CallLog()
@@ -104,7 +107,9 @@ struct CappedTests {
         #expect(level.running == 0 && level.waiting == 0)
     }
 
-    @Test("A064 who is cancelled while waiting leaves without ever running; who is cancelled while running frees the slot")
+    @Test(
+        "A064 who is cancelled while waiting leaves without ever running; who is cancelled while running frees the slot"
+    )
     func cancellation() async throws {
         probe.holdGets(gate)
         let level = probe.capped(1)

@@ -40,7 +40,7 @@ struct ComposedTagTests {
     @Test("through wrappers")
     func wrapped() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))
-        try await expectForgets(AnyLevel(memory.compose(source).pooled().transformValues(.identity)))
+        try await expectForgets(AnyLevel(memory.compose(source).pooled().transformKeys { (key: String) in key }))
     }
 
     @Test("an upper level that keeps neither tickets nor seals")
@@ -62,7 +62,8 @@ struct ComposedTagTests {
     func racingFetch(losesTickets: Bool) async throws {
         let gate = AsyncGate()
         source.hold(gate)
-        let upper: AnyLevel<String, Int> = losesTickets ? AnyLevel(ProbeLevel()) : AnyLevel(MemoryLevel(limit: .entries(4)))
+        let upper: AnyLevel<String, Int> =
+            losesTickets ? AnyLevel(ProbeLevel()) : AnyLevel(MemoryLevel(limit: .entries(4)))
         let cache = upper.compose(source)
         let slow = Task { try await cache.get("k") }
         await gate.arrivals()

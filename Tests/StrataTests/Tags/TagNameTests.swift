@@ -18,7 +18,8 @@ struct TagNameTests {
     func injective() {
         let digest = String(decoding: TagName(String(repeating: "x", count: 500)).bytes, as: UTF8.self)
         let tags = [
-            "", "=", "#", "s", "c", "=s", "#s", "\0", "\n", "a\0b", "a:b", "{a}", "%", "*", digest, String(digest.dropFirst()),
+            "", "=", "#", "s", "c", "=s", "#s", "\0", "\n", "a\0b", "a:b", "{a}", "%", "*", digest,
+            String(digest.dropFirst()),
             String(repeating: "x", count: 128), String(repeating: "x", count: 129), String(repeating: "x", count: 500),
             String(repeating: "x", count: 100_000), "\u{10ffff}", "👩‍👩‍👧‍👦",
         ]

@@ -11,8 +11,13 @@ struct TagSealTests {
         let seal = try #require(gate.seal(["a", "b"]))
         #expect(gate.seal([]) == nil)
         #expect(seal.isLive)
-        let other = try #require((0...).lazy.map { "other \($0)" }.first { gate.slots([TagName($0).fingerprint()])
-            .allSatisfy { !gate.slots(["a", "b"].map { TagName($0).fingerprint() }).contains($0) } })
+        let other = try #require(
+            (0...).lazy.map { "other \($0)" }
+                .first {
+                    gate.slots([TagName($0).fingerprint()])
+                        .allSatisfy { !gate.slots(["a", "b"].map { TagName($0).fingerprint() }).contains($0) }
+                }
+        )
         gate.void(tags: [other])
         #expect(seal.isLive)
         gate.void(tags: [])
