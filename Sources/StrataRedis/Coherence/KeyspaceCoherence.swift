@@ -45,8 +45,7 @@ final class KeyspaceCoherence: LinkListener {
     // MARK: LinkListener
 
     func linkEstablished(trustedUntil: MonotonicInstant) {
-        // Whatever was read until now may have changed unheard. Trust comes last, or it would be given to that.
-        gate.voidAll()
+        // Whatever was read until now may have changed unheard, and is void. Trust comes last, or it would be given to that.
         tags.linkEstablished()
         gate.setTrustedUntil(trustedUntil)
         waiters.wakeAll()
@@ -81,7 +80,6 @@ final class KeyspaceCoherence: LinkListener {
 
     func everythingChanged() {
         tags.everythingChanged()
-        gate.voidAll()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.everythingChanged)

@@ -35,7 +35,9 @@ final class KeyspaceTags: Sendable {
 
     func linkEstablished() { change { $0.established() } }
 
-    func linkTrusted() { change { $0.pong() } }
+    func linkTrusted() {
+        if change({ $0.pong() }).voidsEverything { onClear.withLock { $0 }?() }
+    }
 
     func linkLost() { table.withLock { $0.lost() } }
 
@@ -52,7 +54,7 @@ final class KeyspaceTags: Sendable {
         TagEvent(message).map { event in change { $0.heard(event) } } ?? TagTable.Effects()
     }
 
-    /// Calls a function when everything was voided because of what the server has answered.
+    /// Calls a function when everything was voided because of what the server has answered, or has failed to tell.
     func onClear(_ action: @escaping @Sendable () -> Void) { onClear.withLock { $0 = action } }
 
     @discardableResult

@@ -38,7 +38,7 @@ extension RedisLevel {
         let pause = Duration.seconds(1) / max(rate, 1)
         var next = clock.now
         for try await names in redis.keys(beginningWith: keyspace.values) where !names.isEmpty {
-            try await clock.sleep(until: next, tolerance: nil)
+            if next > clock.now { try await clock.sleep(until: next, tolerance: nil) }
             next = max(next, clock.now).advanced(by: pause * names.count)
             done.looked += names.count
             done.removed += try await removeVoid(names)

@@ -45,6 +45,11 @@ struct TagTable: Sendable {
 
     /// Above this many tags the table begins anew.
     static let capacity = 16_384
+    /// A number that is told is not believed when it is further ahead than this: a year in microseconds.
+    ///
+    /// It may be right (nobody has invalidated anything for a year), and the server knows; whoever may publish must not be
+    /// able to use up all numbers.
+    static let longestStep: InvalidationNumber = 366 * 86_400 * 1_000_000
 
     /// The highest number that was ever learnt, in any way.
     private(set) var highest: InvalidationNumber = 0
@@ -115,6 +120,7 @@ struct TagTable: Sendable {
     /// Another instance has taken a number, or this one.
     mutating func heard(_ event: TagEvent) -> Effects {
         guard isListening else { return Effects() }
+        guard highest == 0 || event.number <= highest + Self.longestStep else { return begunAnew() }
         highest = max(highest, event.number)
         if let known = standing, event.before > known.told { return begunAnew() }
         var effects = Effects()
@@ -127,7 +133,7 @@ struct TagTable: Sendable {
             if let clear = standing?.marks.clear { standing?.marks.clear = max(clear, event.number) }
             effects.voidsEverything = apply(clear: event.number)
         case .unknownTags:
-            beginTable(at: event.number)
+            beginTable()
             effects.voidsEverything = true
         case .tags(let names):
             insert(names.map { ($0, event.number) })
@@ -154,7 +160,7 @@ struct TagTable: Sendable {
             if marks.sequence > known.told {
                 // Which tags it was will be told, or is not; until then they are asked for.
                 standing?.marks.sequence = max(known.marks.sequence, marks.sequence)
-                beginTable(at: marks.sequence)
+                beginTable()
                 owed = (marks.sequence, 0)
             }
         } else {
@@ -245,16 +251,18 @@ struct TagTable: Sendable {
         numbers.removeAll()
     }
 
-    /// Empties the table; from now on it knows of what comes after `number`.
-    private mutating func beginTable(at number: InvalidationNumber) {
+    /// Empties the table; from now on it knows of what comes after everything that was ever learnt.
+    ///
+    /// A lower floor would undo what this instance has invalidated itself and has not been told of yet.
+    private mutating func beginTable() {
         epoch += 1
         numbers.removeAll(keepingCapacity: true)
-        toldFloor = max(toldFloor, number)
-        if let known = standing { standing?.floor = max(known.floor, number) }
+        toldFloor = highest
+        standing?.floor = highest
     }
 
     private mutating func insert(_ new: [(TagName, InvalidationNumber)]) {
-        if numbers.count + new.count > Self.capacity { beginTable(at: highest) }
+        if numbers.count + new.count > Self.capacity { beginTable() }
         for (name, number) in new.prefix(Self.capacity) { numbers[name] = max(numbers[name] ?? 0, number) }
     }
 }

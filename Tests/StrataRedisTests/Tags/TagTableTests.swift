@@ -91,6 +91,14 @@ struct TagTableTests {
         #expect(table.standing?.floor == 110)
     }
 
+    @Test("a number that is years ahead is not believed: the server is asked")
+    func forged() {
+        var table = table()
+        let effects = table.heard(event(100, 101 + TagTable.longestStep, .everything))
+        #expect(effects.voidsEverything && effects.look?.known == 100)
+        #expect(table.highest == 100)
+    }
+
     @Test("answers to this instance's own invalidations may overtake what is told: no gap, and nothing old is valid")
     func overtaking() {
         var table = table()
@@ -148,6 +156,16 @@ struct TagTableTests {
         _ = other.looked(other.hashChanged().look!, TagMarks(sequence: 140, clear: 50))
         _ = other.heard(event(100, 140, .tags([red])))
         for _ in 0..<5 { #expect(other.pong() == .init()) }
+    }
+
+    @Test("a table that begins anew does not forget what this instance has invalidated")
+    func ownSurvives() {
+        var table = table()
+        let look = table.hashChanged().look!
+        _ = table.took(TagMarks(sequence: 125, clear: 50), for: [red])
+        // Answered before that.
+        _ = table.looked(look, TagMarks(sequence: 120, clear: 50))
+        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
     }
 
     @Test("a look that finds another clear mark voids everything")
