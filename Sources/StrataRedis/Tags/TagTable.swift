@@ -136,7 +136,7 @@ struct TagTable: Sendable {
             beginTable()
             effects.voidsEverything = true
         case .tags(let names):
-            insert(names.map { ($0, event.number) })
+            insertStep(names, event.number)
             effects.voided = names
         }
         return effects
@@ -190,7 +190,7 @@ struct TagTable: Sendable {
                 clear: max(known.marks.clear, marks.clear)
             )
         }
-        insert(names.map { ($0, marks.sequence) })
+        insertStep(names, marks.sequence)
         return effects
     }
 
@@ -259,6 +259,15 @@ struct TagTable: Sendable {
         numbers.removeAll(keepingCapacity: true)
         toldFloor = highest
         standing?.floor = highest
+    }
+
+    /// Takes down a step.
+    ///
+    /// One that is not above the floor says nothing of a tag that is not in the table: a later step may have been forgotten
+    /// with it, and it has to be asked for.
+    private mutating func insertStep(_ names: [TagName], _ number: InvalidationNumber) {
+        let floor = standing?.floor ?? toldFloor
+        insert(names.filter { number > floor || numbers[$0] != nil }.map { ($0, number) })
     }
 
     private mutating func insert(_ new: [(TagName, InvalidationNumber)]) {

@@ -279,6 +279,8 @@ struct CoherenceTests {
             try await one.listen()
             try await one.cache.set("value", for: "k")
             await one.hears("k")
+            // The echo's look was posted before this: killed in between, the server leaves the entry in doubt, and void.
+            try await one.redis.ping()
             try await server.kill()
             await one.wait { $0.contains(.deaf) }
             let (value, receipt) = try await one.cache.getWithReceipt("k")

@@ -19,6 +19,9 @@ private struct TagWorld {
     var own: [TagName: UInt64] = [:]
     var ownClear: UInt64 = 0
 
+    /// What has happened, for a failure's message.
+    var story: [String] = []
+
     mutating func apply(_ effects: TagTable.Effects) {
         guard let look = effects.look else { return }
         #expect(question == nil && answer == nil, "two looks at once")
@@ -53,7 +56,9 @@ struct TagTableModelTests {
             var world = TagWorld()
             world.apply(world.table.established())
             for _ in 0..<120 {
-                switch Int.random(in: 0..<12, using: &random) {
+                let step = Int.random(in: 0..<12, using: &random)
+                world.story.append("\(step) at \(world.sequence), answer \(world.answer.map { "\($0)" } ?? "none")")
+                switch step {
                 case 0, 1:
                     let names = tags.filter { _ in Int.random(in: 0..<4, using: &random) == 0 }
                     guard !names.isEmpty else { continue }
@@ -99,7 +104,8 @@ struct TagTableModelTests {
         // What has not been told yet cannot be known.
         case .valid:
             #expect(!isVoid || !world.events.isEmpty)
-            #expect(asOf >= world.ownClear && some.allSatisfy { world.own[$0] ?? 0 <= asOf })
+            let knowsOwn = asOf >= world.ownClear && some.allSatisfy { world.own[$0] ?? 0 <= asOf }
+            #expect(knowsOwn, "\(asOf) \(world.own) \(world.table) \(world.story.suffix(25).joined(separator: "\n"))")
         case .asks, .unknown: break
         }
     }

@@ -166,6 +166,9 @@ struct TagTableTests {
         // Answered before that.
         _ = table.looked(look, TagMarks(sequence: 120, clear: 50))
         #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
+        // Told late, and older than that.
+        _ = table.heard(event(100, 110, .tags([red])))
+        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
     }
 
     @Test("a look that finds another clear mark voids everything")
