@@ -65,7 +65,7 @@ struct LoginTests {
     @Test("the rights that the documentation names are enough, and looking needs no others")
     func rights() async throws {
         let looking = "~strata:* +ping +info +scan +type +get +getrange +strlen +exists +pttl +time"
-        let removing = "&strata:* +unlink +eval +evalsha +del +publish"
+        let removing = "&strata:* +unlink +eval +evalsha +del +hmget +hset +hdel +publish"
         let directives: [RedisServer.Directive] = [
             .init(stringLiteral: "user looker on >pw resetchannels -@all \(looking)"),
             .init(stringLiteral: "user remover on >pw resetchannels -@all \(looking) \(removing)"),

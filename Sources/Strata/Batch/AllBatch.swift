@@ -78,6 +78,9 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the level.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// That of the level inside.
@@ -113,6 +116,7 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
         var values: Value = []
         values.reserveCapacity(entries.count)
         var isAbsent = false
+        var seals: [TagSeal?] = []
         for entry in entries {
             guard let entry else { return nil }
             if let value = entry.value { values.append(value) } else { isAbsent = true }
@@ -122,9 +126,11 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
             joined.isSuspect = joined.isSuspect || entry.isSuspect
             joined.tags += entry.tags.filter { !joined.tags.contains($0) }
             joined.origin = entry.origin
+            seals.append(entry.seal)
             if entry.ticket == .void { joined.ticket = .void }
         }
         if base.gate != nil { joined.ticket = .void }
+        joined.seal = .joining(seals)
         joined.content = isAbsent ? .absent : .value(values)
         return joined
     }

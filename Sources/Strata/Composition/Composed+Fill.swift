@@ -1,22 +1,29 @@
 extension Composed {
-    /// A ticket of the upper level's own gate, to be taken before anything is asked; ``Ticket/none`` where it has none.
-    func heardTicket(_ key: Key) -> Ticket {
-        upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none
+    /// What is to be taken down before anything is asked.
+    func heardTicket(_ key: Key) -> Asked {
+        Asked(
+            ticket: upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none,
+            tagChanges: fillGate.tagChanges,
+            tagChangesAbove: upper.gate?.tagChanges
+        )
     }
 
     /// The upper level's entry, marked when it cannot be relied on, `nil` when it is void.
     ///
     /// A ticket means something to the gate that has issued it and nothing to any other. So one that the upper level hands
     /// out by itself says nothing here, and the entry leaves with one of the gate that levels above go by.
-    func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Ticket, at now: MonotonicInstant) -> Entry<Value>? {
-        let ticket = ledger.map { $0.ticket(of: key) ?? .none } ?? entry.ticket
-        guard fillGate.isLive(ticket) else { return nil }
+    func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Asked, at now: MonotonicInstant) -> Entry<Value>? {
+        let fill = ledger?.fill(of: key)
+        let ticket = ledger == nil ? entry.ticket : fill?.ticket ?? .none
+        let seal = entry.seal ?? fill?.seal
+        guard fillGate.isLive(ticket), seal?.isLive != false else { return nil }
         var entry = entry
+        entry.seal = seal
         entry.isSuspect = entry.isSuspect || !fillGate.admits(ticket, at: now)
         entry.ticket =
             switch hearing {
             case .neither: entry.ticket == .void ? .void : .none
-            case .upper: entry.ticket == .none ? heard : entry.ticket
+            case .upper: entry.ticket == .none ? heard.ticket : entry.ticket
             case .lower: ticket
             case .both: .void
             }
@@ -29,7 +36,7 @@ extension Composed {
     ///   - below: What the lower level had.
     ///   - key: Its key.
     ///   - ticket: Taken from the fill gate before the lower level was asked.
-    ///   - heard: Taken from the upper level's own gate before anything was asked.
+    ///   - heard: Taken before anything was asked.
     ///   - request: What was asked.
     ///   - start: When the lower level was asked.
     /// - Returns: The entry with a ticket for the levels above.
@@ -37,7 +44,7 @@ extension Composed {
         _ below: Entry<Value>,
         for key: Key,
         _ ticket: Ticket,
-        _ heard: Ticket,
+        _ heard: Asked,
         _ request: ReadRequest,
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
@@ -45,16 +52,38 @@ extension Composed {
         // A level without a gate may hand out a ticket that another composition has given it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
-        if fillGate.isLive(entry.ticket), !entry.isSuspect, !request.leavesUnfilled(upper), upper.gate?.isLive(heard) != false {
+        let isSealed = seal(&entry, heard)
+        if !isSealed { entry.ticket = .void }
+        let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
+        if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
         }
         switch hearing {
-        case .neither: entry.ticket = below.ticket == .void ? .void : .none
-        case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard
+        case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
+        case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket
         case .lower: break
         case .both: entry.ticket = .void
         }
         return entry
+    }
+
+    /// Seals an entry that no level below has sealed, and dates it for an upper level that numbers its invalidations.
+    ///
+    /// - Returns: Whether it may be kept: not when a tag was invalidated while it was on its way.
+    private func seal(_ entry: inout Entry<Value>, _ heard: Asked) -> Bool {
+        if upper.gate != nil { entry.asOf = heard.asOf }
+        guard !entry.tags.isEmpty else { return true }
+        var isInTime = true
+        if entry.seal == nil {
+            entry.seal = fillGate.seal(entry.tags)
+            isInTime = fillGate.tagChanges == heard.tagChanges
+        }
+        if let gate = upper.gate {
+            // Those above go by this gate, or by both.
+            entry.seal = .joining([entry.seal, gate.seal(entry.tags)])
+            isInTime = isInTime && gate.tagChanges == heard.tagChangesAbove
+        }
+        return isInTime && entry.seal?.isLive != false
     }
 
     /// Stores an entry above while its ticket lives, and removes the key when it does not.
@@ -66,18 +95,18 @@ extension Composed {
             entry.shorten(to: start.advanced(by: fillGate.deafLifetime))
         }
         guard let ledger else {
-            guard fillGate.isLive(entry.ticket) else {
+            guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
                 try await upper.remove(key)
                 return .void
             }
             return try await upper.commit(entry, for: key)
         }
         let (heard, displaced) = try await ledger.exclusively(key) { () async throws -> (Ticket?, Key?) in
-            guard fillGate.isLive(entry.ticket) else {
+            guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
                 try await upper.remove(key)
                 return (.void, nil)
             }
-            let displaced = ledger.record(entry.ticket, for: key)
+            let displaced = ledger.record(entry.ticket, entry.seal, for: key)
             return (try await upper.commit(entry, for: key), displaced)
         }
         if let displaced { try await removeAbove(displaced) }

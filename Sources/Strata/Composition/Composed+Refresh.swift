@@ -20,7 +20,7 @@ extension Composed {
     func refresh(_ key: Key, _ old: Entry<Value>) {
         refreshes.launch(key) { [self] in
             let start = MonotonicInstant.now
-            let heard = heardTicket(key)
+            let heard = heardTicket(key).asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
             let request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
             guard let below = try await lower.entry(for: key, request) else {

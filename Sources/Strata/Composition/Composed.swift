@@ -49,7 +49,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         guard let resident = upper.resident(key, at: now) else { return nil }
-        let ticket = ledger.map { $0.ticket(of: key) ?? .none } ?? resident.ticket
+        guard let ledger else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
+        let fill = ledger.fill(of: key)
+        guard fill?.seal?.isLive != false else { return nil }
+        let ticket = fill?.ticket ?? .none
         return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
@@ -92,6 +95,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
             let request = request.having(above, asFallback: spare != nil)
+            let heard = heard.asking(upper.gate)
             guard let below = try await lower.entry(for: key, request) else { return nil }
             return await filling(below, for: key, ticket, heard, request, askedAt: start)
         } catch is CancellationError {
@@ -140,6 +144,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {
+            let heard = heard.map { $0.asking(upper.gate) }
             let below = try await lower.entries(for: missing.map { keys[$0] }, request)
             for (position, index) in missing.enumerated() {
                 entries[index] = nil
@@ -178,6 +183,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var errors: [any Error] = []
         let start = MonotonicInstant.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
+        let seal = fillGate.seal(entry.tags)
         var ticket: Ticket?
         do {
             ticket = try await lower.commit(entry, for: key)
@@ -185,6 +191,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
         }
         var kept = entry
+        kept.seal = seal
         kept.ticket = ticket ?? fillGate.renew(before) ?? .void
         var heard: Ticket?
         do {
@@ -240,7 +247,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         _ = await (above, own)
     }
 
-    private func throwAny(_ errors: [any Error]) throws {
+    func throwAny(_ errors: [any Error]) throws {
         if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
         if !errors.isEmpty { throw CacheError.combining(errors) }
     }

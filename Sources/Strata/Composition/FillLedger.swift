@@ -1,11 +1,19 @@
-/// Remembers with which ticket each key was filled, for an upper level that does not keep tickets itself, and lets only one
-/// task at a time change a key there.
+/// Remembers with which ticket and seal each key was filled, for an upper level that does not keep them itself, and lets
+/// only one task at a time change a key there.
 ///
 /// Without the second part, a slow fill with a void ticket could land on top of a newer one.
 @usableFromInline
 final class FillLedger<Key: Hashable & Sendable>: Sendable {
+    @usableFromInline
+    struct Fill: Sendable {
+        @usableFromInline
+        let ticket: Ticket
+        @usableFromInline
+        let seal: TagSeal?
+    }
+
     private struct State {
-        var tickets: [Key: Ticket] = [:]
+        var fills: [Key: Fill] = [:]
         /// Keys that a task is changing, with those who wait for their turn.
         var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
     }
@@ -19,26 +27,26 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     }
 
     @usableFromInline
-    func ticket(of key: Key) -> Ticket? {
-        state.withLock { $0.tickets[key] }
+    func fill(of key: Key) -> Fill? {
+        state.withLock { $0.fills[key] }
     }
 
     /// Notes a fill.
     ///
     /// Returns a key that had to be forgotten for it.
-    func record(_ ticket: Ticket, for key: Key) -> Key? {
+    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Key? {
         state.withLock { state in
-            state.tickets[key] = ticket
-            guard state.tickets.count > capacity, let other = state.tickets.keys.first(where: { $0 != key }) else {
+            state.fills[key] = Fill(ticket: ticket, seal: seal)
+            guard state.fills.count > capacity, let other = state.fills.keys.first(where: { $0 != key }) else {
                 return nil
             }
-            state.tickets[other] = nil
+            state.fills[other] = nil
             return other
         }
     }
 
     func forget(_ key: Key) {
-        state.withLock { state in state.tickets[key] = nil }
+        state.withLock { state in state.fills[key] = nil }
     }
 
     /// Runs `body` while no other task runs one for the same key; tasks take turns in their order.

@@ -47,7 +47,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
     func commit(_ entry: Entry<First.Value>, for key: First.Key, toFirst: Bool) async throws -> Ticket? {
         let before = gate?.ticket(for: fingerprint(of: key))
         do {
-            let ticket = toFirst ? try await first.commit(entry, for: key) : try await second.commit(entry, for: key)
+            let ticket =
+                toFirst
+                ? try await first.commit(entry, for: key)
+                : try await second.commit(dated(entry), for: key)
             switch (hearing, toFirst) {
             case (.neither, _): return nil
             case (.upper, true), (.lower, false): return ticket ?? .void
@@ -66,8 +69,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
     func commit(_ entry: Entry<First.Value>, for key: First.Key) async throws -> Ticket? {
         let (ofFirst, ofSecond) = try await both {
             try await $0.commit(entry, for: key)
-        } _: {
-            try await $0.commit(entry, for: key)
+        } _: { [self] in
+            try await $0.commit(dated(entry), for: key)
         }
         return switch hearing {
         case .neither: nil
@@ -75,6 +78,17 @@ where First.Key == Second.Key, First.Value == Second.Value {
         case .lower: ofSecond ?? .void
         case .both: .void
         }
+    }
+
+    /// The entry as the second level may keep it.
+    ///
+    /// Where both levels number their invalidations, whoever has fetched it has taken the first one's number, and the two
+    /// cannot be compared: to the second it is older than everything.
+    private func dated(_ entry: Entry<First.Value>) -> Entry<First.Value> {
+        guard hearing == .both, entry.asOf != 0 else { return entry }
+        var entry = entry
+        entry.asOf = 1
+        return entry
     }
 
     /// Removes a key from both.
@@ -97,6 +111,17 @@ where First.Key == Second.Key, First.Value == Second.Value {
             try await $0.removeAll()
         } _: {
             try await $0.removeAll()
+        }
+    }
+
+    /// Invalidates tags in both.
+    func invalidate(tags: [String]) async throws {
+        gate?.void(tags: tags)
+        defer { gate?.void(tags: tags) }
+        _ = try await both {
+            try await $0.invalidate(tags: tags)
+        } _: {
+            try await $0.invalidate(tags: tags)
         }
     }
 

@@ -41,6 +41,10 @@ public struct Entry<Value: Sendable>: Sendable {
     public var ticket: Ticket
     /// Whether the entry is handed out although nobody can tell at the moment whether it has changed.
     public var isSuspect: Bool
+    /// Tells whether one of the tags was invalidated since; `nil` when there are none, or nobody has looked.
+    public var seal: TagSeal?
+    /// The number of the shared level's invalidations that stood when the fetch of the entry began; 0 when there is none.
+    public var asOf: UInt64
 
     /// An entry with all its parts.
     @inlinable
@@ -56,7 +60,9 @@ public struct Entry<Value: Sendable>: Sendable {
         fetchDuration: Duration = .zero,
         origin: EntryOrigin = .source,
         ticket: Ticket = .none,
-        isSuspect: Bool = false
+        isSuspect: Bool = false,
+        seal: TagSeal? = nil,
+        asOf: UInt64 = 0
     ) {
         self.content = content
         self.freshUntil = freshUntil
@@ -70,6 +76,8 @@ public struct Entry<Value: Sendable>: Sendable {
         self.origin = origin
         self.ticket = ticket
         self.isSuspect = isSuspect
+        self.seal = seal
+        self.asOf = asOf
     }
 
     /// An entry of a value that does not expire.
@@ -128,7 +136,9 @@ public struct Entry<Value: Sendable>: Sendable {
             fetchDuration: fetchDuration,
             origin: origin,
             ticket: ticket,
-            isSuspect: isSuspect
+            isSuspect: isSuspect,
+            seal: seal,
+            asOf: asOf
         )
     }
 }

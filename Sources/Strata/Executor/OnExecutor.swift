@@ -61,6 +61,11 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
         try await there { try await base.removeAll() }
     }
 
+    /// Told to the level.
+    public func invalidate(tags: [String]) async throws {
+        try await there { try await base.invalidate(tags: tags) }
+    }
+
     /// Told to the level, in a task of its own: this returns before the level has given anything back.
     public func relieve(_ pressure: MemoryPressure) {
         Task(executorPreference: executor) { [base] in base.relieve(pressure) }

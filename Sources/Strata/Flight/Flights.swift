@@ -14,6 +14,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let key: Key
         /// Taken before the work begins: who asks after it is void must not join.
         let ticket: Ticket
+        /// Which tags the flight will bring is not known yet, so any that is invalidated ends it for later callers.
+        let tagChanges: UInt64?
         let startedAt: MonotonicInstant
         var waiters: [UInt64: Waiter] = [:]
         var task: Task<Void, Never>?
@@ -165,6 +167,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     private func joinable(_ key: Key, _ state: borrowing State) -> UInt64? {
         guard let number = state.current[key], let flight = state.flights[number] else { return nil }
+        guard gate?.tagChanges == flight.tagChanges else { return nil }
         return gate?.lets(flight.ticket, from: flight.startedAt, joinAt: .now) == false ? nil : number
     }
 
@@ -173,6 +176,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         state.flights[state.lastFlight] = Flight(
             key: key,
             ticket: gate?.ticket(for: fingerprint) ?? .none,
+            tagChanges: gate?.tagChanges,
             startedAt: .now
         )
         state.current[key] = state.lastFlight
@@ -194,6 +198,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             state.boarded[waiter] = number
             return (number, state.flights[number]?.startedAt ?? .now, joined == nil)
         }
+    }
+
+    private func isJoinable(_ flight: Flight) -> Bool {
+        gate?.isLive(flight.ticket) != false && gate?.tagChanges == flight.tagChanges
     }
 
     /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.

@@ -43,6 +43,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
             }
         }
         let voids = flights.voids
+        let tagChanges = base.gate?.tagChanges
         let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
         var seen: Set<Key> = []
         let idle = keys.filter { seen.insert($0).inserted && !flights.isUnderWay($0) }
@@ -53,7 +54,9 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
                 try await request.leavingOut {
                     try await join(key, request) { [base, flights] in
                         // A flight that began after a change must not carry what was read before it: others will join it.
-                        if flights.voids == voids, base.gate?.isLive(ticket) != false {
+                        if flights.voids == voids, base.gate?.tagChanges == tagChanges,
+                            base.gate?.isLive(ticket) != false
+                        {
                             do {
                                 if let entry = try await shared.output(of: key) { return entry }
                             } catch {
@@ -110,6 +113,13 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         flights.voidAll()
         defer { flights.voidAll() }
         try await base.removeAll()
+    }
+
+    /// Voids all flights, as nobody knows yet what tags they will bring, and tells the level.
+    public func invalidate(tags: [String]) async throws {
+        flights.voidAll()
+        defer { flights.voidAll() }
+        try await base.invalidate(tags: tags)
     }
 
     /// Reads under way now, joined or not.

@@ -26,6 +26,8 @@ public final class FillGate: Sendable {
     let mask: UInt64
     @usableFromInline
     let trust: Atomic<Int64>
+    let tagChangeCount = Atomic<UInt64>(0)
+    let lastSequence = Atomic<UInt64>(0)
     /// How long an entry may be kept that was read while nobody could hear of changes.
     public let deafLifetime: Duration
 

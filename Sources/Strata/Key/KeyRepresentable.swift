@@ -1,3 +1,5 @@
+internal import Strata
+
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

@@ -7,9 +7,9 @@ internal import Foundation
 #endif
 
 /// Unicode's normalization form C (Unicode Standard Annex #15).
-enum NormalForm {
+package enum NormalForm {
     /// The UTF-8 of `text` in form C.
-    static func composed(_ text: String) -> [UInt8] {
+    package static func composed(_ text: String) -> [UInt8] {
         #if canImport(Darwin)
         Array(text.precomposedStringWithCanonicalMapping.utf8)
         #else

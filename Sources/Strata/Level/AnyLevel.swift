@@ -53,6 +53,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the level inside.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// The gate of the level inside.

@@ -27,6 +27,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let countMismatch = Code(description: "count mismatch")
         /// The source says that nothing has changed where there is no value.
         public static let notModified = Code(description: "not modified")
+        /// There are too many tags, or one is too long; see ``TagLimits``.
+        public static let invalidTags = Code(description: "invalid tags")
+        /// Declared keyspaces contradict each other.
+        public static let invalidKeyspaces = Code(description: "invalid keyspaces")
         /// Nobody has fetched the value in the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }

@@ -38,6 +38,12 @@ public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     /// Forgets all keys of this level, and nothing that belongs to others.
     func removeAll() async throws
 
+    /// Forgets every entry that bears one of these tags.
+    ///
+    /// An entry that is on its way up from before the call is not kept. A level that cannot tell which entries bear a tag
+    /// forgets all of them.
+    func invalidate(tags: [String]) async throws
+
     /// Gives back memory of this process. Never fails, never waits.
     func relieve(_ pressure: MemoryPressure)
 
@@ -58,6 +64,8 @@ public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     func fingerprint(of key: Key) -> UInt64
 
     /// Whether entries come back with the ticket they were stored with, each stored in one step with its ticket.
+    ///
+    /// The same goes for their seals.
     var keepsTickets: Bool { get }
 
     /// Keeps an entry that a user has set, and tells what ticket levels above may keep it with.

@@ -38,6 +38,9 @@ extension ForwardingLevel {
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the level inside.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// The gate of the level inside.

@@ -33,8 +33,18 @@ extension MemoryLevel {
         at now: MonotonicInstant
     ) -> Resident<Value>? {
         guard unsafe now < content.pointee.servedUntil, let value = unsafe content.pointee.value else { return nil }
+        if unsafe content.pointee.isSealed, !isSealLive(slot, partition) { return nil }
         if idleNanoseconds > 0, !use(slot, partition, at: now) { return nil }
         return Resident(value: value, ticket: unsafe content.pointee.ticket)
+    }
+
+    /// Whether no tag has voided what is in a slot, while the caller keeps the writer out.
+    @inlinable
+    @inline(never)
+    func isSealLive(_ slot: UInt32, _ partition: Int) -> Bool {
+        let chunk = unsafe partitions[partition].chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        guard let details = unsafe chunk.details else { return true }
+        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].seal?.isLive != false
     }
 
     /// Notes that a slot is asked for; false when it had not been for too long.
@@ -171,9 +181,11 @@ extension MemoryLevel {
             entry.storedAt = unsafe details[place].storedAt
             entry.version = unsafe details[place].version
             entry.tags = unsafe details[place].tags
+            entry.seal = unsafe details[place].seal
+            entry.asOf = unsafe details[place].asOf
             if let fetches = unsafe chunk.fetches { entry.fetchDuration = .microseconds(unsafe fetches[place]) }
         }
-        guard now < entry.staleUntil, idleNanoseconds == 0 || use(slot, partition, at: now) else { return nil }
+        guard now < entry.staleUntil, entry.seal?.isLive != false, idleNanoseconds == 0 || use(slot, partition, at: now) else { return nil }
         return entry
     }
 }

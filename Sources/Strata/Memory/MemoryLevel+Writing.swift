@@ -43,7 +43,7 @@ extension MemoryLevel {
     @inline(__always)
     func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
         let now = now
-        var entry = entry
+        var entry = entry.tags.isEmpty ? entry : sealed(entry)
         if let lifetime {
             let end = now.advanced(by: lifetime)
             entry.shorten(to: end)
@@ -58,7 +58,8 @@ extension MemoryLevel {
             tag: tag(of: hash),
             partition: UInt8(truncatingIfNeeded: partition(of: hash)),
             hasDetails: entry.hasParticulars,
-            isSuspect: entry.isSuspect
+            isSuspect: entry.isSuspect,
+            isSealed: entry.seal != nil
         )
         let weight = limit.weight(of: entry)
         if slot.hasDetails {

@@ -84,6 +84,11 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
+    /// Told to both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
+
     /// Told to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 

@@ -48,6 +48,9 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the fetcher.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the fetcher.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// That of the level inside.

@@ -77,6 +77,9 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the level.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// That of the level inside.

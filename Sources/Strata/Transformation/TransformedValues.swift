@@ -69,6 +69,9 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
     public func removeAll() async throws { try await base.removeAll() }
 
     /// Told to the level.
+    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
+
+    /// Told to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
     /// That of the level inside.

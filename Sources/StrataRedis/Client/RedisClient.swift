@@ -157,11 +157,14 @@ public final class RedisClient: Sendable {
     /// The link over which the server tells of changes.
     var link: InvalidationLink { loop.link }
 
+    /// The connection for calls from the I/O thread.
+    var lookout: Connection { loop.connections[0] }
+
     /// A function that looks at the version that lies under a name, for calls from the I/O thread.
     ///
     /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
     func versionLook() -> @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void {
-        let connection = loop.connections[0]
+        let connection = lookout
         let timeout = configuration.commandTimeout
         return { name, completion in
             connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in

@@ -19,6 +19,7 @@ final class InvalidationLink: Sendable {
             // The same keyspace may be used by several levels; the server refuses a prefix that is given twice.
             for keyspace in Set(all.map(\.keyspace)).sorted(by: { $0.values.lexicographicallyPrecedes($1.values) }) {
                 topics.prefixes.append(keyspace.values)
+                topics.prefixes.append(keyspace.tags)
                 topics.channels.append(keyspace.events)
             }
             return topics
@@ -107,6 +108,7 @@ final class InvalidationLink: Sendable {
         case .changed(let keys):
             for key in keys {
                 for entry in all where key.starts(with: entry.keyspace.values) { entry.listener.changed(key) }
+                for entry in all where key == entry.keyspace.marks { entry.listener.marksChanged() }
             }
         case .everythingChanged:
             for entry in all { entry.listener.everythingChanged() }

@@ -6,6 +6,8 @@ public enum KeyspaceChange: Sendable, Hashable {
     case deaf
     /// The value under this name has changed or is gone.
     case changed(RedisKey)
+    /// Tags were invalidated; entries that bear them are void.
+    case tagsChanged
     /// Everything may have changed.
     case everythingChanged
 }

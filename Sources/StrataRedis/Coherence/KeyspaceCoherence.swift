@@ -4,6 +4,7 @@ internal import Strata
 final class KeyspaceCoherence: LinkListener {
     let gate: FillGate
     let waiters = KeyWaiters()
+    let tags: KeyspaceTags
     private let keyspace: Keyspace
     /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
@@ -13,11 +14,14 @@ final class KeyspaceCoherence: LinkListener {
     init(
         keyspace: Keyspace,
         deafLifetime: Duration?,
-        look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
+        look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
+        tagLookout: @escaping KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
         self.look = look
         gate = FillGate(deafLifetime: deafLifetime)
+        tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
+        tags.onClear { [weak self] in self?.cleared() }
     }
 
     /// Whether changes are told at the moment.
@@ -41,8 +45,8 @@ final class KeyspaceCoherence: LinkListener {
     // MARK: LinkListener
 
     func linkEstablished(trustedUntil: MonotonicInstant) {
-        // Whatever was read until now may have changed unheard. Trust comes last, or it would be given to that.
-        gate.voidAll()
+        // Whatever was read until now may have changed unheard, and is void. Trust comes last, or it would be given to that.
+        tags.linkEstablished()
         gate.setTrustedUntil(trustedUntil)
         waiters.wakeAll()
         report(.listening)
@@ -50,10 +54,12 @@ final class KeyspaceCoherence: LinkListener {
 
     func linkTrusted(until: MonotonicInstant) {
         gate.setTrustedUntil(until)
+        tags.linkTrusted()
     }
 
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
+        tags.linkLost()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -73,13 +79,18 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func everythingChanged() {
-        gate.voidAll()
+        tags.everythingChanged()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.everythingChanged)
     }
 
+    func marksChanged() {
+        tags.hashChanged()
+    }
+
     func event(_ message: [UInt8]) {
+        if TagEvent.isMeant(by: message) { return tagEvent(message) }
         guard let first = message.first, let event = KeyspaceEvent(rawValue: first) else { return }
         let name = Array(message.dropFirst())
         guard name.starts(with: keyspace.values) else { return }
@@ -90,10 +101,22 @@ final class KeyspaceCoherence: LinkListener {
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)
             report(.changed(RedisKey(name)))
-        case .cleared: return everythingChanged()
         case .ended: break
         }
         waiters.wake(name)
+    }
+
+    private func tagEvent(_ message: [UInt8]) {
+        let effects = tags.heard(message)
+        if !effects.voided.isEmpty { report(.tagsChanged) }
+        if effects.voidsEverything { cleared() }
+    }
+
+    /// Everything in the keyspace is void.
+    private func cleared() {
+        ownWrites.withLock { $0.removeAll() }
+        waiters.wakeAll()
+        report(.everythingChanged)
     }
 
     // MARK: Observers

@@ -16,6 +16,9 @@ protocol LinkListener: AnyObject, Sendable {
     /// The value under this name has changed or is gone.
     func changed(_ name: [UInt8])
 
+    /// The hash of the numbers of invalidations has changed or is gone.
+    func marksChanged()
+
     /// The database was flushed.
     func everythingChanged()
 

@@ -22,7 +22,7 @@ extension KeyspaceInspector {
         try await keys.concurrently { try await redis.invalidate($0.names, in: keyspace) }.reduce(0, +)
     }
 
-    /// Removes all values and leases of the keyspace as ``RedisLevel/removeAll()`` does, by SCAN and UNLINK.
+    /// Voids all entries of the keyspace as ``RedisLevel/removeAll()`` does, then removes values and leases by SCAN and UNLINK.
     ///
     /// - Parameter report: Called after each batch with what was removed so far.
     /// - Returns: What was removed.

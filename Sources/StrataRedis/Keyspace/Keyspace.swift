@@ -6,6 +6,7 @@ internal import Strata
 /// |---|---|
 /// | `<prefix>:<name>:v:{k}` | the envelope of the user's key `k` |
 /// | `<prefix>:<name>:l:{k}` | the lease of whoever fetches it |
+/// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///
 /// The braces make value and lease share a slot of a cluster, so that one script can touch both. User keys are
@@ -20,6 +21,10 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     let values: [UInt8]
     let leases: [UInt8]
     let events: [UInt8]
+    /// What stands before the names of what tags need.
+    let tags: [UInt8]
+    /// The hash of the numbers of invalidations.
+    let marks: [UInt8]
 
     /// Encoded keys longer than this are hashed.
     static let longestKey = 512
@@ -38,6 +43,8 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         values = base + Array("v:".utf8)
         leases = base + Array("l:".utf8)
         events = base + Array("ev".utf8)
+        tags = base + Array("t:".utf8)
+        marks = tags + Array("marks".utf8)
     }
 
     /// A keyspace under the default prefix.

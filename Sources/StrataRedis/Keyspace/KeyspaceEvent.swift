@@ -1,19 +1,13 @@
 /// What instances tell each other over a keyspace's channel: things that no change of a value key shows.
 ///
-/// A message is one letter, then the full name of the value key, or what all of them begin with.
+/// A message is one letter, then the full name of the value key.
 enum KeyspaceEvent: UInt8 {
     /// Value and lease were removed.
     case invalidated = 0x69  // i
     /// A lease ended without a value.
     case ended = 0x65  // e
-    /// All values and leases of the keyspace were removed.
-    case cleared = 0x63  // c
 
     func message(for names: KeyNames) -> [UInt8] {
         [rawValue] + names.value.bytes
-    }
-
-    func message(for keyspace: Keyspace) -> [UInt8] {
-        [rawValue] + keyspace.values
     }
 }

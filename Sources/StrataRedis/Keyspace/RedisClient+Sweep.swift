@@ -18,7 +18,9 @@ extension RedisClient {
         return removed
     }
 
-    /// Removes all values and leases of a keyspace, and tells its instances; other keys are not touched.
+    /// Voids all entries of a keyspace, then removes all values and leases; other keys are not touched.
+    ///
+    /// What the keyspace remembers of invalidations stays.
     ///
     /// - Parameters:
     ///   - keyspace: The keyspace.
@@ -28,6 +30,8 @@ extension RedisClient {
     @discardableResult
     func clear(_ keyspace: Keyspace, report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
         var removed = KeyspaceCounts()
+        // Before anything else: from now on nobody serves what is not removed yet, and what is being fetched is void.
+        try await advance(.take(.everything), in: keyspace)
         // Leases first: once they are gone, nothing that was fetched before can be stored behind the sweep's back.
         try await sweep(keyspace.leases) {
             removed.leases = $0
@@ -37,9 +41,6 @@ extension RedisClient {
             removed.values = $0
             report(removed)
         }
-        // Instances may hold values that the server never had, and no broadcast comes for those. Nothing is told of a lease.
-        let message = KeyspaceEvent.cleared.message(for: keyspace)
-        _ = try await send([Array("PUBLISH".utf8), keyspace.events, message], repeatable: true)
         return removed
     }
 

@@ -99,6 +99,7 @@ extension FetchingLevel {
             case .stored:
                 level.counters.add(\.stores)
                 kept.ticket = level.shared.gate.renew(entry.ticket) ?? .void
+                kept.seal = level.shared.tags.seal(kept)
                 return kept
             case .outOfMemory:
                 level.counters.add(\.failures)
@@ -148,9 +149,13 @@ extension FetchingLevel {
         _ seat: Fetch<Key, Value>.Seat? = nil
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
+        // Before the source is asked: what is invalidated from now on voids what it answers.
+        let asOf = level.shared.tags.asOf
         do {
             let old = old ?? request.basis as? Entry<Value>
-            return try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, seat)
+            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, seat)
+            fetched.entry?.asOf = asOf
+            return fetched
         } catch let failure as SourceFailure {
             level.counters.add(\.failedFetches)
             throw failure

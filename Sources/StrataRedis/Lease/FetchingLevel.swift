@@ -103,7 +103,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         try await level.remove(key)
     }
 
-    /// All keys of the keyspace are removed from Redis; fetches under way cannot store any more.
+    /// All entries of the keyspace are void; so is what fetches under way will find.
     public func removeAll() async throws {
         voidAll()
         defer { voidAll() }
@@ -118,6 +118,13 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     private func voidAll() {
         flights.voidAll()
         fetches.voidAll()
+    }
+
+    /// Entries with these tags are void; so is what fetches under way will find, if it bears one.
+    public func invalidate(tags: [String]) async throws {
+        voidAll()
+        defer { voidAll() }
+        try await level.invalidate(tags: tags)
     }
 
     // MARK: Coherence

@@ -7,6 +7,8 @@ extension RedisLevel {
         case entry(Entry<Value>, bytes: [UInt8])
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
+        /// An entry that was invalidated by a tag or a clear.
+        case void(stamp: [UInt8])
 
         var entry: Entry<Value>? {
             if case .entry(let entry, _) = self { entry } else { nil }
@@ -22,7 +24,7 @@ extension RedisLevel {
             switch self {
             case .nothing: nil
             case .entry(_, let bytes): Envelope.stamp(of: bytes)
-            case .unusable(_, let stamp): stamp
+            case .unusable(_, let stamp), .void(let stamp): stamp
             }
         }
 
@@ -35,8 +37,18 @@ extension RedisLevel {
         }
     }
 
-    /// Makes an entry of what was found.
-    func open(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
+    /// Makes an entry of what was found, if it stands.
+    func open(
+        _ bytes: [UInt8]?,
+        _ names: KeyNames,
+        _ ticket: Ticket,
+        _ asked: TagMarks? = nil
+    ) async throws -> Finding {
+        try await admitted(decode(bytes, names, ticket), asked)
+    }
+
+    /// Makes an entry of what was found, valid or not.
+    func decode(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
         guard let bytes else {
             counters.add(\.misses)
             return .nothing
@@ -44,7 +56,6 @@ extension RedisLevel {
         let offset = try await clock.offset()
         do {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
-            counters.add(\.hits)
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
             counters.add(\.unusable)
@@ -68,7 +79,10 @@ extension RedisLevel {
             tags: envelope.tags,
             fetchDuration: .microseconds(Int64(envelope.fetchDuration)),
             origin: .redis,
-            ticket: ticket
+            ticket: ticket,
+            // Before the numbers of the tags are looked at.
+            seal: gate?.seal(envelope.tags),
+            asOf: envelope.asOf
         )
     }
 
@@ -120,10 +134,14 @@ extension RedisLevel {
         _ names: KeyNames,
         fetchedSince start: MonotonicInstant? = nil
     ) async throws -> Sealed {
+        try TagLimits.check(entry.tags)
+        let asOf = entry.asOf == 0 ? try await shared.tags.asOfNow(redis) : entry.asOf
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
+        sealed.asOf = asOf
+        limit(&sealed, at: now)
         sealed.version = .random()
         let encoded = try entry.value.map { try codec.seal($0, at: names.value.bytes) }
         var envelope = Envelope(
@@ -140,6 +158,7 @@ extension RedisLevel {
         envelope.protection = encoded?.protection ?? 0
         envelope.schema = codec.schema
         envelope.tags = entry.tags
+        envelope.asOf = asOf
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
         return Sealed(bytes: try envelope.encoded(), expiry: expiry(of: sealed, at: now), entry: sealed)
     }
@@ -156,9 +175,11 @@ extension RedisLevel {
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         var sealed = entry
+        limit(&sealed, at: now)
         sealed.version = .random()
         var envelope = try Envelope(bytes, keyHash: names.fingerprint)
         envelope.version = sealed.version
+        envelope.asOf = sealed.asOf
         let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)
         envelope.storedAt = storedAt.serverMilliseconds(offset: offset)
         envelope.freshUntil = sealed.freshUntil.serverMilliseconds(offset: offset)
@@ -166,6 +187,14 @@ extension RedisLevel {
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
         let header = Array(try envelope.encoded().prefix(Envelope.headerSize))
         return Sealed(bytes: header, expiry: expiry(of: sealed, at: now), entry: sealed)
+    }
+
+    /// Ends an entry with tags when invalidations of its tags are no longer remembered.
+    private func limit(_ entry: inout Entry<Value>, at now: MonotonicInstant) {
+        guard !entry.tags.isEmpty else { return }
+        let end = now.advanced(by: Self.tagMemory)
+        entry.shorten(to: end)
+        entry.staleUntil = min(entry.staleUntil, end)
     }
 
     /// In how many milliseconds Redis drops an entry.

@@ -16,9 +16,10 @@ public import Strata
 /// | get of several keys | 1 MGET |
 /// | set | 1 script |
 /// | remove | 1 script |
-/// | clear | SCAN and UNLINK over the keyspace |
+/// | invalidate tags, clear | 1 script, whatever the number of entries |
 ///
-/// Every ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
+/// While nobody tells of changes (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every
+/// ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
 public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The server.
     public let redis: RedisClient
@@ -61,7 +62,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         shared = KeyspaceCoherence(
             keyspace: keyspace,
             deafLifetime: coherence.deafLifetime(redis.configuration),
-            look: redis.versionLook()
+            look: redis.versionLook(),
+            tagLookout: redis.tagLookout(in: keyspace)
         )
         listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil
     }
@@ -111,16 +113,16 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
         let ticket = fillGate.ticket(for: names.fingerprint)
         let start = MonotonicInstant.now
-        let bytes = try await counting {
+        let (bytes, asked) = try await counting {
             guard !redis.outage.replay.concerns(names, keyspace) else { throw invalidationPending }
-            return try await redis.guarded(.read) { try await redis.get(names.value, timeout: $0) }
+            return try await read(names.value)
         }
-        let finding = try await open(bytes, names, ticket)
+        let finding = try await open(bytes, names, ticket, asked)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
         return finding
     }
 
-    /// The entries of several keys, by one MGET.
+    /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
@@ -133,14 +135,13 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let start = MonotonicInstant.now
         // Looked at before the values are: what is removed later than that, its ticket tells.
         let pending = names.map { redis.outage.replay.concerns($0, keyspace) }
-        let found = try await counting {
-            try await redis.guarded(.read) { try await redis.get(names.map(\.value), timeout: $0) }
-        }
-        var findings: [Finding] = []
-        findings.reserveCapacity(names.count)
+        let (found, asked) = try await counting { try await read(names.map(\.value)) }
+        var decoded: [Finding] = []
+        decoded.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
-            findings.append(try await open(pending[index] ? nil : bytes, names[index], tickets[index]))
+            decoded.append(try await decode(pending[index] ? nil : bytes, names[index], tickets[index]))
         }
+        let findings = try await admitted(decoded, asked)
         let isComplete = findings.allSatisfy { $0.entry != nil }
         request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
         return findings
@@ -208,21 +209,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             _ = try await counting {
                 try await redis.guarded(.remove) { try await redis.invalidate(names, in: keyspace, timeout: $0) }
             }
-        }
-    }
-
-    /// Removes all keys of the keyspace, step by step; other keys are not touched.
-    ///
-    /// Leases go too, so a fetch that began before the call cannot store what it found.
-    ///
-    /// When that fails, it is repeated as soon as Redis is back.
-    ///
-    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
-    public func removeAll() async throws {
-        fillGate.voidAll()
-        defer { fillGate.voidAll() }
-        try await redis.keeping(.all(keyspace), .removal, for: freshness.longestLifetime) {
-            _ = try await counting { try await redis.clear(keyspace) }
         }
     }
 

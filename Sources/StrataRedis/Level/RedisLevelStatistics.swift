@@ -8,6 +8,8 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var misses = 0
     /// Reads that found bytes they could not use: damaged, foreign, of a newer release, of another key, undecodable.
     public var unusable = 0
+    /// Reads that found an entry that an invalidation of a tag, or a clear, has voided.
+    public var voided = 0
     /// Calls that Redis failed or did not answer in time.
     public var failures = 0
     /// Fetches from the source.

@@ -10,12 +10,23 @@ struct PendingInvalidations: Sendable {
         case key(KeyNames, Keyspace)
         /// All keys of a keyspace.
         case all(Keyspace)
+        /// All keys of a keyspace whose entries bear a tag.
+        case tag(TagName, Keyspace)
 
         static func == (left: Target, right: Target) -> Bool {
             switch (left, right) {
             case (.key(let left, _), .key(let right, _)): left.value == right.value
             case (.all(let left), .all(let right)): left.values == right.values
+            case (.tag(let left, let one), .tag(let right, let other)): left == right && one.values == other.values
             default: false
+            }
+        }
+
+        /// The keyspace any of whose keys may be concerned.
+        var wholeKeyspace: Keyspace? {
+            switch self {
+            case .key: nil
+            case .all(let keyspace), .tag(_, let keyspace): keyspace
             }
         }
 
@@ -23,6 +34,9 @@ struct PendingInvalidations: Sendable {
             switch self {
             case .key(let names, _): hasher.combine(names.value)
             case .all(let keyspace): hasher.combine(keyspace.values)
+            case .tag(let name, let keyspace):
+                hasher.combine(name)
+                hasher.combine(keyspace.values)
             }
         }
     }
@@ -53,7 +67,8 @@ struct PendingInvalidations: Sendable {
     private var intents: [Target: Intent] = [:]
     /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
     private var order = [ExpiryQueue(), ExpiryQueue()]
-    private var keyspaces = 0
+    /// How many intents concern any key of a keyspace, by what its values' names begin with.
+    private var keyspaces: [[UInt8]: Int] = [:]
     private var lastNumber: UInt64 = 0
     /// Given up for want of room, or because they had expired.
     private(set) var dropped = 0
@@ -68,7 +83,7 @@ struct PendingInvalidations: Sendable {
 
     /// Whether what lies in Redis under these names may be older than an invalidation.
     func concerns(_ names: KeyNames, _ keyspace: Keyspace) -> Bool {
-        intents[.key(names, keyspace)] != nil || keyspaces > 0 && intents[.all(keyspace)] != nil
+        intents[.key(names, keyspace)] != nil || !keyspaces.isEmpty && keyspaces[keyspace.values] != nil
     }
 
     /// Keeps an intent in the place of an older one of the same target.
@@ -115,12 +130,13 @@ struct PendingInvalidations: Sendable {
 
     private mutating func insert(_ intent: Intent) {
         let isNew = intents.updateValue(intent, forKey: intent.target) == nil
-        if isNew, case .all = intent.target { keyspaces += 1 }
+        if isNew, let keyspace = intent.target.wholeKeyspace { keyspaces[keyspace.values, default: 0] += 1 }
     }
 
     private mutating func remove(_ target: Target) {
         guard intents.removeValue(forKey: target) != nil else { return }
-        if case .all = target { keyspaces -= 1 }
+        guard let keyspace = target.wholeKeyspace, let count = keyspaces[keyspace.values] else { return }
+        keyspaces[keyspace.values] = count > 1 ? count - 1 : nil
     }
 
     private mutating func place(_ intent: Intent) {

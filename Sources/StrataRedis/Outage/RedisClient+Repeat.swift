@@ -9,7 +9,7 @@ extension RedisClient {
 
     /// Carries out an invalidation that had failed.
     ///
-    /// One round trip for a key; for a keyspace as many as clearing it takes.
+    /// One round trip.
     ///
     /// - Parameters:
     ///   - intent: The invalidation.
@@ -31,7 +31,8 @@ extension RedisClient {
                 repetition: .repeatable,
                 timeout: min(configuration.commandTimeout, now.duration(to: deadline))
             )
-        case .all(let keyspace): try await clear(keyspace)
+        case .all(let keyspace): try await advance(.take(.everything), in: keyspace)
+        case .tag(let name, let keyspace): try await advance(.take(.tags([name])), in: keyspace)
         }
     }
 

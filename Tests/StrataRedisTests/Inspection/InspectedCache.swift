@@ -36,11 +36,11 @@ struct InspectedCache {
 
     func inspector(_ name: String = "things") -> KeyspaceInspector { KeyspaceInspector(redis, keyspace(name)) }
 
-    /// All keys with the prefix of this cache, whatever follows.
+    /// All keys with the prefix of this cache, whatever follows, besides the numbers of invalidations.
     func allNames() async throws -> Set<String> {
         var names: Set<String> = []
         for try await batch in redis.keys(beginningWith: Array(prefix.utf8)) {
-            names.formUnion(batch.map(\.description))
+            names.formUnion(batch.map(\.description).filter { !$0.hasSuffix(":t:marks") })
         }
         return names
     }

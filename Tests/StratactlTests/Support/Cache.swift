@@ -56,8 +56,10 @@ struct Cache {
         )
     }
 
-    /// How many keys the database has.
+    /// How many keys the database has, besides the numbers of invalidations.
     func size() async throws -> Int {
-        try await Int(redis.send("DBSIZE").integer ?? -1)
+        var names: Set<RedisKey> = []
+        for try await batch in redis.keys(beginningWith: []) { names.formUnion(batch) }
+        return names.count { !$0.description.hasSuffix(":t:marks") }
     }
 }

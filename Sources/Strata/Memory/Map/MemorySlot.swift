@@ -11,7 +11,8 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var partition: UInt8
     /// Whether the slot's details differ from those that follow from this.
     @usableFromInline var hasDetails: Bool
-    @usableFromInline var isSuspect: Bool
+    /// Bit 0: nobody can tell whether it has changed. Bit 1: its details have a seal.
+    @usableFromInline var marks: UInt8
     /// The part of the key's hash that stands in the index.
     @usableFromInline var tag: UInt32
 
@@ -24,7 +25,8 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         tag: UInt32,
         partition: UInt8,
         hasDetails: Bool,
-        isSuspect: Bool
+        isSuspect: Bool,
+        isSealed: Bool = false
     ) {
         self.key = key
         self.servedUntil = servedUntil
@@ -33,8 +35,12 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.tag = tag
         self.partition = partition
         self.hasDetails = hasDetails
-        self.isSuspect = isSuspect
+        marks = (isSuspect ? 1 : 0) | (isSealed ? 2 : 0)
     }
+
+    @inlinable var isSuspect: Bool { marks & 1 != 0 }
+    /// Whether a tag may have voided it.
+    @inlinable var isSealed: Bool { marks & 2 != 0 }
 }
 
 /// What an entry has beside its value, if it has any of it.
@@ -48,6 +54,8 @@ struct MemoryDetails: Sendable {
     @usableFromInline var storedAt: MonotonicInstant
     @usableFromInline var version: EntryVersion
     @usableFromInline var tags: [String]
+    @usableFromInline var seal: TagSeal?
+    @usableFromInline var asOf: UInt64
 
     @inlinable
     init<Value>(_ entry: Entry<Value>) {
@@ -57,6 +65,8 @@ struct MemoryDetails: Sendable {
         storedAt = entry.storedAt
         version = entry.version
         tags = entry.tags
+        seal = entry.seal
+        asOf = entry.asOf
     }
 }
 
@@ -70,6 +80,6 @@ extension Entry {
     @inline(__always)
     var hasParticulars: Bool {
         staleUntil != freshUntil || refreshAt != freshUntil || storedAt != .distantPast
-            || version != .none || !tags.isEmpty || fetchDuration != .zero
+            || version != .none || !tags.isEmpty || fetchDuration != .zero || asOf != 0 || seal != nil
     }
 }

@@ -1,0 +1,36 @@
+extension MemoryLevel {
+    /// Forgets every entry that bears one of these tags.
+    ///
+    /// The entries are void at once, and leave when they are touched or displaced. O(tags).
+    ///
+    /// - Throws: ``CacheError/Code/invalidTags``.
+    public func invalidate(tags: [String]) async throws {
+        try TagLimits.checkLengths(tags)
+        MemoryTags.gate.void(tagFingerprints: fingerprints(of: tags))
+    }
+
+    /// The entry with a seal by which this level can void it; one that it already has goes on counting.
+    @usableFromInline
+    func sealed(_ entry: Entry<Value>) -> Entry<Value> {
+        guard !entry.tags.isEmpty else { return entry }
+        let fingerprints = fingerprints(of: entry.tags)
+        let gate = MemoryTags.gate
+        // It may have been taken from here.
+        if let seal = entry.seal, seal.covers(gate, slots: gate.slots(fingerprints)) { return entry }
+        var entry = entry
+        entry.seal = gate.seal(tagFingerprints: fingerprints, others: entry.seal.map { [$0] } ?? [])
+        return entry
+    }
+
+    private func fingerprints(of tags: [String]) -> [UInt64] {
+        let seed = UInt64(UInt(bitPattern: ObjectIdentifier(self)))
+        return tags.map { TagName($0).fingerprint(seed: seed) }
+    }
+}
+
+/// The counters of the tags in all memory levels of the process, made when the first tag is met: 512 KiB.
+///
+/// Levels have different fingerprints for a tag; where two share a counter all the same, they are voided together.
+private enum MemoryTags {
+    static let gate = FillGate(size: 1 << 16)
+}

@@ -1,0 +1,40 @@
+/// Tells whether one of an entry's tags was invalidated since the entry was known to be valid.
+///
+/// The tags have counters in a ``FillGate``, as keys have. The seal holds the sum of them: counters only grow, so an equal
+/// sum means that none has moved. Tags that share a counter are voided together; over-invalidation is allowed.
+///
+/// Immutable; entries and their copies share it. Checking it is O(tags) and neither locks nor allocates.
+public final class TagSeal: Sendable, Equatable {
+    private let gate: FillGate
+    private let slots: [UInt32]
+    private let sum: UInt64
+    /// Seals that have to live as well.
+    private let others: [TagSeal]
+
+    init(_ gate: FillGate, slots: [UInt32], others: [TagSeal] = []) {
+        self.gate = gate
+        self.slots = slots
+        sum = gate.sum(ofSlots: slots)
+        self.others = others
+    }
+
+    /// Whether none of the tags was invalidated.
+    public var isLive: Bool {
+        gate.sum(ofSlots: slots) == sum && others.allSatisfy { $0.isLive }
+    }
+
+    /// Whether the seal tells of these slots of a gate, by itself or by one of those that have to live as well.
+    func covers(_ gate: FillGate, slots: [UInt32]) -> Bool {
+        self.gate === gate && self.slots == slots || others.contains { $0.covers(gate, slots: slots) }
+    }
+
+    /// One seal for several; `nil` for none.
+    static func joining(_ seals: [TagSeal?]) -> TagSeal? {
+        let seals = seals.compactMap { $0 }
+        guard let first = seals.first, seals.count > 1 else { return seals.first }
+        return TagSeal(first.gate, slots: [], others: seals)
+    }
+
+    /// Whether both are the same seal.
+    public static func == (one: TagSeal, other: TagSeal) -> Bool { one === other }
+}

@@ -1,0 +1,203 @@
+internal import Strata
+
+/// A keyspace's invalidations by tag and by clear, as one instance sees them.
+///
+/// While the link stands, what it tells suffices; else the server is asked. Whatever the order of things, an entry that was
+/// invalidated is not taken for valid once that is known here: the table changes first, then the gate's counters.
+final class KeyspaceTags: Sendable {
+    /// Asks the server for the marks, for calls from the I/O thread.
+    typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
+
+    private let keyspace: Keyspace
+    private let gate: FillGate
+    private let lookout: Lookout
+    private let table = Locked(TagTable())
+    private let onClear = Locked<(@Sendable () -> Void)?>(nil)
+
+    init(keyspace: Keyspace, gate: FillGate, lookout: @escaping Lookout) {
+        self.keyspace = keyspace
+        self.gate = gate
+        self.lookout = lookout
+    }
+
+    /// The number for what is fetched from now on.
+    ///
+    /// Where nothing is known yet, that is older than everything.
+    var asOf: InvalidationNumber { max(1, gate.sequence) }
+
+    /// Whether entries can be judged without asking the server.
+    var isKnown: Bool { .coarse < gate.trustedUntil && table.withLock { $0.standing != nil } }
+
+    /// What is known, for tests.
+    var snapshot: TagTable { table.withLock { $0 } }
+
+    // MARK: The link
+
+    func linkEstablished() { change { $0.established() } }
+
+    func linkTrusted() {
+        if change({ $0.pong() }).voidsEverything { onClear.withLock { $0 }?() }
+    }
+
+    func linkLost() { table.withLock { $0.lost() } }
+
+    func hashChanged() { change { $0.hashChanged() } }
+
+    func everythingChanged() { change { $0.begunAnew() } }
+
+    /// Another instance has told of an invalidation.
+    ///
+    /// A message that makes no sense is nobody's: what is missing shows in the next one, and in the hash.
+    ///
+    /// Returns what was voided.
+    func heard(_ message: [UInt8]) -> TagTable.Effects {
+        TagEvent(message).map { event in change { $0.heard(event) } } ?? TagTable.Effects()
+    }
+
+    /// Calls a function when everything was voided because of what the server has answered, or has failed to tell.
+    func onClear(_ action: @escaping @Sendable () -> Void) { onClear.withLock { $0 = action } }
+
+    @discardableResult
+    private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
+        let (effects, highest) = table.withLock { table in (body(&table), table.highest) }
+        gate.raiseSequence(to: highest)
+        if effects.voidsEverything { gate.voidAll() }
+        gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
+        if let look = effects.look {
+            lookout(look) { [weak self] marks in
+                guard let self, change({ $0.looked(look, marks) }).voidsEverything else { return }
+                onClear.withLock { $0 }?()
+            }
+        }
+        return effects
+    }
+
+    // MARK: Judging
+
+    /// Whether an entry is valid, sealed before this is called; `nil` when that has to be asked for.
+    func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
+        guard .coarse < gate.trustedUntil else { return nil }
+        let names = TagName.unique(tags)
+        return switch table.withLock({ $0.verdict(asOf: asOf, names) }) {
+        case .valid: true
+        case .void: false
+        case .asks, .unknown: nil
+        }
+    }
+
+    /// Whether entries are valid, each given by its number and its tags; they are sealed before this is called.
+    ///
+    /// No round trip where the table knows; else one HMGET for all.
+    ///
+    /// - Parameters:
+    ///   - entries: The entries.
+    ///   - asked: The marks, if they were read since the entries were asked for.
+    ///   - redis: The server.
+    /// - Returns: Whether each is valid, in their order.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func admits(
+        _ entries: [(asOf: InvalidationNumber, tags: [TagName])],
+        _ asked: TagMarks?,
+        _ redis: RedisClient
+    ) async throws -> [Bool] {
+        let isTrusted = .coarse < gate.trustedUntil
+        let (verdicts, epoch) = table.withLock { table in
+            (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
+        }
+        guard !verdicts.allSatisfy({ $0 == .valid || $0 == .void }) else { return verdicts.map { $0 == .valid } }
+        var wanted: Set<TagName> = []
+        var asksForMarks = false
+        for (entry, verdict) in zip(entries, verdicts) {
+            switch verdict {
+            case .valid, .void: continue
+            case .asks(let tags): wanted.formUnion(tags)
+            case .unknown:
+                // With marks that were just read, the tags matter only to what is older than the last invalidation.
+                if asked == nil { asksForMarks = true }
+                if asked.map({ entry.asOf >= $0.clear && entry.asOf < $0.sequence }) ?? true {
+                    wanted.formUnion(entry.tags)
+                }
+            }
+        }
+        var marks = asked
+        var numbers: [TagName: InvalidationNumber] = [:]
+        if !wanted.isEmpty || asksForMarks {
+            let names = Array(wanted)
+            let answer = try await redis.tagNumbers(of: names, in: keyspace)
+            marks = try await known(answer.marks, redis)
+            numbers = answer.numbers
+            // Numbers from a hash that was lost are none.
+            if answer.marks == marks {
+                let all = names.map { ($0, answer.numbers[$0] ?? 0) }
+                table.withLock { $0.learnt(all, askedAt: epoch) }
+            }
+        }
+        return zip(entries, verdicts)
+            .map { entry, verdict in
+                switch verdict {
+                case .valid: return true
+                case .void: return false
+                case .asks(let tags):
+                    guard let marks, entry.asOf >= marks.clear else { return false }
+                    return tags.allSatisfy { (numbers[$0] ?? 0) <= entry.asOf }
+                case .unknown:
+                    guard let marks, (marks.clear...marks.sequence).contains(entry.asOf) else { return false }
+                    return entry.tags.allSatisfy { (numbers[$0] ?? 0) <= entry.asOf }
+                }
+            }
+    }
+
+    /// A seal for what was just fetched, where it is known without asking that none of its tags was invalidated meanwhile.
+    func seal<Value>(_ entry: Entry<Value>) -> TagSeal? {
+        guard !entry.tags.isEmpty, .coarse < gate.trustedUntil else { return nil }
+        let seal = gate.seal(entry.tags)
+        let names = TagName.unique(entry.tags)
+        return table.withLock { $0.verdict(asOf: entry.asOf, names) } == .valid ? seal : nil
+    }
+
+    // MARK: Asking
+
+    /// The marks as they stand at the server.
+    ///
+    /// One round trip.
+    func ask(_ redis: RedisClient) async throws -> TagMarks {
+        try await known(redis.tagNumbers(of: [], in: keyspace).marks, redis)
+    }
+
+    /// The number for what a user sets now.
+    ///
+    /// No round trip while changes are told, else one.
+    func asOfNow(_ redis: RedisClient) async throws -> InvalidationNumber {
+        isKnown ? asOf : try await ask(redis).sequence
+    }
+
+    /// Takes marks down; where the server has lost them, or knows of fewer than this instance does, it begins anew and
+    /// everything that lies there is void.
+    private func known(_ read: TagMarks?, _ redis: RedisClient) async throws -> TagMarks {
+        let highest = table.withLock { $0.highest }
+        var marks = read
+        if marks == nil || marks?.sequence ?? 0 < highest {
+            marks = try await redis.advance(.look, in: keyspace, known: highest)
+        }
+        guard let marks else { throw redis.unexpected("HMGET") }
+        let latest = table.withLock { table in
+            table.learnt(marks)
+            return table.highest
+        }
+        gate.raiseSequence(to: latest)
+        return marks
+    }
+
+    // MARK: Invalidating
+
+    /// Invalidates tags, or everything; when it returns, this instance takes nothing older for valid.
+    ///
+    /// One round trip for each thousand tags.
+    func invalidate(_ scope: TagEvent.Scope, _ redis: RedisClient) async throws {
+        var names: [TagName] = []
+        if case .tags(let tags) = scope { names = tags }
+        let known = table.withLock { $0.highest }
+        let marks = try await redis.advance(.take(scope), in: keyspace, known: known)
+        change { $0.took(marks, for: names) }
+    }
+}

@@ -1,0 +1,132 @@
+internal import Strata
+
+extension RedisLevel {
+    /// Gives back the memory of what invalidations of tags and clears have voided.
+    ///
+    /// Such entries are served to nobody and expire by themselves; a sweep is for a server that needs their room sooner. It walks
+    /// over the database by SCAN, reads the header of each value of this keyspace, and removes those that are void, each only if
+    /// nothing else has taken its place. Bytes that are no envelope, newer formats and other schema numbers are left alone. At
+    /// the end, tags are forgotten that were last invalidated longer ago than any entry lives.
+    ///
+    /// ```swift
+    /// try await articles.clear()
+    /// try await articles.sweep(rate: 2_000) { print("\($0.removed) of \($0.looked) removed") }
+    /// ```
+    ///
+    /// For batches of some hundred values: one SCAN, one GETRANGE each and one script for each that is removed, pipelined.
+    ///
+    /// - Parameters:
+    ///   - rate: How many values are looked at in a second, at most.
+    ///   - progress: Called after each batch.
+    /// - Returns: What was done.
+    /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
+    @discardableResult
+    public func sweep(
+        rate: Int = 5_000,
+        progress: (SweepProgress) -> Void = { _ in }
+    ) async throws -> SweepProgress {
+        try await sweep(rate: rate, clock: ContinuousClock(), progress: progress)
+    }
+
+    /// The same by a clock of the caller's.
+    func sweep<C: Clock<Duration>>(
+        rate: Int,
+        clock: C,
+        progress: (SweepProgress) -> Void = { _ in }
+    ) async throws -> SweepProgress {
+        var done = SweepProgress()
+        let pause = Duration.seconds(1) / max(rate, 1)
+        var next = clock.now
+        for try await names in redis.keys(beginningWith: keyspace.values) where !names.isEmpty {
+            if next > clock.now { try await clock.sleep(until: next, tolerance: nil) }
+            next = max(next, clock.now).advanced(by: pause * names.count)
+            done.looked += names.count
+            done.removed += try await removeVoid(names)
+            progress(done)
+        }
+        done.forgottenTags = try await forgetTags()
+        progress(done)
+        return done
+    }
+
+    /// Removes those of some values that are void.
+    private func removeVoid(_ names: [RedisKey]) async throws -> Int {
+        let headers =
+            try await names.concurrently { [redis, schema] name in
+                try await SweptHeader.read(name, redis, schema: schema)
+            }
+            .compactMap { $0 }
+        guard !headers.isEmpty else { return 0 }
+        let verdicts = try await shared.tags.admits(headers.map { ($0.asOf, $0.tags) }, nil, redis)
+        let void = zip(headers, verdicts).filter { !$1 }.map(\.0)
+        return
+            try await void.concurrently { [redis] header in
+                let reply = try await redis.run(
+                    TagScripts.removeVersion,
+                    keys: [header.name],
+                    arguments: [header.stamp],
+                    repetition: .repeatable
+                )
+                return Int(reply.integer ?? 0)
+            }
+            .reduce(0, +)
+    }
+
+    /// Drops the numbers of tags that are older than any entry that bears them.
+    private func forgetTags() async throws -> Int {
+        // A day more, because an entry's fetch may have taken a while before it was written.
+        let memory = Self.tagMemory + .seconds(86_400)
+        let limit = (try await redis.time() - memory).saturatedNanoseconds / 1_000
+        guard limit > 0 else { return 0 }
+        var forgotten = 0
+        var cursor: UInt64? = 0
+        while let position = cursor {
+            let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
+            cursor = next == 0 ? nil : next
+            let old = fields.filter {
+                TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < UInt64(limit)
+            }
+            guard !old.isEmpty else { continue }
+            let reply = try await redis.run(
+                TagScripts.forgetTags,
+                keys: [RedisKey(keyspace.marks)],
+                arguments: old.flatMap { [$0.name, $0.number] },
+                repetition: .repeatable
+            )
+            forgotten += Int(reply.integer ?? 0)
+        }
+        return forgotten
+    }
+}
+
+/// What a sweep reads of a value.
+private struct SweptHeader: Sendable {
+    let name: RedisKey
+    let stamp: [UInt8]
+    let asOf: InvalidationNumber
+    let tags: [TagName]
+
+    /// How much of a value is read at first: its header, and of its tags what mostly is all.
+    private static let glimpse = Envelope.headerSize + 1_024
+
+    /// `nil` for what a sweep leaves alone.
+    static func read(_ name: RedisKey, _ redis: RedisClient, schema: UInt32) async throws -> SweptHeader? {
+        do {
+            var bytes = try await redis.getRange(name, from: 0, through: glimpse - 1)
+            guard bytes.starts(with: Envelope.magic), bytes.count > 3, bytes[3] == Envelope.formatVersion,
+                let header = EnvelopeHeader(bytes), header.schema == schema,
+                header.keyHash == KeyNames.fingerprint(of: name.bytes)
+            else { return nil }
+            let end = Envelope.headerSize + Int(header.tagsLength)
+            let stamp = Envelope.stamp(of: bytes)
+            if bytes.count < end {
+                bytes = try await redis.getRange(name, from: 0, through: end - 1)
+                guard bytes.count == end, Envelope.stamp(of: bytes) == stamp else { return nil }
+            }
+            guard let tags = try? Envelope.tags(Array(bytes[Envelope.headerSize..<end])) else { return nil }
+            return SweptHeader(name: name, stamp: stamp, asOf: header.asOf, tags: TagName.unique(tags))
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// A number of a keyspace's sequence of invalidations.
+///
+/// Zero stands before all of them.
+typealias InvalidationNumber = UInt64
+
+/// The two numbers that stand for a whole keyspace.
+struct TagMarks: Sendable, Hashable {
+    /// The last number that was given out.
+    var sequence: InvalidationNumber
+    /// The number of the last clear, or of the moment at which the keyspace's memory of invalidations began.
+    var clear: InvalidationNumber
+
+    /// Numbers beyond this are nobody's: microseconds since 1970 reach it in the year 2223, and a double holds them all.
+    static let highestNumber: InvalidationNumber = 8_000_000_000_000_000
+
+    /// A number as the server has it; `nil` when it is none.
+    static func number(_ text: some Collection<UInt8>) -> InvalidationNumber? {
+        guard (1...16).contains(text.count) else { return nil }
+        var number: InvalidationNumber = 0
+        for byte in text {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            number = number * 10 + InvalidationNumber(byte - UInt8(ascii: "0"))
+        }
+        return number <= highestNumber ? number : nil
+    }
+}

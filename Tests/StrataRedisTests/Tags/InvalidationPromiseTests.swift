@@ -1,0 +1,246 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// A source whose values have tags, that can be held.
+private struct TaggedSource: Fetcher {
+    let source: CountingSource
+    let tags: [String]
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+        try await source.fetch().map { Entry(.value($0), tags: tags) }
+    }
+}
+
+/// One test for each way in which an invalidation could be undone.
+@Suite("Nothing undoes an invalidation", .timeLimit(.minutes(2)))
+struct InvalidationPromiseTests {
+    enum Invalidation: CaseIterable {
+        case tag
+        case clear
+    }
+
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private func invalidate(_ level: RedisLevel<String, String>, by kind: Invalidation) async throws {
+        switch kind {
+        case .tag: try await level.invalidate(tag: "red")
+        case .clear: try await level.clear()
+        }
+    }
+
+    /// Returns when what another instance has invalidated has reached this one.
+    private func heard(_ instance: Instance, _ number: UInt64) async throws {
+        while instance.level.shared.tags.snapshot.standing?.told ?? 0 < number { try await instance.redis.ping() }
+    }
+
+    /// Returns when an instance is connected again and knows the numbers.
+    private func settled(_ instance: Instance) async throws {
+        while !instance.level.shared.tags.isKnown { _ = try? await instance.redis.ping() }
+        while (try? await instance.redis.ping()) == nil { try Task.checkCancellation() }
+    }
+
+    @Test("a racing fetch: begun before, stored after", arguments: Invalidation.allCases, [Coherence.tracking, .none])
+    func racingFetch(kind: Invalidation, coherence: Coherence) async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace, coherence: coherence)
+            let other = try Instance(server.url, keyspace)
+            if coherence == .tracking { try await one.listen() }
+            let below = one.level.compose(TaggedSource(source: source, tags: ["red"]))
+            let cache = MemoryLevel<String, String>(limit: .entries(4)).compose(below)
+            source.set("old")
+            let early = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await invalidate(other.level, by: kind)
+            source.set("new")
+            source.gate.open()
+            #expect(try await early.value == "old")
+            // It may lie in Redis, and is void there for everybody.
+            #expect(try await other.level.get("k") == nil)
+            if coherence == .tracking {
+                try await heard(one, other.level.shared.tags.asOf)
+                #expect(cache.resident("k", at: .coarse) == nil)
+                #expect(try await cache.get("k") == "new")
+            }
+            #expect(try await one.level.get("k") != "old")
+        }
+    }
+
+    @Test("a racing fetch under a lease, in memory above it as well")
+    func racingLease() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = try (Instance(server.url, keyspace), Instance(server.url, keyspace))
+            try await one.listen()
+            let cache = MemoryLevel<String, String>(limit: .entries(4))
+                .compose(one.level.fetching { [source] _ in try await source.fetch() })
+            let early = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await other.level.clear()
+            try await heard(one, other.level.shared.tags.asOf)
+            source.set("new")
+            source.gate.open()
+            #expect(try await early.value == "value")
+            #expect(cache.resident("k", at: .coarse) == nil)
+            #expect(try await other.level.get("k") == nil)
+            #expect(try await cache.get("k") == "new")
+        }
+    }
+
+    @Test(
+        "a lagging instance: it has not heard yet and stores by the number it knows",
+        arguments: Invalidation.allCases
+    )
+    func laggingInstance(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = try (Instance(server.url, keyspace), Instance(server.url, keyspace))
+            try await other.listen()
+            try await one.listen()
+            let lagging = one.level.shared.tags.asOf
+            try await invalidate(other.level, by: kind)
+            try await one.level.store(Entry(.value("old"), tags: ["red"], asOf: lagging), for: "k")
+            #expect(try await other.level.get("k") == nil)
+            try await heard(one, other.level.shared.tags.asOf)
+            #expect(try await one.cache.get("k") == nil)
+        }
+    }
+
+    @Test("a restart without data: what is stored by a number from before is void", arguments: Invalidation.allCases)
+    func restartWithoutData(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace)
+            try await one.listen()
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            let before = one.level.shared.tags.asOf
+            try await invalidate(one.level, by: kind)
+            try await server.restart(keepingData: false)
+            await one.wait { $0.count { $0 == .listening } == 2 }
+            try await settled(one)
+            let other = try Instance(server.url, keyspace)
+            for level in [one.level, other.level] {
+                try await other.level.store(Entry(.value("old"), tags: ["red"], asOf: before), for: "k")
+                #expect(try await level.get("k") == nil)
+            }
+            try await one.cache.set("new", for: "k", tags: ["red"])
+            #expect(try await other.cache.get("k") == "new")
+        }
+    }
+
+    @Test("a restart with older data: the values come back, and are void", arguments: Invalidation.allCases)
+    func restartWithOlderData(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace)
+            try await one.listen()
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            try await one.cache.set("plain", for: "other")
+            try await server.command("SAVE")
+            try await invalidate(one.level, by: kind)
+            try await server.kill()
+            try await server.restart(keepingData: true)
+            #expect(try await server.command("EXISTS", one.level.names(for: "k").value.description).integer == 1)
+            await one.wait { $0.count { $0 == .listening } == 2 }
+            try await settled(one)
+            let other = try Instance(server.url, keyspace)
+            #expect(try await other.level.get("k") == nil)
+            #expect(try await one.cache.get("k") == nil)
+        }
+    }
+
+    @Test(
+        "a hash that is lost, by eviction or by hand, or holds nonsense: everything from before is void",
+        arguments: [
+            ["DEL"], ["UNLINK"], ["PEXPIRE", "1"], ["HDEL", "s"], ["HSET", "s", "nan"], ["HSET", "c", "-1"],
+            ["HSET", "s", "1e300"], ["HSET", "s", "7"], ["RENAME", "elsewhere"],
+        ],
+        [Coherence.tracking, .none]
+    )
+    func lostHash(change: [String], coherence: Coherence) async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace, coherence: coherence)
+            if coherence == .tracking { try await one.listen() }
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            try await one.cache.set("old", for: "other", tags: ["green"])
+            try await one.level.invalidate(tag: "red")
+            #expect(try await one.level.get(["k", "other"]) == [nil, "old"])
+            let before = one.changes.count { $0 == .everythingChanged }
+            let command = [Array(change[0].utf8), keyspace.marks] + change.dropFirst().map { Array($0.utf8) }
+            try await server.command(bytes: command)
+            if coherence == .tracking {
+                await one.wait { $0.count { $0 == .everythingChanged } > before }
+                #expect(one.remembers("other") == nil)
+            } else {
+                while try await server.command(bytes: [Array("HEXISTS".utf8), keyspace.marks, Array("=red".utf8)])
+                    .integer == 1,
+                    change[0] == "PEXPIRE"
+                {}
+            }
+            let other = try Instance(server.url, keyspace, coherence: coherence)
+            #expect(try await one.level.get(["k", "other"]) == [nil, nil])
+            #expect(try await other.level.get(["k", "other"]) == [nil, nil])
+            try await one.level.set("new", for: "k", tags: ["red"])
+            #expect(try await one.level.get("k") == "new")
+            #expect(try await other.level.get("k") == "new")
+        }
+    }
+
+    @Test("a hash of another type is an error, and nothing is served")
+    func wrongType() async throws {
+        try await RedisServer.withServer { server in
+            let level = try Instance(server.url, keyspace, coherence: .none).level
+            try await level.set("old", for: "k")
+            try await server.command(bytes: [Array("SET".utf8), keyspace.marks, [1]])
+            await #expect(throws: RedisError.self) { try await level.get("k") }
+            await #expect(throws: RedisError.self) { try await level.clear() }
+            let cache = level.fetching { _ in "fetched" }
+            #expect(try await cache.get("k") == "fetched")
+        }
+    }
+
+    @Test("a cut link: what it did not tell is seen as soon as it stands again", arguments: Invalidation.allCases)
+    func cutLink(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = try (Instance(server.url, keyspace), Instance(server.url, keyspace))
+            try await one.listen()
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            #expect(one.remembers("k") == "old")
+            try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
+            try await invalidate(other.level, by: kind)
+            await one.wait { $0.contains(.deaf) }
+            #expect(try await one.cache.get("k") == nil)
+            await one.wait { $0.count { $0 == .listening } == 2 }
+            #expect(try await one.cache.get("k") == nil)
+        }
+    }
+
+    @Test("an event that never comes: the hash shows it, and everything is void within three pings")
+    func lostEvent() async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace) { $0.linkPingInterval = .milliseconds(50) }
+            try await one.listen()
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            #expect(one.remembers("k") == "old")
+            // What the script does, without its PUBLISH.
+            let number = Array(String(one.level.shared.tags.asOf + 1_000).utf8)
+            let fields = [Array("s".utf8), number, Array("=red".utf8), number]
+            try await server.command(bytes: [Array("HSET".utf8), keyspace.marks] + fields)
+            while one.remembers("k") != nil { try await one.redis.ping() }
+            #expect(try await one.cache.get("k") == nil)
+        }
+    }
+
+    @Test("scripts that the server has lost: the look of the link gets them there again")
+    func scriptsLost() async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace)
+            try await one.listen()
+            try await one.cache.set("old", for: "k", tags: ["red"])
+            try await server.command("SCRIPT", "FLUSH")
+            let before = one.changes.count { $0 == .everythingChanged }
+            try await server.command(bytes: [Array("DEL".utf8), keyspace.marks])
+            await one.wait { $0.count { $0 == .everythingChanged } > before }
+            #expect(try await one.cache.get("k") == nil)
+        }
+    }
+}

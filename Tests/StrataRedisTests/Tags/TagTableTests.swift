@@ -1,0 +1,219 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("What an instance knows of tags")
+struct TagTableTests {
+    private let red = TagName("red")
+    private let green = TagName("green")
+
+    /// A table that has been told where the server stands.
+    private func table(sequence: UInt64 = 100, clear: UInt64 = 50) -> TagTable {
+        var table = TagTable()
+        let look = table.established().look
+        _ = table.looked(look!, TagMarks(sequence: sequence, clear: clear))
+        return table
+    }
+
+    private func event(_ before: UInt64, _ number: UInt64, _ scope: TagEvent.Scope) -> TagEvent {
+        var event = TagEvent(Array("c1:2:".utf8))!
+        (event.before, event.number, event.scope) = (before, number, scope)
+        return event
+    }
+
+    @Test("nothing is known before the link stands and the server has answered, and after the link is lost")
+    func unknown() {
+        var table = TagTable()
+        #expect(table.verdict(asOf: 100, []) == .unknown)
+        let effects = table.established()
+        #expect(effects == .init(voidsEverything: true, look: .init(epoch: 1, known: 0)))
+        #expect(table.verdict(asOf: 100, []) == .unknown)
+        _ = table.looked(effects.look!, TagMarks(sequence: 100, clear: 50))
+        #expect(table.verdict(asOf: 100, [red]) == .valid)
+        table.lost()
+        #expect(table.verdict(asOf: 100, [red]) == .unknown)
+        #expect(table.highest == 100)
+    }
+
+    @Test("older than the clear mark is void, newer than the floor needs no look-up, in between tags are asked for")
+    func verdicts() {
+        var table = table()
+        #expect(table.verdict(asOf: 49, []) == .void)
+        #expect(table.verdict(asOf: 0, []) == .void)
+        #expect(table.verdict(asOf: 50, []) == .valid)
+        #expect(table.verdict(asOf: 99, [red]) == .asks([red]))
+        #expect(table.verdict(asOf: 100, [red]) == .valid)
+        #expect(table.verdict(asOf: 101, []) == .unknown)
+        table.learnt([(red, 60), (green, 99)], askedAt: table.epoch)
+        #expect(table.verdict(asOf: 60, [red]) == .valid)
+        #expect(table.verdict(asOf: 59, [red]) == .void)
+        #expect(table.verdict(asOf: 98, [red, green]) == .void)
+        #expect(table.verdict(asOf: 99, [red, green]) == .valid)
+    }
+
+    @Test("what is told voids, and is known from then on")
+    func told() {
+        var table = table()
+        #expect(table.heard(event(100, 110, .tags([red]))) == .init(voided: [red]))
+        #expect(table.verdict(asOf: 105, [red]) == .void)
+        #expect(table.verdict(asOf: 105, [green]) == .valid)
+        #expect(table.verdict(asOf: 110, [red]) == .valid)
+        #expect(table.heard(event(110, 120, .everything)) == .init(voidsEverything: true))
+        #expect(table.verdict(asOf: 119, []) == .void)
+        #expect(table.verdict(asOf: 120, [red]) == .valid)
+        #expect(table.heard(event(120, 130, .unknownTags)) == .init(voidsEverything: true))
+        #expect(table.verdict(asOf: 125, [green]) == .asks([green]))
+        #expect(table.verdict(asOf: 130, [green]) == .valid)
+    }
+
+    @Test("an answer that was given before an invalidation does not undo it")
+    func lateAnswer() {
+        var table = table()
+        let epoch = table.epoch
+        _ = table.heard(event(100, 110, .tags([red])))
+        table.learnt([(red, 60)], askedAt: epoch)
+        #expect(table.verdict(asOf: 105, [red]) == .void)
+        // Nor one to a question from before the table began anew.
+        _ = table.begunAnew()
+        table.learnt([(red, 60)], askedAt: epoch)
+        #expect(table.count == 0)
+    }
+
+    @Test("a message that is missing voids everything and asks")
+    func gap() {
+        var table = table()
+        let effects = table.heard(event(105, 110, .tags([red])))
+        #expect(effects.voidsEverything && effects.look?.known == 110)
+        #expect(table.standing == nil)
+        _ = table.looked(effects.look!, TagMarks(sequence: 110, clear: 50))
+        #expect(table.standing?.floor == 110)
+    }
+
+    @Test("a number that is years ahead is not believed: the server is asked")
+    func forged() {
+        var table = table()
+        let effects = table.heard(event(100, 101 + TagTable.longestStep, .everything))
+        #expect(effects.voidsEverything && effects.look?.known == 100)
+        #expect(table.highest == 100)
+    }
+
+    @Test("answers to this instance's own invalidations may overtake what is told: no gap, and nothing old is valid")
+    func overtaking() {
+        var table = table()
+        _ = table.took(TagMarks(sequence: 120, clear: 50), for: [red])
+        #expect(table.verdict(asOf: 119, [red]) == .void)
+        #expect(table.heard(event(100, 110, .tags([green]))) == .init(voided: [green]))
+        #expect(table.heard(event(110, 120, .tags([red]))) == .init(voided: [red]))
+        #expect(table.standing?.told == 120)
+    }
+
+    @Test("an own invalidation while the first look is out holds, also when the look was answered before it")
+    func ownDuringLook() {
+        var table = TagTable()
+        let look = table.established().look!
+        _ = table.took(TagMarks(sequence: 120, clear: 50), for: [red])
+        _ = table.looked(look, TagMarks(sequence: 100, clear: 50))
+        #expect(table.verdict(asOf: 100, [red]) == .void)
+        table.lost()
+        let next = table.established().look!
+        #expect(next.known == 120)
+        _ = table.took(TagMarks(sequence: 130, clear: 130), for: [])
+        _ = table.looked(next, TagMarks(sequence: 120, clear: 50))
+        #expect(table.verdict(asOf: 120, []) == .void)
+    }
+
+    @Test("what was told while the look was out counts, tags that were too many to be told too")
+    func toldDuringLook() {
+        var table = TagTable()
+        let look = table.established().look!
+        _ = table.heard(event(100, 110, .tags([red])))
+        _ = table.looked(look, TagMarks(sequence: 100, clear: 50))
+        #expect(table.verdict(asOf: 105, [red]) == .void)
+        #expect(table.standing?.told == 110)
+        var other = TagTable()
+        let first = other.established().look!
+        let effects = other.heard(event(100, 110, .unknownTags))
+        #expect(effects.voidsEverything)
+        let again = other.looked(first, TagMarks(sequence: 100, clear: 50)).look!
+        _ = other.looked(again, TagMarks(sequence: 100, clear: 50))
+        #expect(other.verdict(asOf: 105, [green]) == .asks([green]))
+    }
+
+    @Test("a look that finds more than was told asks for tags at once, and voids everything when it is never told")
+    func owed() {
+        var table = table()
+        let look = table.hashChanged().look!
+        #expect(table.looked(look, TagMarks(sequence: 140, clear: 50)) == .init())
+        #expect(table.verdict(asOf: 105, [red]) == .asks([red]))
+        #expect(table.pong() == .init())
+        #expect(table.pong() == .init())
+        let third = table.pong()
+        #expect(third.voidsEverything && third.look != nil)
+        // Told in time, nothing happens.
+        var other = self.table()
+        _ = other.looked(other.hashChanged().look!, TagMarks(sequence: 140, clear: 50))
+        _ = other.heard(event(100, 140, .tags([red])))
+        for _ in 0..<5 { #expect(other.pong() == .init()) }
+    }
+
+    @Test("a table that begins anew does not forget what this instance has invalidated")
+    func ownSurvives() {
+        var table = table()
+        let look = table.hashChanged().look!
+        _ = table.took(TagMarks(sequence: 125, clear: 50), for: [red])
+        // Answered before that.
+        _ = table.looked(look, TagMarks(sequence: 120, clear: 50))
+        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
+        // Told late, and older than that.
+        _ = table.heard(event(100, 110, .tags([red])))
+        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
+    }
+
+    @Test("a look that finds another clear mark voids everything")
+    func cleared() {
+        var table = table()
+        let effects = table.looked(table.hashChanged().look!, TagMarks(sequence: 200, clear: 200))
+        #expect(effects.voidsEverything)
+        #expect(table.verdict(asOf: 199, []) == .void)
+    }
+
+    @Test("a clear that is learnt of twice empties memory once")
+    func twice() {
+        var table = table()
+        #expect(table.took(TagMarks(sequence: 110, clear: 110), for: []).voidsEverything)
+        #expect(table.heard(event(100, 110, .everything)) == .init())
+        #expect(table.looked(table.hashChanged().look!, TagMarks(sequence: 110, clear: 110)) == .init())
+        #expect(table.heard(event(110, 120, .everything)).voidsEverything)
+        // An invalidation by which the server has found that numbers were lost.
+        #expect(
+            table.took(TagMarks(sequence: 130, clear: 130), for: [red]) == .init(voidsEverything: true, voided: [red])
+        )
+    }
+
+    @Test("one look at a time; changes meanwhile cause one more; one that fails is repeated")
+    func looks() {
+        var table = table()
+        let look = table.hashChanged().look!
+        #expect(table.hashChanged() == .init())
+        #expect(table.hashChanged() == .init())
+        let next = table.looked(look, TagMarks(sequence: 100, clear: 50)).look!
+        #expect(table.looked(next, nil) == .init())
+        #expect(table.verdict(asOf: 100, []) == .unknown)
+        #expect(table.pong().look != nil)
+        #expect(table.pong() == .init())
+    }
+
+    @Test("a full table begins anew and errs on no side")
+    func full() {
+        var table = table()
+        for number in 0..<UInt64(TagTable.capacity + 10) {
+            _ = table.heard(event(100 + number, 101 + number, .tags([TagName("\(number)")])))
+            #expect(table.count <= TagTable.capacity)
+        }
+        // Among the first, and forgotten.
+        #expect(table.verdict(asOf: 100, [TagName("0")]) == .asks([TagName("0")]))
+        #expect(table.verdict(asOf: 100, [TagName("\(TagTable.capacity + 9)")]) == .void)
+    }
+}
