@@ -1,5 +1,3 @@
-internal import Strata
-
 #if canImport(FoundationEssentials)
 public import FoundationEssentials
 #else

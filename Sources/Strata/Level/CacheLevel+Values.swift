@@ -66,6 +66,7 @@ extension CacheLevel {
     ///   - tags: By what it can be invalidated together with others.
     /// - Throws: What failed, after all levels were tried.
     public func set(_ value: Value, for key: Key, lifetime: EntryLifetime, tags: [String] = []) async throws {
+        try TagLimits.check(tags)
         guard !lifetime.isNone else { return try await remove(key) }
         var entry = Entry(.value(value), tags: tags)
         if let freshFor = lifetime.freshFor {
@@ -78,13 +79,6 @@ extension CacheLevel {
             entry.storedAt = now
         }
         _ = try await commit(entry, for: key)
-    }
-
-    /// Sets a value by whose tags it can be invalidated together with others.
-    ///
-    /// - Throws: What failed, after all levels were tried.
-    public func set(_ value: Value, for key: Key, tags: [String]) async throws {
-        try await set(value, for: key, lifetime: .byPolicy, tags: tags)
     }
 
     /// Forgets everything in this level and those below it.

@@ -52,7 +52,7 @@ extension RedisLevel {
     /// Removes those of some values that are void.
     private func removeVoid(_ names: [RedisKey]) async throws -> Int {
         let headers =
-            try await names.concurrently { [redis, schema] name in
+            try await names.concurrently { [redis, schema = codec.schema] name in
                 try await SweptHeader.read(name, redis, schema: schema)
             }
             .compactMap { $0 }
