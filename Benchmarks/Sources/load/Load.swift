@@ -11,7 +11,8 @@ struct Load: AsyncParsableCommand {
             meanwhile; on a shared machine compare ratios of one run and not times of two.
             """,
         subcommands: [
-            MemoryLoad.self, MemorySoakLoad.self, LocksLoad.self, RatioLoad.self, WireLoad.self, HerdLoad.self, PropagationLoad.self,
+            MemoryLoad.self, MemorySoakLoad.self, LocksLoad.self, RatioLoad.self, WireLoad.self, HerdLoad.self,
+            PropagationLoad.self,
             SoakLoad.self, HerdInstance.self,
             PropagationInstance.self, SoakInstance.self,
         ]

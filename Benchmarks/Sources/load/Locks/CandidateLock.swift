@@ -71,7 +71,7 @@ final class SpinLockCandidate: CandidateLock {
     func unlock() { isTaken.store(false, ordering: .releasing) }
 }
 
-/// Nothing: what the dictionary alone costs. Only for reading.
+/// Nothing: what reads of the dictionary alone cost.
 final class NoLockCandidate: CandidateLock {
     static let name = "none"
 

@@ -5,7 +5,8 @@ import Strata
 struct LocksLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "locks",
-        abstract: "Reads of dictionaries in 16 stripes, and in one, under each candidate for a lock; beside the memory level.",
+        abstract:
+            "Reads of dictionaries in 16 stripes, and in one, under each candidate for a lock; beside the memory level.",
         discussion: "By the clock on the wall. With two threads all keys are read by both."
     )
 

@@ -50,6 +50,16 @@ enum LevelTiming {
         return (ThreadTime.nanoseconds - start) / Double(keys.count)
     }
 
+    /// Sets every key of a memory level.
+    @inline(never)
+    static func writes<Key, Value>(_ level: MemoryLevel<Key, Value>, _ keys: [Key], _ value: Value) async throws
+        -> Double
+    {
+        let start = ThreadTime.nanoseconds
+        for key in keys { try await level.set(value, for: key) }
+        return (ThreadTime.nanoseconds - start) / Double(keys.count)
+    }
+
     /// The same at a bare dictionary.
     @inline(never)
     static func writes<Key, Value>(bare: StripedDictionary<Key, Value>, _ keys: [Key], _ value: Value) -> Double {
