@@ -11,9 +11,9 @@ struct Load: AsyncParsableCommand {
             meanwhile; on a shared machine compare ratios of one run and not times of two.
             """,
         subcommands: [
-            MemoryLoad.self, MemorySoakLoad.self, RatioLoad.self, CodecLoad.self, DiskLoad.self, WireLoad.self,
-            HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self,
-            HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
+            MemoryLoad.self, MemorySoakLoad.self, LocksLoad.self, RatioLoad.self, CodecLoad.self, DiskLoad.self,
+            WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self, ExpiryLoad.self,
+            BatchLoad.self, HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
         ]
     )
 }

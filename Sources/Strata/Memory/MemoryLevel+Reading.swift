@@ -13,8 +13,9 @@ extension MemoryLevel {
             row.leave(number)
             return residentMeanwhile(key, hash, at: now)
         }
-        let slot = unsafe partition.pointee.find(key, tag: tag(of: hash))
-        guard slot != 0, let resident = unsafe resident(partition.pointee.slot(slot), slot, number, at: now) else {
+        let slot = unsafe partition.pointee.index.find(key, tag: tag(of: hash))
+        guard slot != 0, let resident = unsafe resident(partition.pointee.index.slot(slot), slot, number, at: now)
+        else {
             row.leave(number)
             return nil
         }
@@ -50,7 +51,7 @@ extension MemoryLevel {
     /// Notes that a slot is asked for; false when it had not been for too long.
     @inlinable
     func use(_ slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Bool {
-        let chunk = unsafe partitions[partition].chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        let chunk = unsafe partitions[partition].index.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
         guard let uses = unsafe chunk.uses else { return true }
         let place = MemoryChunk<Key, Value>.place(of: slot)
         let last = MonotonicInstant(nanoseconds: unsafe uses[place].load(ordering: .relaxed))
@@ -71,16 +72,16 @@ extension MemoryLevel {
             row.enter(number)
             defer { row.leave(number) }
             if unsafe partitions[number].isChanging { continue }
-            let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+            let slot = unsafe partitions[number].index.find(key, tag: tag(of: hash))
             guard slot != 0 else { return nil }
-            let content = unsafe partitions[number].slot(slot)
+            let content = unsafe partitions[number].index.slot(slot)
             guard let resident = unsafe resident(content, slot, number, at: now) else { return nil }
             row.countHit()
             _ = row.note(slot)
             return resident
         }
         return writer.withLock { writer in
-            let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+            let slot = unsafe partitions[number].index.find(key, tag: tag(of: hash))
             guard slot != 0, let resident = unsafe resident(writer.slot(slot), slot, number, at: now) else {
                 return nil
             }
@@ -132,7 +133,7 @@ extension MemoryLevel {
         guard unsafe !partitions[number].isChanging else {
             row.leave(number)
             return writer.withLock { writer in
-                let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+                let slot = unsafe partitions[number].index.find(key, tag: tag(of: hash))
                 let entry = slot == 0 ? nil : entry(in: slot, number, at: now)
                 if let entry, entry.isFresh(at: now) {
                     writer.state.counts.hits &+= 1
@@ -143,7 +144,7 @@ extension MemoryLevel {
                 return entry
             }
         }
-        let slot = unsafe partitions[number].find(key, tag: tag(of: hash))
+        let slot = unsafe partitions[number].index.find(key, tag: tag(of: hash))
         guard slot != 0, let entry = entry(in: slot, number, at: now) else {
             row.leave(number)
             row.countMiss()
@@ -162,7 +163,7 @@ extension MemoryLevel {
     /// The whole entry in a slot, while the caller keeps the writer out; `nil` when it is of no more use.
     @inlinable
     func entry(in slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Entry<Value>? {
-        let content = unsafe partitions[partition].slot(slot)
+        let content = unsafe partitions[partition].index.slot(slot)
         let place = MemoryChunk<Key, Value>.place(of: slot)
         let servedUntil = unsafe content.pointee.servedUntil
         var entry = Entry<Value>(
@@ -173,7 +174,7 @@ extension MemoryLevel {
             isSuspect: unsafe content.pointee.isSuspect
         )
         if unsafe content.pointee.hasDetails {
-            let chunk = unsafe partitions[partition].chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+            let chunk = unsafe partitions[partition].index.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
             guard let details = unsafe chunk.details else { return nil }
             entry.freshUntil = unsafe details[place].freshUntil
             entry.revalidateUntil = unsafe details[place].revalidateUntil

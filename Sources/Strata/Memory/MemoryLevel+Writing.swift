@@ -27,7 +27,7 @@ extension MemoryLevel {
             hasDetails: false,
             isSuspect: false
         )
-        try keep(slot, nil, hash, limit.weight(of: value), at: now)
+        try keep(consume slot, nil, hash, limit.weight(of: value), at: now)
     }
 
     /// Keeps an entry as ``store(_:for:)`` does.
@@ -63,9 +63,10 @@ extension MemoryLevel {
         )
         let weight = limit.weight(of: entry)
         if slot.hasDetails {
-            try keep(slot, MemoryDetails(entry), fetch: entry.fetchMicroseconds, hash, weight, at: now)
+            let details = MemoryDetails(entry)
+            try keep(consume slot, details, fetch: entry.fetchMicroseconds, hash, weight, at: now)
         } else {
-            try keep(slot, nil, hash, weight, at: now)
+            try keep(consume slot, nil, hash, weight, at: now)
         }
     }
 
@@ -148,7 +149,7 @@ extension MemoryLevel {
 
     // MARK: Expiry
 
-    /// Takes out a few of the entries that are due: an operation pays for what it may have brought in, and a little more.
+    /// Takes out a few of the entries that are due: an operation pays for what it may have brought in, and some more.
     @inlinable
     func expire(_ writer: inout Writer, at now: MonotonicInstant, _ departures: inout Departures) {
         guard now.nanoseconds >= nextLook.load(ordering: .relaxed) else { return }

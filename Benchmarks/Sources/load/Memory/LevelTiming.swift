@@ -50,6 +50,16 @@ enum LevelTiming {
         return (ThreadTime.nanoseconds - start) / Double(keys.count)
     }
 
+    /// Sets every key of a memory level.
+    @inline(never)
+    static func writes<Key, Value>(_ level: MemoryLevel<Key, Value>, _ keys: [Key], _ value: Value) async throws
+        -> Double
+    {
+        let start = ThreadTime.nanoseconds
+        for key in keys { try await level.set(value, for: key) }
+        return (ThreadTime.nanoseconds - start) / Double(keys.count)
+    }
+
     /// The same at a bare dictionary.
     @inline(never)
     static func writes<Key, Value>(bare: StripedDictionary<Key, Value>, _ keys: [Key], _ value: Value) -> Double {
@@ -89,20 +99,25 @@ enum LevelTiming {
 
     /// The same at a bare dictionary.
     static func rate<Key, Value>(bare: StripedDictionary<Key, Value>, _ keys: [Key], threads: Int) async -> Double {
+        await rate(threads: threads, operations: keys.count) { _ = reads(bare: bare, keys) }
+    }
+
+    /// The same of anything; `body` does so many operations and runs four times in each thread.
+    static func rate(threads: Int, operations: Int, _ body: @escaping @Sendable () -> Void) async -> Double {
         let ready = Countdown(threads)
         let spans = await withTaskGroup(of: (Int64, Int64).self) { group in
             for _ in 0..<threads {
                 group.addTask {
                     ready.wait()
                     let start = MonotonicInstant.now.nanoseconds
-                    for _ in 0..<4 { _ = reads(bare: bare, keys) }
+                    for _ in 0..<4 { body() }
                     return (start, MonotonicInstant.now.nanoseconds)
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
         let length = spans.map(\.1).max()! - spans.map(\.0).min()!
-        return Double(4 * threads * keys.count) / Double(length)
+        return Double(4 * threads * operations) / Double(length)
     }
 }
 

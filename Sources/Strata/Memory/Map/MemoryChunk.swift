@@ -51,10 +51,8 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
         for place in 0..<size { unsafe (uses + place).initialize(to: Atomic(0)) }
     }
 
-    /// Sees to it that slots can have details.
-    @inlinable
-    mutating func prepareDetails(_ number: Int) {
-        guard unsafe details == nil else { return }
+    /// Makes room for details.
+    mutating func allocateDetails(_ number: Int) {
         unsafe details = .allocate(capacity: Self.size(number))
         unsafe fetches = .allocate(capacity: Self.size(number))
     }

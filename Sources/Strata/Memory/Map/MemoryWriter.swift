@@ -40,8 +40,8 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     deinit {
         for number in 0..<partitionCount {
             let partition = unsafe partitions + number
-            for place in 0..<(unsafe partition.pointee.capacity) {
-                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.buckets[place])
+            for place in 0..<(unsafe partition.pointee.index.capacity) {
+                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.index.buckets[place])
                 if slot != 0 { unsafe Self.destroy(slot, in: chunks) }
             }
         }
@@ -113,13 +113,22 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     /// Sees to it that a slot has memory.
     @inlinable
-    mutating func prepare(_ number: UInt32, hasDetails: Bool) {
+    mutating func prepare(_ number: UInt32, hasDetails: Bool, _ readers: borrowing ReaderRows) {
         let index = Chunk.chunk(of: number)
         if index >= chunkCount {
             unsafe (chunks + index).initialize(to: Chunk(index, countsUses: idleNanoseconds > 0))
             chunkCount = index + 1
         }
-        if hasDetails { unsafe chunks[index].prepareDetails(index) }
+        if hasDetails, unsafe chunks[index].details == nil { allocateDetails(index, readers) }
+    }
+
+    /// Gives a chunk room for details, once in its life: all readers look at the table of chunks, so they are kept out.
+    @usableFromInline
+    @inline(never)
+    mutating func allocateDetails(_ index: Int, _ readers: borrowing ReaderRows) {
+        for partition in 0..<partitionCount { close(partition, readers) }
+        unsafe chunks[index].allocateDetails(index)
+        for partition in 0..<partitionCount { open(partition) }
     }
 
     // MARK: Changing
@@ -140,7 +149,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     ) {
         let partition = Int(new.partition)
         state.counts.insertions &+= 1
-        let old = unsafe partitions[partition].find(new.key, tag: new.tag)
+        let old = unsafe partitions[partition].index.find(new.key, tag: new.tag)
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
@@ -158,13 +167,13 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             return
         }
         removeVictims(because: .size, readers, &departures)
-        prepare(number, hasDetails: details != nil)
+        prepare(number, hasDetails: details != nil, readers)
         let tag = new.tag
         let end = details?.staleUntil ?? new.servedUntil
         close(partition, readers)
         unsafe slot(number).initialize(to: new)
         fillBeside(number, details, fetch, at: now)
-        unsafe partitions[partition].insert(number, tag: tag, most: partitionLimit)
+        unsafe partitions[partition].index.insert(number, tag: tag, most: partitionLimit)
         open(partition)
         schedule(number, end: end, at: now)
     }
@@ -180,7 +189,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         _ departures: inout Departures
     ) {
         let partition = Int(new.partition)
-        prepare(number, hasDetails: details != nil)
+        prepare(number, hasDetails: details != nil, readers)
         let end = details?.staleUntil ?? new.servedUntil
         close(partition, readers)
         if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
@@ -232,7 +241,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     ) {
         let partition = Int(unsafe slot(number).pointee.partition)
         close(partition, readers)
-        unsafe partitions[partition].remove(number, tag: slot(number).pointee.tag)
+        unsafe partitions[partition].index.remove(number, tag: slot(number).pointee.tag)
         if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         open(partition)
@@ -252,7 +261,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
     ) {
-        let number = unsafe partitions[partition].find(key, tag: tag)
+        let number = unsafe partitions[partition].index.find(key, tag: tag)
         guard number != 0 else { return }
         state.policy.remove(number)
         takeOut(number, because: cause, readers, &departures)

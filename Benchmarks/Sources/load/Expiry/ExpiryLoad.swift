@@ -1,0 +1,117 @@
+import ArgumentParser
+import Strata
+import StrataRedis
+import StrataTesting
+
+/// `load expiry`: what the source feels when many values were filled at once, and whether anybody waits for a hot one.
+struct ExpiryLoad: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "expiry",
+        abstract: "Peak over mean of source calls with and without jitter and early refresh; waits for a hot key."
+    )
+
+    @Option(help: "Keys that are filled at once.")
+    var keys = 100_000
+    @Option(help: "Seconds that a value is fresh.")
+    var lifetime = 6.0
+    @Option(help: "Milliseconds that a fetch takes.")
+    var fetch = 20
+    @Option(help: "Tasks that ask for the hot key.")
+    var tasks = 64
+    @Option(help: "Seconds that they ask.")
+    var seconds = 5.0
+
+    func run() async throws {
+        for (name, jitter, early) in [
+            ("plain", 0.0, 0.0), ("jitter", 0.3, 0.0), ("early", 0.0, 1.0), ("jitter_early", 0.3, 1.0),
+        ] {
+            let value = try await peakOverMean(jitter: jitter, early: early)
+            Measurement(name: "expiry.\(name).peak_over_mean", value: value, unit: "1").print()
+        }
+        try await measureHotKey()
+    }
+
+    // MARK: Many keys
+
+    /// Asks for all keys again and again for two lifetimes, and counts source calls in tenths of a second.
+    private func peakOverMean(jitter: Double, early: Double) async throws -> Double {
+        let calls = CallBuckets(width: .milliseconds(100))
+        let fetch = fetch
+        let policy = FreshnessPolicy(
+            freshFor: .seconds(lifetime),
+            staleWhileRevalidate: early > 0 ? .seconds(lifetime) : .zero,
+            jitter: jitter,
+            earlyRefresh: early
+        )
+        let cache = MemoryLevel<Int, Int>(limit: .entries(2 * keys))
+            .compose(
+                Source(freshness: policy, limit: keys) { key in
+                    calls.count()
+                    try await Task.sleep(for: .milliseconds(fetch))
+                    return key
+                }
+            )
+        try await askForAll(cache)
+        calls.start()
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(2 * lifetime)
+        while clock.now < end {
+            let next = clock.now + .milliseconds(100)
+            try await askForAll(cache)
+            try await clock.sleep(until: next)
+        }
+        await cache.drain(within: .seconds(10))
+        return calls.peakOverMean
+    }
+
+    private func askForAll(_ cache: some CacheLevel<Int, Int>) async throws {
+        let missing = (0..<keys).filter { cache.resident($0, at: .coarse) == nil }
+        try await withThrowingDiscardingTaskGroup { group in
+            for key in missing { group.addTask { _ = try await cache.get(key) } }
+        }
+    }
+
+    // MARK: One key
+
+    private func measureHotKey() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try RedisClient(server.url)
+            let policy = FreshnessPolicy(
+                freshFor: .milliseconds(300),
+                staleWhileRevalidate: .seconds(10),
+                jitter: 0,
+                earlyRefresh: 1
+            )
+            let counter = SharedCounter()
+            let cache = MemoryLevel<String, Int>(limit: .entries(10))
+                .compose(
+                    RedisLevel<String, Int>(redis, keyspace: "expiry", freshness: policy).fetching { _ in
+                        try await Task.sleep(for: .milliseconds(50))
+                        return counter.next()
+                    }
+                )
+            _ = try await cache.get("hot")
+            let clock = ContinuousClock()
+            let end = clock.now + .seconds(seconds)
+            let waits = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<tasks {
+                    group.addTask {
+                        var waits = 0
+                        while clock.now < end {
+                            let (_, receipt) = try await cache.getWithReceipt("hot")
+                            let isWait = receipt.hasWaited || receipt.steps.contains { $0.event == .fetched }
+                            if isWait { waits += 1 }
+                            try await Task.sleep(for: .milliseconds(1))
+                        }
+                        return waits
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            Measurement(name: "expiry.hot_key.waits", value: Double(waits), unit: "1").print()
+            Measurement(name: "expiry.hot_key.fetches", value: Double(counter.value), unit: "1").print()
+            await cache.drain(within: .seconds(5))
+            await redis.shutDown()
+        }
+    }
+}
