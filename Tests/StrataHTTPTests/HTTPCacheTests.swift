@@ -45,7 +45,8 @@ struct HTTPCacheTests {
 
     @Test("a fresh response is served without asking")
     func fresh() async throws {
-        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server async throws in
+        let answers = script(.response(200, ["cache-control": "max-age=60"], body: "v"))
+        try await LocalServer.with(answers) { server async throws in
             let cache = HTTPCache(in: Memory(limit: .entries(4)), HTTPFetcher())
             for _ in 0..<3 { #expect(try await text(cache.get(server.resource())) == "v") }
             #expect(server.requests.count == 1)
@@ -188,7 +189,8 @@ struct HTTPCacheTests {
         } set: { _, _ in
             throw Failure()
         }
-        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server async throws in
+        let answers = script(.response(200, ["cache-control": "max-age=60"], body: "v"))
+        try await LocalServer.with(answers) { server async throws in
             let cache = HTTPCache(in: broken, HTTPFetcher())
             #expect(try await text(cache.get(server.resource())) == "v")
             #expect(cache.statistics.failures == 2)
