@@ -138,7 +138,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Writes an entry and ends any fetch of the key that is under way.
     ///
-    /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }
