@@ -6,7 +6,7 @@ SHELL := /bin/bash
 # Arguments for the program behind a target:  make demo ARGS="--directory ."   make test ARGS="--filter Wire"
 ARGS ?=
 # The load programs that `make bench` runs, in this order.
-LOADS ?= wire herd propagation
+LOADS ?= wire memory codec disk batch herd propagation
 # The documented targets, lowest first.
 DOCUMENTED ?= Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataTesting
 
@@ -17,7 +17,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test bench build-benchmarks soak lint sanitize docs clean
+.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,11 @@ soak: setup ## a fleet at work while things fail, then the verdict (ARGS="--seco
 	@swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
 	@echo "soak: running"
 	@swift run --skip-build --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load soak $(ARGS)
+
+snippets: setup ## compile the samples of the documentation
+	@set -e; for file in Snippets/*.swift; do \
+		swift build --enable-all-traits --target $$(basename $$file .swift) $(STRATA_SWIFT_FLAGS); \
+	done
 
 lint: ## check format and house rules
 	@.ci/lint

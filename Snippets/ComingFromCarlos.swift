@@ -105,8 +105,18 @@ func samples(redis: RedisClient, load: @escaping @Sendable (Int) async throws ->
         String(number)
     }
     let inverted = number.inverted()
-    let plusOne = number.compose(TwoWayTransformer { $0 + 1 } inverse: { $0 - 1 })
-    let positive = number.conditioned { !$0.hasPrefix("-") } inverse: { $0 >= 0 }
+    let plusOne = number.compose(
+        TwoWayTransformer {
+            $0 + 1
+        } inverse: {
+            $0 - 1
+        }
+    )
+    let positive = number.conditioned {
+        !$0.hasPrefix("-")
+    } inverse: {
+        $0 >= 0
+    }
     let day = TwoWayTransformer(Date.ISO8601FormatStyle().year().month().day())
     // snippet.end
 

@@ -28,8 +28,8 @@ extension ByteStage {
     /// - Parameters:
     ///   - keys: The secrets. With random nonces each is good for 2³² values; use another one long before that.
     ///   - cipher: How to encrypt.
-    /// - Returns: A stage that throws ``CacheError/Code/forged`` for bytes that were not sealed by it for this place, and
-    ///   ``CacheError/Code/secret`` for the number of a secret that it does not have.
+    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that were not sealed by it for this place, and
+    ///   `CacheError.Code.secret` for the number of a secret that it does not have.
     public static func encryption(with keys: KeyRing, cipher: Cipher = .aesGCM) -> ByteStage {
         switch cipher {
         case .aesGCM:
@@ -56,8 +56,8 @@ extension ByteStage {
     /// what ``encryption(with:cipher:)`` is bound to as well.
     ///
     /// - Parameter keys: The secrets.
-    /// - Returns: A stage that throws ``CacheError/Code/forged`` for bytes that were not signed by it for this place, and
-    ///   ``CacheError/Code/secret`` for the number of a secret that it does not have.
+    /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that were not signed by it for this place, and
+    ///   `CacheError.Code.secret` for the number of a secret that it does not have.
     public static func signature(with keys: KeyRing) -> ByteStage {
         sealing(3, "HMAC-SHA-256", keys) { bytes, key, bound in
             Array(mac(bytes, key, bound)) + bytes

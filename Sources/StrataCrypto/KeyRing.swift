@@ -22,7 +22,7 @@ public struct KeyRing: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - current: The number of the one to use.
     ///   - secrets: All secrets by their numbers, 32 random bytes each.
-    /// - Throws: ``CacheError/Code/secret`` when a secret has another length, or the current one is missing.
+    /// - Throws: `CacheError.Code.secret` when a secret has another length, or the current one is missing.
     public init(using current: UInt32, _ secrets: [UInt32: [UInt8]]) throws {
         guard secrets[current] != nil else {
             throw CacheError(code: .secret, message: "there is no secret of number \(current)")

@@ -45,9 +45,10 @@ struct HTTPCacheTests {
 
     @Test("a fresh response is served without asking")
     func fresh() async throws {
-        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server in
+        let answers = script(.response(200, ["cache-control": "max-age=60"], body: "v"))
+        try await LocalServer.with(answers) { server async throws in
             let cache = HTTPCache(in: Memory(limit: .entries(4)), HTTPFetcher())
-            for _ in 0..<3 { #expect(text(try await cache.get(server.resource())) == "v") }
+            for _ in 0..<3 { #expect(try await text(cache.get(server.resource())) == "v") }
             #expect(server.requests.count == 1)
             #expect(cache.statistics.hits == 2 && cache.statistics.fetches == 1)
         }
@@ -61,7 +62,7 @@ struct HTTPCacheTests {
                 .response(200, ["cache-control": "max-age=60", "etag": "\"1\"", "last-modified": date], body: "v"),
                 .response(304, ["cache-control": "max-age=90", "x-new": "1"])
             )
-        ) { server in
+        ) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             let resource = server.resource()
@@ -86,16 +87,16 @@ struct HTTPCacheTests {
                 .response(200, ["cache-control": "max-age=60", "etag": "\"2\""], body: "two"),
                 .response(200, ["cache-control": "no-store"], body: "three")
             )
-        ) { server in
+        ) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             let resource = server.resource()
             _ = try await cache.get(resource)
             try await age(memory, resource, by: 1)
-            #expect(text(try await cache.get(resource)) == "two")
-            #expect(text(try await memory.get(resource)) == "two")
+            #expect(try await text(cache.get(resource)) == "two")
+            #expect(try await text(memory.get(resource)) == "two")
             try await age(memory, resource, by: 1)
-            #expect(text(try await cache.get(resource)) == "three")
+            #expect(try await text(cache.get(resource)) == "three")
             #expect(try await memory.entry(for: resource, ReadRequest()) == nil)
         }
     }
@@ -104,7 +105,7 @@ struct HTTPCacheTests {
     func staleIfError() async throws {
         try await LocalServer.with(
             script(.response(200, ["cache-control": "max-age=60, stale-if-error=30"], body: "v"), .response(503))
-        ) { server in
+        ) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             let resource = server.resource()
@@ -116,7 +117,7 @@ struct HTTPCacheTests {
         }
         try await LocalServer.with(
             script(.response(200, ["cache-control": "max-age=60, stale-if-error=30"], body: "v"), .response(403))
-        ) { server in
+        ) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             _ = try await cache.get(server.resource())
@@ -125,7 +126,7 @@ struct HTTPCacheTests {
         }
         try await LocalServer.with(
             script(.response(200, ["cache-control": "max-age=60, stale-if-error=5", "etag": "\"1\""]), .response(503))
-        ) { server in
+        ) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             _ = try await cache.get(server.resource())
@@ -140,14 +141,14 @@ struct HTTPCacheTests {
             .response(200, ["cache-control": "max-age=60, stale-while-revalidate=30"], body: "one"),
             .response(200, ["cache-control": "max-age=60"], body: "two")
         )
-        try await LocalServer.with(answers) { server in
+        try await LocalServer.with(answers) { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             let resource = server.resource()
             _ = try await cache.get(resource)
             try await age(memory, resource, by: 10)
             // Nobody runs it: the get asks by itself.
-            #expect(text(try await cache.get(resource)) == "two")
+            #expect(try await text(cache.get(resource)) == "two")
         }
         let stored = script(
             .response(200, ["cache-control": "max-age=60, stale-while-revalidate=30"], body: "one"),
@@ -158,21 +159,21 @@ struct HTTPCacheTests {
         try await LocalServer.with { request in
             if count.next() > 0 { try? await isHeld.pass() }
             return await stored(request)
-        } _: { server in
+        } _: { server async throws in
             let memory = Memory(limit: .entries(4))
             let cache = HTTPCache(in: memory, HTTPFetcher())
             let resource = server.resource()
             _ = try await cache.get(resource)
             try await age(memory, resource, by: 10)
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            try await withThrowingTaskGroup(of: Void.self) { group async throws in
                 group.addTask { await cache.run() }
                 // The server answers nobody, so whatever comes now comes from what is kept.
                 await cache.refreshes.wait { isRunning, _ in isRunning }
-                for _ in 0..<3 { #expect(text(try await cache.get(resource)) == "one") }
+                for _ in 0..<3 { #expect(try await text(cache.get(resource)) == "one") }
                 await isHeld.arrivals()
                 isHeld.open()
                 await cache.refreshes.wait { _, pending in pending == 0 }
-                #expect(text(try await cache.get(resource)) == "two")
+                #expect(try await text(cache.get(resource)) == "two")
                 #expect(server.requests.count == 2 && cache.statistics.servedStale == 3)
                 group.cancelAll()
             }
@@ -188,9 +189,10 @@ struct HTTPCacheTests {
         } set: { _, _ in
             throw Failure()
         }
-        try await LocalServer.with(script(.response(200, ["cache-control": "max-age=60"], body: "v"))) { server in
+        let answers = script(.response(200, ["cache-control": "max-age=60"], body: "v"))
+        try await LocalServer.with(answers) { server async throws in
             let cache = HTTPCache(in: broken, HTTPFetcher())
-            #expect(text(try await cache.get(server.resource())) == "v")
+            #expect(try await text(cache.get(server.resource())) == "v")
             #expect(cache.statistics.failures == 2)
         }
     }
@@ -202,7 +204,7 @@ struct HTTPCacheTests {
         try await LocalServer.with { _ in
             try? await gate.pass()
             return .response(200, ["cache-control": "max-age=60"], body: "v")
-        } _: { server in
+        } _: { server async throws in
             let store = DiskStore(path: path)
             let disk = DiskLevel<HTTPResource, HTTPContent>(store, namespace: "http")
             let memory = Memory(limit: .entries(4))
@@ -217,7 +219,7 @@ struct HTTPCacheTests {
             #expect(try await disk.usage().entries == 1)
             await store.close()
             let again = HTTPCache(in: DiskLevel(DiskStore(path: path), namespace: "http"), HTTPFetcher())
-            #expect(text(try await again.get(server.resource())) == "v")
+            #expect(try await text(again.get(server.resource())) == "v")
             #expect(server.requests.count == 1)
             await again.storage.store.close()
         }

@@ -19,7 +19,7 @@ struct HTTPFetcherTests {
     func simultaneous() async throws {
         try await LocalServer.with { _ in
             .response(200, body: "v")
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher()
             async let one = fetcher.get(server.resource())
             async let two = fetcher.get(server.resource())
@@ -36,7 +36,7 @@ struct HTTPFetcherTests {
     func status(status: Int) async throws {
         try await LocalServer.with { _ in
             .response(status, ["retry-after": "7"], body: status == 204 ? "" : "body")
-        } _: { server in
+        } _: { server async throws in
             let found: Result<HTTPContent?, any Error>
             do { found = .success(try await HTTPFetcher().get(server.resource())) } catch { found = .failure(error) }
             switch found {
@@ -54,7 +54,7 @@ struct HTTPFetcherTests {
     func absent() async throws {
         try await LocalServer.with { _ in
             .response(404, ["cache-control": "max-age=60"])
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher(options: HTTPFetchOptions(absentStatuses: [404, 410]))
             let cache = HTTPCache(in: MemoryLevel(limit: .entries(4)), fetcher)
             #expect(try await cache.get(server.resource()) == nil)
@@ -69,7 +69,7 @@ struct HTTPFetcherTests {
     func length() async throws {
         try await LocalServer.with { request in
             request.path == "/short" ? .short(declared: 100, sent: 10) : .close
-        } _: { server in
+        } _: { server async throws in
             #expect(
                 await failure { _ = try await HTTPFetcher().get(server.resource("/short")) }?.code == .invalidResponse
             )
@@ -85,7 +85,7 @@ struct HTTPFetcherTests {
         try await LocalServer.with { request in
             request.path == "/endless"
                 ? .stall(endless: true) : .response(200, body: String(repeating: "x", count: 1_001))
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher(options: HTTPFetchOptions(sizeLimit: 1_000))
             #expect(await failure { _ = try await fetcher.get(server.resource()) }?.code == .tooLarge)
             #expect(await failure { _ = try await fetcher.get(server.resource("/endless")) }?.code == .tooLarge)
@@ -99,7 +99,7 @@ struct HTTPFetcherTests {
         try await LocalServer.with { _ in
             try? await asked.pass()
             return afterHeader ? .stall() : .silence
-        } _: { server in
+        } _: { server async throws in
             let get = Task { try await HTTPFetcher().get(server.resource()) }
             await asked.arrivals()
             asked.open()
@@ -113,7 +113,7 @@ struct HTTPFetcherTests {
     func stalls(afterHeader: Bool) async throws {
         try await LocalServer.with { _ in
             afterHeader ? .stall() : .silence
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher(options: HTTPFetchOptions(timeout: .milliseconds(200)))
             #expect(await failure { _ = try await fetcher.get(server.resource()) }?.code == .timeout)
             await server.aborted()
@@ -129,7 +129,7 @@ struct HTTPFetcherTests {
             case "/circle": .response(302, ["location": "/circle"])
             default: .response(302, ["location": request.path + "x"])
             }
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher()
             #expect(try await fetcher.get(server.resource("/start"))?.body == Array("end".utf8))
             #expect(await failure { _ = try await fetcher.get(server.resource("/circle")) }?.code == .redirectLoop)
@@ -143,9 +143,9 @@ struct HTTPFetcherTests {
         try await LocalServer.with { _ in
             try? await gate.pass()
             return .response(200)
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher(options: HTTPFetchOptions(perHost: 2))
-            try await withThrowingTaskGroup(of: Void.self) { group in
+            try await withThrowingTaskGroup(of: Void.self) { group async throws in
                 for number in 0..<8 { group.addTask { _ = try await fetcher.get(server.resource("/\(number)")) } }
                 await gate.arrivals(2)
                 gate.open()
@@ -160,7 +160,7 @@ struct HTTPFetcherTests {
     func fields() async throws {
         try await LocalServer.with {
             .response(200, body: $0.fields["accept-language"] ?? "none")
-        } _: { server in
+        } _: { server async throws in
             let fetcher = HTTPFetcher()
             #expect(try await fetcher.get(server.resource("/", ["Accept-Language": "de"]))?.body == Array("de".utf8))
             #expect(try await fetcher.get(server.resource())?.body == Array("none".utf8))
@@ -171,7 +171,7 @@ struct HTTPFetcherTests {
     func noStore() async throws {
         try await LocalServer.with { _ in
             .response(200, ["cache-control": "no-store"], body: "v")
-        } _: { server in
+        } _: { server async throws in
             let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(4))
             let cache = memory.compose(HTTPFetcher())
             for count in 1...2 {

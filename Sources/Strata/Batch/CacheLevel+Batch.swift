@@ -19,7 +19,7 @@ extension CacheLevel {
 
     /// The values of those keys that have one, in the order of the keys.
     ///
-    /// The lenient batch: keys that fail or have no value are left out, and it ends when all have been answered. With ``get(_:)``
+    /// The lenient batch: keys that fail or have no value are left out, and it ends when all have been answered. With `get(_:)`
     /// for several keys, values and keys still correspond.
     ///
     /// - Throws: `CancellationError` when the caller is cancelled, and nothing else.

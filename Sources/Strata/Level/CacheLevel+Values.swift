@@ -19,7 +19,7 @@ extension CacheLevel {
 
     /// The value of a key, with an account of where it was found and what it took.
     ///
-    /// Costs some allocations more than ``get(_:)``.
+    /// Costs some allocations more than `get(_:)`.
     public func getWithReceipt(
         _ key: Key,
         _ options: ReadOptions = .ordinary
@@ -34,9 +34,9 @@ extension CacheLevel {
         return (entry?.value, recorder.receipt(for: entry, start: start, end: end))
     }
 
-    /// The value of a key, or an error where ``get(_:)`` returns `nil`.
+    /// The value of a key, or an error where `get(_:)` returns `nil`.
     ///
-    /// - Throws: ``CacheError/Code/miss`` when there is no value; else as ``get(_:)``.
+    /// - Throws: ``CacheError/Code/miss`` when there is no value; else as `get(_:)`.
     public func require(_ key: Key) async throws -> Value {
         guard let value = try await get(key) else { throw CacheError(code: .miss, message: "no level has the key") }
         return value

@@ -1,6 +1,6 @@
 /// Anything that can be asked for a key, and told to keep, drop or forget: memory, Redis, a disk, a composition of those.
 ///
-/// Levels speak in ``Entry``; users speak in values, through ``get(_:)``, ``set(_:for:)``, ``remove(_:)`` and ``clear()``,
+/// Levels speak in ``Entry``; users speak in values, through `get(_:)`, ``set(_:for:)``, ``remove(_:)`` and ``clear()``,
 /// which every level has. A miss is `nil`; a thrown error is a real failure.
 ///
 /// Four methods make a level. The others have default implementations, for levels that can do better: answer without

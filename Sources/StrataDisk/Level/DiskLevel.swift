@@ -30,7 +30,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public enum Undecodable: Sendable, Hashable {
         /// The key is a miss.
         case miss
-        /// The get throws ``CacheError/Code/codec``.
+        /// The get throws ``/Strata/CacheError/Code/codec``.
         case fail
     }
 
@@ -109,7 +109,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///
     /// A row whose bytes do not agree with their checksum is deleted.
     ///
-    /// - Throws: ``DiskError``; `CancellationError`; ``CacheError/Code/codec`` where the level says so.
+    /// - Throws: ``DiskError``; `CancellationError`; ``/Strata/CacheError/Code/codec`` where the level says so.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
@@ -161,8 +161,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 
     /// Keeps an entry; when this returns, it is there for good, and the level within its limit.
     ///
-    /// - Throws: ``CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is then removed;
-    ///   ``CacheError/Code/codec``; ``DiskError``, and then the older entry is still there; `CancellationError`.
+    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is then removed;
+    ///   ``/Strata/CacheError/Code/codec``; ``DiskError``, and then the older entry is still there; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         let bytes = key.keyBytes
         let now = clock.now()

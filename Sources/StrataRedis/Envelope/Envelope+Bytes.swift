@@ -3,7 +3,7 @@ internal import Strata
 extension Envelope {
     /// The envelope as bytes.
     ///
-    /// - Throws: ``CacheError/Code/tooLarge`` when the tags or the payload exceed what their lengths can say.
+    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` when the tags or the payload exceed what their lengths can say.
     package func encoded() throws -> [UInt8] {
         var labels: [UInt8] = []
         for tag in tags {

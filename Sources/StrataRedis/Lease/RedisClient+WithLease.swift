@@ -24,7 +24,7 @@ extension RedisClient {
     ///   - options: How long the lease stands and is renewed, and how long a caller waits for it.
     ///   - body: The work. It is not cancelled when the lease is lost; ``LeaseStatus/isHeld`` tells.
     /// - Returns: What the work returns.
-    /// - Throws: What the work throws; ``CacheError/Code/timeout`` when the lease was not to be had within
+    /// - Throws: What the work throws; ``/Strata/CacheError/Code/timeout`` when the lease was not to be had within
     ///   ``LeaseOptions/waitLimit``; ``RedisError``; `CancellationError`.
     public func withLease<Result: Sendable>(
         _ name: String,

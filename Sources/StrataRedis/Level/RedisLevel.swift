@@ -153,7 +153,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// When that fails, what lies under the key is not read any more until it has been removed.
     ///
-    /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }

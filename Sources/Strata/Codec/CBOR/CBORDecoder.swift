@@ -51,7 +51,7 @@ public struct CBORDecoder: Sendable {
     ///   - type: The type to decode.
     ///   - bytes: The document, and nothing behind it.
     /// - Returns: The value.
-    /// - Throws: What ``decode(_:from:)-([UInt8])`` throws.
+    /// - Throws: What ``decode(_:from:)-(_,[UInt8])`` throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: RawSpan) throws -> Value {
         try unsafe bytes.withUnsafeBytes { unsafe try decode(type, from: $0) }
     }
@@ -63,7 +63,7 @@ public struct CBORDecoder: Sendable {
     ///   - bytes: The document, and nothing behind it. It is not read after the call; a value that keeps its decoder
     ///     keeps a copy.
     /// - Returns: The value.
-    /// - Throws: What ``decode(_:from:)-([UInt8])`` throws.
+    /// - Throws: What ``decode(_:from:)-(_,[UInt8])`` throws.
     public func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeRawBufferPointer) throws -> Value {
         var reader = unsafe try CBORReader(self, bytes)
         try reader.scan()
