@@ -11,6 +11,8 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         var questions: [Key: Question] = [:]
         var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
         var isOver = false
+        /// What the fetch has brought, for those who come to ask for it later than the others.
+        var outcome: Result<[Key: Answer], any Error>?
     }
 
     private let state: Locked<State>
@@ -63,8 +65,17 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
             giveUp(key)
         }
         let answers = try await call.join(0) { [self] in
-            let questions = state.withLock { $0.questions }
-            return questions.isEmpty ? [:] : try await fetch(questions.map { ($0.key, $0.value) })
+            let (outcome, questions) = state.withLock { ($0.outcome, $0.questions) }
+            if let outcome { return try outcome.get() }
+            do {
+                let answers = try await fetch(questions.map { ($0.key, $0.value) })
+                state.withLock { $0.outcome = .success(answers) }
+                return answers
+            } catch {
+                // Cancelled, it has failed nobody: all who asked have left.
+                if !Task.isCancelled { state.withLock { $0.outcome = .failure(error) } }
+                throw error
+            }
         }
         return answers.output[key]
     }

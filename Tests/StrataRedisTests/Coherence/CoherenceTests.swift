@@ -58,6 +58,9 @@ final class Instance: Sendable {
     func listen() async throws {
         try await redis.ping()
         await wait { $0.contains(.listening) }
+        while !level.shared.tags.isKnown { try await redis.ping() }
+        // What follows from the answer was done before the next one is looked at.
+        try await redis.ping()
     }
 
     /// Returns when the link has told of a change of a key for the `count`th time.
@@ -111,8 +114,9 @@ struct CoherenceTests {
                 while one.remembers("k") != nil { try await one.redis.ping() }
             }
             try await fill()
+            let before = one.changes.count { $0 == .everythingChanged }
             try await server.command("FLUSHALL")
-            await one.wait { $0.contains(.everythingChanged) }
+            await one.wait { $0.count { $0 == .everythingChanged } > before }
             #expect(one.remembers("k") == nil)
         }
     }
@@ -277,7 +281,7 @@ struct CoherenceTests {
             try await one.listen()
             try await one.cache.set("value", for: "k")
             await one.hears("k")
-            // Behind the look at what this process has written itself.
+            // The echo's look was posted before this: killed in between, the server leaves the entry in doubt, and void.
             try await one.redis.ping()
             try await server.kill()
             await one.wait { $0.contains(.deaf) }
@@ -300,6 +304,9 @@ struct CoherenceTests {
             try await server.command(bytes: [Array("PUBLISH".utf8), keyspace.events, []])
             try await server.command(bytes: [Array("PUBLISH".utf8), keyspace.events, Array("iother:key".utf8)])
             try await server.command(bytes: [Array("PUBLISH".utf8), keyspace.events, Array("?".utf8)])
+            for text in ["t", "c", "t9:7:", "c7:7:", "t1:x:", "t1:2:\u{ff}"] {
+                try await server.command(bytes: [Array("PUBLISH".utf8), keyspace.events, Array(text.utf8)])
+            }
             try await one.level.set("x", for: "other")
             await one.hears("other")
             #expect(one.remembers("k") == "value")
