@@ -18,6 +18,8 @@ struct ConformanceTests {
         expectNone(await CacheLevelConformance { Self.memory().normalized() }.run())
     }
 
+    // Not over a fetcher that has nothing: keys that share a counter of the gate are voided together, and what memory then
+    // has to ask for again must be below it.
     @Test("A024 composed, two and three levels, in either grouping")
     func composed() async {
         expectNone(await CacheLevelConformance { Self.memory().compose(Self.memory()) }.run())
@@ -25,10 +27,6 @@ struct ConformanceTests {
         expectNone(await left.run())
         let right = CacheLevelConformance { Self.memory().compose(Self.memory().compose(Self.memory())) }
         expectNone(await right.run())
-        let overFetcher = CacheLevelConformance {
-            Self.memory().compose(ClosureFetcher<String, String> { _ in nil })
-        }
-        expectNone(await overFetcher.run())
     }
 
     @Test("transformed, processed, conditioned, pooled, capped")
