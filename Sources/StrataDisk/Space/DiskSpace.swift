@@ -57,33 +57,30 @@ final class DiskSpace: Sendable {
         do {
             try await store.write { db, file in
                 guard let space = try file.space(self.name, db) else { return }
-                _ = try self.advance(space, bytes: 0, entries: 0, db)
+                try self.writeTouches(space, db)
             }
         } catch let error as DiskError where error.code != .corrupt {
             // The order of use is worth nothing against the value that was read: a disk that is full or read-only can be read.
         }
     }
 
-    /// What has changed for the namespace as a whole, with the uses that were noted since.
-    private func advance(_ space: Int64, bytes: Int, entries: Int, _ db: Database) throws -> (tick: Int64, bytes: Int) {
+    /// Writes down the uses that were noted since the last time.
+    private func writeTouches(_ space: Int64, _ db: Database) throws {
         let used = touches.withLock { $0.take() }
-        let update = try db.cachedStatement(
-            sql: """
-                UPDATE space SET tick = tick + ?, bytes = bytes + ?, entries = entries + ? WHERE id = ?
-                RETURNING tick, bytes
-                """
-        )
-        guard let row = try Row.fetchOne(update, arguments: [used.count + 1, bytes, entries, space]) else {
+        guard !used.isEmpty else { return }
+        let advance = try db.cachedStatement(sql: "UPDATE space SET tick = tick + ? WHERE id = ? RETURNING tick")
+        guard let tick = try Int64.fetchOne(advance, arguments: [used.count, space]) else {
             throw DiskError(.corrupt, "the namespace is gone")
         }
-        let tick: Int64 = row[0]
-        if !used.isEmpty {
-            let usage = try db.cachedStatement(sql: "UPDATE usage SET used = ? WHERE entry = ? AND space = ?")
-            for (index, id) in used.enumerated() {
-                try usage.execute(arguments: [tick - Int64(used.count) + Int64(index), id, space])
-            }
+        let usage = try db.cachedStatement(sql: "UPDATE usage SET used = ? WHERE entry = ? AND space = ?")
+        for (index, id) in used.enumerated() {
+            try usage.execute(arguments: [tick - Int64(used.count) + 1 + Int64(index), id, space])
         }
-        return (tick, row[1])
+    }
+
+    private func bytes(_ space: Int64, _ db: Database) throws -> Int {
+        let held = try db.cachedStatement(sql: "SELECT bytes FROM space WHERE id = ?")
+        return try Int.fetchOne(held, arguments: [space]) ?? 0
     }
 
     // MARK: Writing
@@ -99,46 +96,19 @@ final class DiskSpace: Sendable {
         let checksum = entry.checksum(key)
         try await store.write { db, file in
             let space = try file.madeSpace(self.name, db)
-            let old = try Row.fetchOne(
-                try db.cachedStatement(sql: "SELECT id, size, tags IS NOT NULL FROM entry WHERE space = ? AND key = ?"),
-                arguments: [space, key.data]
-            )
-            let oldSize: Int = old?[1] ?? 0
-            let (tick, bytes) = try self.advance(space, bytes: size - oldSize, entries: old == nil ? 1 : 0, db)
+            try self.writeTouches(space, db)
             let labels = entry.tags.isEmpty ? nil : TagList.bytes(entry.tags).data
-            let values: StatementArguments = [
-                size, entry.kind, Int(entry.codec), Int(entry.compression), Int(entry.protection), Int(entry.schema),
-                entry.stored, entry.fresh, entry.ends, entry.took,
-                Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
-                Int64(bitPattern: checksum), labels, entry.payload.data, space, key.data,
-            ]
-            let id: Int64
-            if let old {
-                id = old[0]
-                try db.cachedStatement(
-                    sql: """
-                        UPDATE entry SET size = ?, kind = ?, codec = ?, compression = ?, protection = ?, schema = ?,
-                            stored = ?, fresh = ?, ends = ?, took = ?, high = ?, low = ?, checksum = ?, tags = ?,
-                            payload = ?
-                        WHERE space = ? AND key = ?
-                        """
-                )
-                .execute(arguments: values)
-                try db.cachedStatement(sql: "UPDATE usage SET used = ? WHERE entry = ?").execute(arguments: [tick, id])
-                if old[2] { try db.execute(sql: "DELETE FROM tagged WHERE entry = ?", arguments: [id]) }
-            } else {
-                try db.cachedStatement(
-                    sql: """
-                        INSERT INTO entry (size, kind, codec, compression, protection, schema, stored, fresh, ends, took,
-                            high, low, checksum, tags, payload, space, key)
-                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                        """
-                )
-                .execute(arguments: values)
-                id = db.lastInsertedRowID
-                try db.cachedStatement(sql: "INSERT INTO usage (entry, space, used) VALUES (?, ?, ?)")
-                    .execute(arguments: [id, space, tick])
-            }
+            try db.cachedStatement(sql: Self.write)
+                .execute(arguments: [
+                    space, key.data, size, entry.kind, Int(entry.codec), Int(entry.compression), Int(entry.protection),
+                    Int(entry.schema), entry.stored, entry.fresh, entry.ends, entry.took,
+                    Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
+                    Int64(bitPattern: checksum), labels, entry.payload.data,
+                ])
+            let bytes = try self.bytes(space, db)
+            guard bytes > self.limit || !entry.tags.isEmpty else { return }
+            let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
+            guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return }
             for tag in Set(entry.tags) {
                 try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
                     .execute(arguments: [space, tag, id])
@@ -146,6 +116,17 @@ final class DiskSpace: Sendable {
             if bytes > self.limit { try self.makeRoom(space, over: bytes - self.limit, sparing: id, now: now, db) }
         }
     }
+
+    private static let write = """
+        INSERT INTO entry (space, key, size, kind, codec, compression, protection, schema, stored, fresh, ends, took,
+            high, low, checksum, tags, payload)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (space, key) DO UPDATE SET size = excluded.size, kind = excluded.kind, codec = excluded.codec,
+            compression = excluded.compression, protection = excluded.protection, schema = excluded.schema,
+            stored = excluded.stored, fresh = excluded.fresh, ends = excluded.ends, took = excluded.took,
+            high = excluded.high, low = excluded.low, checksum = excluded.checksum, tags = excluded.tags,
+            payload = excluded.payload
+        """
 
     func makeRoom(_ space: Int64, over excess: Int, sparing: Int64?, now: Int64, _ db: Database) throws {
         var excess = excess
@@ -225,7 +206,8 @@ final class DiskSpace: Sendable {
     func trim(to bytes: Int, now: Int64) async throws {
         try await store.write { db, file in
             guard let space = try file.space(self.name, db) else { return }
-            let held = try self.advance(space, bytes: 0, entries: 0, db).bytes
+            try self.writeTouches(space, db)
+            let held = try self.bytes(space, db)
             if held > bytes { try self.makeRoom(space, over: held - bytes, sparing: nil, now: now, db) }
         }
     }

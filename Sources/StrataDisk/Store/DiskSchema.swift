@@ -10,6 +10,7 @@ internal import GRDB
 /// | tagged | the tags of entries |
 ///
 /// Usage is kept apart from the entries: a read then changes a page that two hundred entries share, and not one with a value.
+/// Sizes and the order of use are kept by triggers, so that a write is one statement and they cannot be forgotten.
 enum DiskSchema {
     /// `STR1`: tells files of Strata from those of other programs.
     static let application: Int32 = 0x5354_5231
@@ -56,6 +57,18 @@ enum DiskSchema {
             PRIMARY KEY (space, tag, entry)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX tagged_entry ON tagged (entry);
+        CREATE TRIGGER entry_new AFTER INSERT ON entry BEGIN
+            UPDATE space SET bytes = bytes + NEW.size, entries = entries + 1, tick = tick + 1 WHERE id = NEW.space;
+            INSERT INTO usage (entry, space, used)
+                VALUES (NEW.id, NEW.space, (SELECT tick FROM space WHERE id = NEW.space));
+        END;
+        CREATE TRIGGER entry_replaced AFTER UPDATE ON entry BEGIN
+            UPDATE space SET bytes = bytes + NEW.size - OLD.size, tick = tick + 1 WHERE id = NEW.space;
+            UPDATE usage SET used = (SELECT tick FROM space WHERE id = NEW.space) WHERE entry = NEW.id;
+        END;
+        CREATE TRIGGER entry_retagged AFTER UPDATE ON entry WHEN OLD.tags IS NOT NULL BEGIN
+            DELETE FROM tagged WHERE entry = OLD.id;
+        END;
         CREATE TRIGGER entry_gone AFTER DELETE ON entry BEGIN
             UPDATE space SET bytes = bytes - OLD.size, entries = entries - 1 WHERE id = OLD.space;
             DELETE FROM usage WHERE entry = OLD.id;

@@ -17,42 +17,69 @@ struct DiskLoad: AsyncParsableCommand {
     @Option(help: "The size of a value in bytes.")
     var size = 4_096
 
-    @Option(help: "How often each takes its turn.")
-    var rounds = 5
+    @Option(help: "How many entries each handles before it is the other's turn.")
+    var turn = 250
 
     @Option(help: "Where the files lie.")
     var folder = FileManager.default.temporaryDirectory.path
 
     mutating func run() async throws {
-        var times: [String: [Double]] = [:]
-        for round in 0..<max(1, rounds) {
-            // In turn, and each first in every other round.
-            for isStrata in round.isMultiple(of: 2) ? [true, false] : [false, true] {
-                let path = "\(folder)/strata-load-\(UInt64.random(in: 0 ... .max)).sqlite"
-                defer {
-                    for ending in ["", "-wal", "-shm", ".lock"] {
-                        try? FileManager.default.removeItem(atPath: path + ending)
-                    }
+        let paths = (0..<2).map { _ in "\(folder)/strata-load-\(UInt64.random(in: 0 ... .max)).sqlite" }
+        defer {
+            for path in paths {
+                for ending in ["", "-wal", "-shm", ".lock"] {
+                    try? FileManager.default.removeItem(atPath: path + ending)
                 }
-                let (write, read) = try await isStrata ? level(path) : plain(path)
-                times[isStrata ? "write" : "plain.write", default: []].append(write)
-                times[isStrata ? "read" : "plain.read", default: []].append(read)
             }
         }
-        for kind in ["write", "read"] {
-            let own = (times[kind] ?? []).median
-            let plain = (times["plain.\(kind)"] ?? []).median
-            let count = Double(entries)
-            Measurement(name: "disk.\(kind)", value: own / count * 1e6, unit: "µs an entry").print()
-            Measurement(name: "disk.plain.\(kind)", value: plain / count * 1e6, unit: "µs an entry").print()
-            Measurement(
-                name: "disk.\(kind).ratio",
-                value: own / plain,
-                unit: "of plain's time",
-                comparedTo: "a table of keys and values through GRDB, \(entries) entries of \(size) bytes"
-            )
-            .print()
+        let store = DiskStore(path: paths[0])
+        let level = DiskLevel<String, [UInt8]>(store, namespace: "load", codec: .bytes, limit: 1 << 40)
+        _ = try await level.get("nothing")
+        let plain = try await PlainTable(paths[1])
+
+        // They take turns of a few milliseconds, so that a busy machine slows both alike.
+        try await report("write") { numbers in
+            for number in numbers { try await level.set(value(number), for: "product:\(number)") }
+        } plain: { numbers in
+            for number in numbers { try await plain.set(value(number), for: "product:\(number)") }
         }
+        try await report("read") { numbers in
+            for number in numbers {
+                guard try await level.get("product:\(number)")?.count == size else {
+                    throw ValidationError("an entry is missing")
+                }
+            }
+        } plain: { numbers in
+            for number in numbers {
+                guard try await plain.get("product:\(number)")?.count == size else {
+                    throw ValidationError("an entry is missing")
+                }
+            }
+        }
+        await store.close()
+    }
+
+    private func report(
+        _ kind: String,
+        _ own: (Range<Int>) async throws -> Void,
+        plain: (Range<Int>) async throws -> Void
+    ) async throws {
+        var times: (own: Double, plain: Double) = (0, 0)
+        for start in stride(from: 0, to: entries, by: max(1, turn)) {
+            let numbers = start..<min(entries, start + max(1, turn))
+            times.own += try await seconds { try await own(numbers) }
+            times.plain += try await seconds { try await plain(numbers) }
+        }
+        let count = Double(max(1, entries))
+        Measurement(name: "disk.\(kind)", value: times.own / count * 1e6, unit: "µs an entry").print()
+        Measurement(name: "disk.plain.\(kind)", value: times.plain / count * 1e6, unit: "µs an entry").print()
+        Measurement(
+            name: "disk.\(kind).ratio",
+            value: times.own / times.plain,
+            unit: "of plain's time",
+            comparedTo: "a table of keys and values through GRDB, \(entries) entries of \(size) bytes"
+        )
+        .print()
     }
 
     private func value(_ number: Int) -> [UInt8] {
@@ -66,54 +93,38 @@ struct DiskLoad: AsyncParsableCommand {
         try await body()
         return (ContinuousClock.now - start) / .seconds(1)
     }
+}
 
-    private func level(_ path: String) async throws -> (Double, Double) {
-        let store = DiskStore(path: path)
-        let level = DiskLevel<String, [UInt8]>(store, namespace: "load", codec: .bytes, limit: 1 << 40)
-        _ = try await level.get("nothing")
-        let write = try await seconds {
-            for number in 0..<entries { try await level.set(value(number), for: "product:\(number)") }
-        }
-        let read = try await seconds {
-            for number in 0..<entries {
-                guard try await level.get("product:\(number)")?.count == size else {
-                    throw ValidationError("an entry is missing")
-                }
-            }
-        }
-        await store.close()
-        return (write, read)
-    }
+/// What one would write without a cache: keys and values in a table, one transaction a call.
+private struct PlainTable {
+    private let pool: DatabasePool
 
-    private func plain(_ path: String) async throws -> (Double, Double) {
+    init(_ path: String) async throws {
         var configuration = Configuration()
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
-        let pool = try DatabasePool(path: path, configuration: configuration)
+        pool = try DatabasePool(path: path, configuration: configuration)
         try await pool.write {
             try $0.execute(sql: "CREATE TABLE entry (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL)")
         }
-        let write = try await seconds {
-            for number in 0..<entries {
-                let (key, value) = (Data("product:\(number)".utf8), Data(value(number)))
-                try await pool.write { db in
-                    try db.cachedStatement(sql: "INSERT OR REPLACE INTO entry (key, value) VALUES (?, ?)")
-                        .execute(arguments: [key, value])
-                }
-            }
+    }
+
+    func set(_ value: [UInt8], for key: String) async throws {
+        let (key, value) = (Data(key.utf8), Data(value))
+        try await pool.write { db in
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO entry (key, value) VALUES (?, ?)")
+                .execute(arguments: [key, value])
         }
-        let read = try await seconds {
-            for number in 0..<entries {
-                let key = Data("product:\(number)".utf8)
-                let found = try await pool.read { db in
-                    try Data.fetchOne(
-                        try db.cachedStatement(sql: "SELECT value FROM entry WHERE key = ?"),
-                        arguments: [key]
-                    )
-                }
-                guard found.map(Array.init)?.count == size else { throw ValidationError("an entry is missing") }
+    }
+
+    func get(_ key: String) async throws -> [UInt8]? {
+        let key = Data(key.utf8)
+        return
+            try await pool.read { db in
+                try Data.fetchOne(
+                    try db.cachedStatement(sql: "SELECT value FROM entry WHERE key = ?"),
+                    arguments: [key]
+                )
             }
-        }
-        try pool.close()
-        return (write, read)
+            .map(Array.init)
     }
 }
