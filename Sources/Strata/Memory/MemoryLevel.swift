@@ -91,7 +91,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         let partitionCount = Self.partitionCount(limit: limit.total)
         partitionShift = UInt64(64 - partitionCount.trailingZeroBitCount)
         isTended = clock == nil
-        readers = ReaderRows(threads: 2 * ProcessorCount.online)
+        readers = ReaderRows(threads: 4 * ProcessorCount.online)
         let isWeighted = limit.weigh != nil
         let allowance = limit.budget == nil ? limit.total : 0
         let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
