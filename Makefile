@@ -6,7 +6,7 @@ SHELL := /bin/bash
 # Arguments for the program behind a target:  make demo ARGS="--directory ."   make test ARGS="--filter Wire"
 ARGS ?=
 # The load programs that `make bench` runs, in this order.
-LOADS ?= wire
+LOADS ?= wire memory
 # The documented targets, lowest first.
 DOCUMENTED ?= Strata StrataRedis StrataTesting
 
