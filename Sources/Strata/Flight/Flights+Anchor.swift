@@ -30,7 +30,9 @@ extension Flights {
     }
 
     /// Ends an anchored flight when it has had its time: those who wait are told, later callers start anew, and the work is
-    /// cancelled. It counts until it heeds that.
+    /// cancelled.
+    ///
+    /// It counts until it heeds that.
     func limit(_ number: UInt64) {
         let timer = Task {
             guard (try? await Task.sleep(for: self.completionLimit)) != nil else { return }

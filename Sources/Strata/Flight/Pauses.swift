@@ -1,4 +1,6 @@
-/// Keys that are not asked for again for a while. At most 4 096 are remembered.
+/// Keys that are not asked for again for a while.
+///
+/// At most 4 096 are remembered.
 package final class Pauses<Key: Hashable & Sendable>: Sendable {
     private struct Pause {
         var until: MonotonicInstant

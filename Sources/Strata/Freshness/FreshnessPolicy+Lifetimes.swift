@@ -18,6 +18,7 @@ extension FreshnessPolicy {
     ///   - content: A value or an absence.
     ///   - fingerprint: The key's; it picks the key's share of the jitter.
     ///   - lifetime: What the source has said of this entry.
+    /// - Returns: Both durations.
     package func lifetimes<Value>(
         of content: Entry<Value>.Content,
         fingerprint: UInt64,

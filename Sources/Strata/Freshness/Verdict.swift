@@ -22,7 +22,9 @@ extension ReadRequest {
             if entry.isFresh(at: now) {
                 return now < entry.refreshAt || options.source == .never ? .serve : .serveAndRefresh
             }
-            let isServed = options.staleness == .allowed || options.staleness == .byPolicy && now < entry.revalidateUntil
+            let isServed =
+                options.staleness == .allowed
+                || options.staleness == .byPolicy && now < entry.revalidateUntil
             guard spare == .fallBack, isServed else { return options.source == .never ? .useless : spare }
             return options.source == .never ? .serve : .serveAndRefresh
         case .refresh(let version):

@@ -26,9 +26,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     @usableFromInline
     typealias Departures = MemoryDepartures<Key, Value>
 
-    // Proof of safety: the writer's, which lives as long as the level; readers announce themselves before they look.
+    // The writer's, which lives as long as the level.
     @usableFromInline
-    nonisolated(unsafe) let partitions: UnsafeMutablePointer<MemoryPartition<Key, Value>>
+    let partitions: MemoryPartitions<Key, Value>
     @usableFromInline
     let partitionShift: UInt64
     @usableFromInline
@@ -91,7 +91,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         let partitionCount = Self.partitionCount(limit: limit.total)
         partitionShift = UInt64(64 - partitionCount.trailingZeroBitCount)
         isTended = clock == nil
-        readers = ReaderRows(threads: 2 * ProcessorCount.online)
+        readers = ReaderRows(threads: 4 * ProcessorCount.online)
         let isWeighted = limit.weigh != nil
         let allowance = limit.budget == nil ? limit.total : 0
         let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
@@ -109,7 +109,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
             partitionLimit: isWeighted ? 1 << 31 : share + share / 10,
             idleNanoseconds: idleNanoseconds
         )
-        unsafe partitions = writer.partitions
+        partitions = writer.partitions
         self.writer = Locked(writer)
         if let budget = limit.budget {
             let allowance = budget.join(self, atLeast: limit.atLeast, atMost: limit.total)

@@ -48,7 +48,7 @@ struct MemoryState: ~Copyable, Sendable {
     /// Tells the policy of the hits that readers have noted and nobody has overwritten.
     @usableFromInline
     mutating func drain(_ readers: borrowing ReaderRows) {
-        for number in 0..<readers.rowCount {
+        for number in 0..<readers.rowsInUse {
             let row = readers.row(number)
             let position = row.position
             guard position != drained[number] else { continue }

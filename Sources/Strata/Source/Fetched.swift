@@ -69,6 +69,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - old: What is to be replaced.
     ///   - recorder: Takes down how long it took.
     ///   - seat: The key's part in a fetch of several.
+    /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
         _ key: Key,
@@ -123,7 +124,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return entry(.absent, lifetime)
         case .notModified(let lifetime):
             guard let old else {
-                throw SourceFailure(CacheError(code: .notModified, message: "there is no value that could be unchanged"))
+                let message = "there is no value that could be unchanged"
+                throw SourceFailure(CacheError(code: .notModified, message: message))
             }
             return entry(old.content, lifetime, old.tags, .extend)
         case .doNotStore(let value):

@@ -66,6 +66,8 @@ extension FetchingLevel {
     ///   - entry: What was fetched.
     ///   - lease: The lease.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
+    /// - Returns: The entry, with its right to be kept above.
+    /// - Throws: `CancellationError`.
     private func store(_ entry: Entry<Value>, _ lease: Lease, extending bytes: [UInt8]?) async throws -> Entry<Value> {
         var unsealed = entry
         unsealed.ticket = .void

@@ -14,6 +14,8 @@ extension FetchingLevel {
     ///   - request: The read.
     ///   - waits: Whether another instance's fetch is waited for.
     ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
+    /// - Returns: The entry, or that another instance fetches it.
+    /// - Throws: ``SourceFailure``; `CancellationError`.
     func lead(
         _ key: Key,
         _ names: KeyNames,
@@ -58,7 +60,9 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return .entry(try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat))
+                return .entry(
+                    try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
+                )
             case .failed(let message, let retryAfter):
                 throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
             case .waits(let remaining, let holder):

@@ -16,6 +16,8 @@ extension FetchingLevel {
     ///   - request: The read.
     ///   - seat: The key's part in a fetch of several.
     ///   - look: Looks in Redis.
+    /// - Returns: The entry; `nil` when there is none.
+    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
     func produce(
         _ key: Key,
         _ names: KeyNames,
@@ -81,6 +83,8 @@ extension FetchingLevel {
     ///   - spare: What is served while another instance fetches; `nil` to wait for that.
     ///   - seat: The key's part in a fetch of several; left when this one joins another's.
     ///   - work: Competes for the lease, or fetches without one.
+    /// - Returns: The entry; `nil` when there is none.
+    /// - Throws: What the work throws; ``OutOfPatience``; `CancellationError`.
     private func share(
         _ key: Key,
         _ names: KeyNames,

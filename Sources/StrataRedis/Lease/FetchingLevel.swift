@@ -61,7 +61,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         do {
             guard request.isShareable else { return try await read(key, names, request) }
             let patience = level.freshness.patience(request)
-            var (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) { [self] in
+            var (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) {
+                [self] in
                 try await read(key, names, request)
             }
             if role == .joined {
@@ -190,9 +191,12 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         several fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
     ) -> FetchingLevel<Key, Value> {
-        fetching(options, several: { (contexts: [Key: FetchContext<Value>]) in
-            try await fetch(Array(contexts.keys)).mapValues { .value($0) }
-        })
+        fetching(
+            options,
+            several: { (contexts: [Key: FetchContext<Value>]) in
+                try await fetch(Array(contexts.keys)).mapValues { .value($0) }
+            }
+        )
     }
 
     /// This level with a source below it that is asked for several keys by one call, and tells how its answers are to be kept.

@@ -130,6 +130,8 @@ struct Lease: Sendable {
     ///   - header: The new header.
     ///   - expiry: In how many milliseconds the value is dropped.
     ///   - stamp: The version of the value that is meant; with another one, or none, nothing is written.
+    /// - Returns: What became of it.
+    /// - Throws: ``RedisError``; `CancellationError`.
     func extend(_ header: [UInt8], expiry: [UInt8], replacing stamp: [UInt8]) async throws -> StoreOutcome {
         try await settle(run(LeaseScripts.extendIfLeader, header, expiry, stamp, role: .write, repetition: .once))
     }

@@ -149,5 +149,7 @@ enum LeaseScripts {
             """
     )
 
-    static let all = [readOrLead, renew, storeIfLeader, extendIfLeader, endWithoutValue, endWithFailure, invalidate, write]
+    static let all = [
+        readOrLead, renew, storeIfLeader, extendIfLeader, endWithoutValue, endWithFailure, invalidate, write,
+    ]
 }

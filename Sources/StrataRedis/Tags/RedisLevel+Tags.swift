@@ -22,7 +22,7 @@ extension RedisLevel {
             let part = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
             do {
                 try await counting { try await shared.tags.invalidate(.tags(part), redis) }
-            } catch where error is RedisError || error is CancellationError {
+            } catch  where error is RedisError || error is CancellationError {
                 for name in part {
                     redis.outage.replay.record(.tag(name, keyspace), .removal, for: Self.tagMemory, redis)
                 }

@@ -84,10 +84,11 @@ struct BatchFetchingTests {
             let fleet = try (0..<3).map { _ in try instance(of: server) }
             let keys = (0..<40).map { "k\($0)" }
             let reads = fleet.flatMap { level in
-                (0..<8).map { start in
-                    let part = Array(keys[(start * 4)..<(start * 4 + 12)])
-                    return Task { () async throws -> [String?] in try await level.get(part) }
-                }
+                (0..<8)
+                    .map { start in
+                        let part = Array(keys[(start * 4)..<(start * 4 + 12)])
+                        return Task { () async throws -> [String?] in try await level.get(part) }
+                    }
             }
             let singles = fleet.map { level in Task { try await level.get("k7") } }
             await library.gate.arrivals()

@@ -6,6 +6,9 @@ import Testing
 
 @Suite("What a source says, through Redis", .timeLimit(.minutes(2)))
 struct OutcomeTests {
+    private static let long = EntryLifetime(freshFor: .seconds(1000), staleFor: .seconds(500))
+    private static let short = EntryLifetime(freshFor: .milliseconds(1), staleFor: .seconds(60))
+
     private let keyspace = Keyspace(TestServer.uniqueName())
 
     private func level(_ server: RedisServer, _ freshness: FreshnessPolicy = FreshnessPolicy()) throws
@@ -21,9 +24,10 @@ struct OutcomeTests {
     @Test("a value with its lifetime and its tags: so it lies in Redis, and other instances see that")
     func value() async throws {
         try await RedisServer.withServer { server in
-            let cache = try level(server).fetching { _, _ in
-                .value("v", lifetime: EntryLifetime(freshFor: .seconds(1000), staleFor: .seconds(500)), tags: ["a", "b"])
-            }
+            let cache = try level(server)
+                .fetching { _, _ in
+                    .value("v", lifetime: Self.long, tags: ["a", "b"])
+                }
             #expect(try await cache.get("k") == "v")
             let found = try #require(try await envelope(cache.level, "k"))
             #expect(found.tags == ["a", "b"])
@@ -37,9 +41,10 @@ struct OutcomeTests {
     @Test("absent: remembered for its own time; do not store: no trace in Redis, and the lease is gone")
     func nothing() async throws {
         try await RedisServer.withServer { server in
-            let cache = try level(server).fetching { key, _ in
-                key == "absent" ? .absent(lifetime: EntryLifetime(freshFor: .seconds(77))) : .doNotStore("once")
-            }
+            let cache = try level(server)
+                .fetching { key, _ in
+                    key == "absent" ? .absent(lifetime: EntryLifetime(freshFor: .seconds(77))) : .doNotStore("once")
+                }
             #expect(try await cache.get("absent") == nil)
             #expect(try await envelope(cache.level, "absent")?.kind == .absence)
             #expect(try await cache.get("k") == "once")
@@ -51,10 +56,10 @@ struct OutcomeTests {
     @Test("not modified: the value is fresh again and its bytes are not sent; its version is a new one")
     func notModified() async throws {
         try await RedisServer.withServer { server in
-            let policy = FreshnessPolicy(freshFor: .seconds(300), staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0)
+            let policy = FreshnessPolicy(staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0)
             let level = try level(server, policy)
             let text = String(repeating: "long ", count: 100_000)
-            try await level.set(text, for: "k", lifetime: EntryLifetime(freshFor: .milliseconds(1), staleFor: .seconds(60)))
+            try await level.set(text, for: "k", lifetime: Self.short)
             let before = try #require(try await envelope(level, "k"))
             let cache = level.fetching { _, context in
                 #expect(context.old == text)
@@ -80,8 +85,9 @@ struct OutcomeTests {
 
     private func bytesReceived(by server: RedisServer) async throws -> Int {
         let text = try await server.command("INFO", "stats").text
-        let line = try #require(text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("total_net_input_bytes:") })
-        return try #require(Int(line.dropFirst("total_net_input_bytes:".count)))
+        let name = "total_net_input_bytes:"
+        let line = try #require(text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(name) })
+        return try #require(Int(line.dropFirst(name.count)))
     }
 
     @Test("not modified, but the value has been removed or replaced meanwhile: nothing is stored")
@@ -95,7 +101,7 @@ struct OutcomeTests {
                 return .notModified()
             }
             for key in ["removed", "replaced"] {
-                try await level.set("old", for: key, lifetime: EntryLifetime(freshFor: .milliseconds(1), staleFor: .seconds(60)))
+                try await level.set("old", for: key, lifetime: Self.short)
                 while try await level.entry(for: key, ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
                 #expect(try await cache.get(key) == "old")
             }
@@ -110,12 +116,14 @@ struct OutcomeTests {
         struct Busy: Error {}
         try await RedisServer.withServer { server in
             let count = SharedCount()
-            let fleet = try (0..<3).map { _ in
-                try level(server).fetching { _, _ in
-                    count.increment()
-                    return .failure(Busy(), retryAfter: .seconds(1000))
+            let fleet = try (0..<3)
+                .map { _ in
+                    try level(server)
+                        .fetching { _, _ in
+                            count.increment()
+                            return .failure(Busy(), retryAfter: .seconds(1000))
+                        }
                 }
-            }
             await #expect(throws: Busy.self) { try await fleet[0].get("k") }
             for instance in fleet {
                 let error = await #expect(throws: CacheError.self) { try await instance.get("k") }
@@ -130,10 +138,11 @@ struct OutcomeTests {
     func maximumAge() async throws {
         try await RedisServer.withServer { server in
             let count = SharedCount()
-            let cache = try level(server).fetching { _, _ in
-                count.increment()
-                return .value("new")
-            }
+            let cache = try level(server)
+                .fetching { _, _ in
+                    count.increment()
+                    return .value("new")
+                }
             try await cache.set("old", for: "k")
             #expect(try await cache.get("k", ReadOptions(maximumAge: .seconds(600))) == "old")
             let entry = try #require(try await cache.level.entry(for: "k", ReadRequest()))

@@ -93,9 +93,10 @@ struct StaleFetchingTests {
     func failing() async throws {
         try await RedisServer.withServer { server in
             let options = LeaseOptions(failureBackOff: .seconds(600) ... .seconds(600))
-            let fleet = try (0..<3).map { _ in
-                try instance(of: server, options: options, freshness: stale(revalidate: false))
-            }
+            let fleet = try (0..<3)
+                .map { _ in
+                    try instance(of: server, options: options, freshness: stale(revalidate: false))
+                }
             try await writeOld(fleet[0])
             source.fail(true)
             source.gate.open()

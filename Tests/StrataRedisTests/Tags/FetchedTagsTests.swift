@@ -78,7 +78,11 @@ struct FetchedTagsTests {
     @Test("a tag invalidated during a refresh in the background")
     func duringRefresh() async throws {
         try await RedisServer.withServer { server in
-            let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleWhileRevalidate: .seconds(600), earlyRefresh: 0)
+            let policy = FreshnessPolicy(
+                freshFor: .milliseconds(1),
+                staleWhileRevalidate: .seconds(600),
+                earlyRefresh: 0
+            )
             let level = RedisLevel<String, String>(
                 try TestServer.client(of: server),
                 keyspace: keyspace,

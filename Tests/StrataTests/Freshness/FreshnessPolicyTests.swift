@@ -71,7 +71,12 @@ struct FreshnessPolicyTests {
     )
     func short(duration: Duration) {
         for jitter in [0, 0.05, 1] {
-            let policy = FreshnessPolicy(freshFor: duration, staleIfError: duration, absentFor: duration, jitter: jitter)
+            let policy = FreshnessPolicy(
+                freshFor: duration,
+                staleIfError: duration,
+                absentFor: duration,
+                jitter: jitter
+            )
             let (fresh, kept) = lifetimes(policy, fingerprint: .max)
             #expect(fresh == .milliseconds(1))
             #expect(kept >= fresh && kept <= .milliseconds(1) + .nanoseconds(1))

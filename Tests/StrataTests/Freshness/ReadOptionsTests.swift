@@ -43,7 +43,7 @@ struct ReadOptionsTests {
         #expect(source.calls == 1)
     }
 
-    @Test("A209 A204 reload: the source's value replaces a fresh one; when it fails the old one is served, or not at all")
+    @Test("A209 A204 reload: the source's value replaces a fresh one; when it fails the old one stays, or not")
     func reload() async throws {
         try await memory.store(.aged("old", fresh: 60, stale: 60), for: "k")
         let cache = cache

@@ -17,7 +17,7 @@ struct SourceTests {
         return try await memory.entry(for: key, ReadRequest()).map { now.duration(to: $0.freshUntil) }
     }
 
-    @Test("A182 A183 A184 nothing there: the source's value is stored; then memory answers, and the source is not asked")
+    @Test("A182 A183 A184 A185 A187 the source's value is stored; then memory answers, and nobody asks the source")
     func stored() async throws {
         let cache = cache()
         let (value, receipt) = try await cache.getWithReceipt("k")
@@ -104,17 +104,19 @@ struct SourceTests {
     func dropped() async throws {
         try await memory.store(.aged("a", fresh: -1, stale: -1), for: "a")
         #expect(try await memory.get("a") == nil)
-        #expect(memory.statistics.entries == 0)
+        while memory.statistics.entries > 0 { await Task.yield() }
     }
 
     @Test("A208 whether stale values are served is each source's own affair")
     func perSource() async throws {
-        let tolerant = memory.compose(source.level(FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(60))))
+        let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(60))
+        let tolerant = memory.compose(source.level(policy))
         let other = ToldSource()
         let strict = MemoryLevel<String, String>(limit: .entries(4))
             .compose(other.level(FreshnessPolicy(freshFor: .milliseconds(1))))
         _ = try await (tolerant.get("k"), strict.get("k"))
-        while tolerant.resident("k", at: .coarse) != nil || strict.resident("k", at: .coarse) != nil { await Task.yield() }
+        while tolerant.resident("k", at: .coarse) != nil { await Task.yield() }
+        while strict.resident("k", at: .coarse) != nil { await Task.yield() }
         source.fail()
         other.fail()
         #expect(try await tolerant.get("k") == "value")

@@ -53,7 +53,7 @@ struct StaleReadTests {
         #expect(source.calls == 1)
     }
 
-    @Test("A203 the old value is served when the source fails, and tells where it comes from; without a window the read fails")
+    @Test("A203 the old value is served when the source fails; without a window for that the read fails")
     func failing() async throws {
         source.fail()
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")

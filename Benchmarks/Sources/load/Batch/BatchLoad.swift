@@ -3,11 +3,12 @@ import Strata
 import StrataRedis
 import StrataTesting
 
-/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, and by plain MGET.
+/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by plain MGET.
 struct BatchLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
-        abstract: "A read of 50 keys through all levels beside 50 single reads and beside plain MGET: time and commands."
+        abstract:
+            "A read of 50 keys through all levels beside 50 single reads and beside plain MGET: time and commands."
     )
 
     @Option(help: "Rounds; the median counts.")
@@ -59,7 +60,8 @@ struct BatchLoad: AsyncParsableCommand {
                     value: time / yardstick,
                     unit: "1",
                     comparedTo: "MGET of as many values that are there, same run"
-                ).print()
+                )
+                .print()
                 let count = commands[way]?.median ?? .nan
                 Measurement(name: "batch.\(way.rawValue).commands", value: count, unit: "1").print()
             }

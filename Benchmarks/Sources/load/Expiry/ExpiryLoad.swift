@@ -85,10 +85,11 @@ struct ExpiryLoad: AsyncParsableCommand {
             let counter = SharedCounter()
             let cache = MemoryLevel<String, Int>(limit: .entries(10))
                 .compose(
-                    RedisLevel<String, Int>(redis, keyspace: "expiry", freshness: policy).fetching { _ in
-                        try await Task.sleep(for: .milliseconds(50))
-                        return counter.next()
-                    }
+                    RedisLevel<String, Int>(redis, keyspace: "expiry", freshness: policy)
+                        .fetching { _ in
+                            try await Task.sleep(for: .milliseconds(50))
+                            return counter.next()
+                        }
                 )
             _ = try await cache.get("hot")
             let clock = ContinuousClock()

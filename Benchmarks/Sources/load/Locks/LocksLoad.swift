@@ -23,11 +23,14 @@ struct LocksLoad: AsyncParsableCommand {
             try await measure(ReadWriteLockCandidate.self, stripes)
             try await measure(SpinLockCandidate.self, stripes)
         }
-        let trial = try await MemoryTrial<Int>(entries: 1000, operations: operations)
+        let level = MemoryLevel<Int, Int>(limit: .entries(1000))
+        for key in 0..<1000 { try await level.set(key, for: key) }
+        var generator = SplitMix(seed: 1)
+        let keys = (0..<operations).map { _ in Int.random(in: 0..<1000, using: &generator) }
         var rates: [(Double, Double)] = []
         for _ in 0..<rounds {
-            let one = try await LevelTiming.rate(trial.level, trial.asked, threads: 1)
-            rates.append((one, try await LevelTiming.rate(trial.level, trial.asked, threads: 2)))
+            let one = try await LevelTiming.rate(level, keys, threads: 1)
+            rates.append((one, try await LevelTiming.rate(level, keys, threads: 2)))
         }
         report("memory_level", rates)
     }

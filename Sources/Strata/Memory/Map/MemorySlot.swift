@@ -11,7 +11,9 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var partition: UInt8
     /// Whether the slot's details differ from those that follow from this.
     @usableFromInline var hasDetails: Bool
-    /// Bit 0: nobody can tell whether it has changed. Bit 1: its details have a seal.
+    /// Bit 0: nobody can tell whether it has changed.
+    ///
+    /// Bit 1: its details have a seal.
     @usableFromInline var marks: UInt8
     /// The part of the key's hash that stands in the index.
     @usableFromInline var tag: UInt32

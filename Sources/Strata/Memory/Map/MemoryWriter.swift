@@ -14,7 +14,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @usableFromInline typealias Departures = MemoryDepartures<Key, Value>
 
     @usableFromInline var state: MemoryState
-    @usableFromInline let partitions: UnsafeMutablePointer<MemoryPartition<Key, Value>>
+    @usableFromInline let partitions: MemoryPartitions<Key, Value>
     @usableFromInline let partitionCount: Int
     @usableFromInline var chunks: UnsafeMutablePointer<Chunk>
     @usableFromInline var chunkCount = 0
@@ -29,24 +29,18 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         self.partitionLimit = partitionLimit
         self.idleNanoseconds = idleNanoseconds
         unsafe chunks = .allocate(capacity: Chunk.most)
-        let bytes = partitionCount * MemoryLayout<MemoryPartition<Key, Value>>.stride
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 64)
-        unsafe partitions = memory.bindMemory(to: MemoryPartition<Key, Value>.self, capacity: partitionCount)
-        for number in 0..<partitionCount {
-            unsafe (partitions + number).initialize(to: MemoryPartition(chunks: chunks))
-        }
+        unsafe partitions = MemoryPartitions(count: partitionCount, chunks: chunks)
     }
 
     deinit {
         for number in 0..<partitionCount {
-            let partition = unsafe partitions + number
-            for place in 0..<(unsafe partition.pointee.index.capacity) {
-                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.index.buckets[place])
+            let partition = unsafe partitions[number]
+            for place in 0..<(unsafe partition.pointee.capacity) {
+                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.buckets[place])
                 if slot != 0 { unsafe Self.destroy(slot, in: chunks) }
             }
         }
-        unsafe partitions.deinitialize(count: partitionCount)
-        unsafe UnsafeMutableRawPointer(partitions).deallocate()
+        partitions.deallocate()
         for number in 0..<chunkCount { unsafe chunks[number].deallocate() }
         unsafe chunks.deallocate()
     }
@@ -64,7 +58,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     @inline(__always)
     func close(_ partition: Int, _ readers: borrowing ReaderRows) {
-        unsafe partitions[partition].mark.store(1, ordering: .sequentiallyConsistent)
+        unsafe partitions.mark(partition).pointee.store(1, ordering: .sequentiallyConsistent)
         readers.waitUntilEmpty(partition)
     }
 
@@ -72,7 +66,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     @inline(__always)
     func open(_ partition: Int) {
-        unsafe partitions[partition].mark.store(0, ordering: .releasing)
+        unsafe partitions.mark(partition).pointee.store(0, ordering: .releasing)
     }
 
     // MARK: Slots
@@ -149,7 +143,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     ) {
         let partition = Int(new.partition)
         state.counts.insertions &+= 1
-        let old = unsafe partitions[partition].index.find(new.key, tag: new.tag)
+        let old = unsafe partitions[partition].pointee.find(new.key, tag: new.tag)
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
@@ -173,7 +167,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         close(partition, readers)
         unsafe slot(number).initialize(to: new)
         fillBeside(number, details, fetch, at: now)
-        unsafe partitions[partition].index.insert(number, tag: tag, most: partitionLimit)
+        unsafe partitions[partition].pointee.insert(number, tag: tag, most: partitionLimit)
         open(partition)
         schedule(number, end: end, at: now)
     }
@@ -241,7 +235,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     ) {
         let partition = Int(unsafe slot(number).pointee.partition)
         close(partition, readers)
-        unsafe partitions[partition].index.remove(number, tag: slot(number).pointee.tag)
+        unsafe partitions[partition].pointee.remove(number, tag: slot(number).pointee.tag)
         if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         open(partition)
@@ -261,7 +255,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
     ) {
-        let number = unsafe partitions[partition].index.find(key, tag: tag)
+        let number = unsafe partitions[partition].pointee.find(key, tag: tag)
         guard number != 0 else { return }
         state.policy.remove(number)
         takeOut(number, because: cause, readers, &departures)

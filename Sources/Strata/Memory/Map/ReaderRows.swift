@@ -16,7 +16,8 @@ public import Glibc
 /// nobody inside. Either the reader sees the mark or the writer sees the reader: both sides write first and read second,
 /// sequentially consistent (Dekker; as a lock it is known as the "big reader" lock of Linux 2.4).
 ///
-/// Threads get rows in turn. When there are more threads than rows, some share one: that is correct, and slower.
+/// A thread's row follows from its number. When there are more threads than rows, some share one: that is correct, and
+/// slower.
 ///
 /// The row also takes the slots that were hit, in a ring without any lock. What is overwritten before anybody reads it is
 /// lost.
@@ -43,13 +44,16 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
     @usableFromInline let rings: UnsafeMutablePointer<Atomic<UInt32>>
     @usableFromInline let rowCount: Int
     @usableFromInline let key: pthread_key_t
+    /// The highest number that any thread has: no row beyond it is in use.
+    @usableFromInline let highest: UnsafeMutablePointer<Atomic<Int>>
 
-    /// Rows for so many threads, rounded up to a power of two between 2 and 32.
+    /// Rows for so many threads, rounded up to a power of two between 8 and 64.
     init(threads: Int) {
-        var rounded = 2
-        while rounded < min(threads, 32) { rounded *= 2 }
+        var rounded = 8
+        while rounded < min(threads, 64) { rounded *= 2 }
         rowCount = rounded
         key = ThreadNumber.key
+        unsafe highest = ThreadNumber.highest
         let count = rounded * ReaderRows.rowWords
         let memory = UnsafeMutableRawPointer.allocate(byteCount: count * 8, alignment: 256)
         unsafe words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: count)
@@ -73,7 +77,7 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
     var current: Row {
         let number = unsafe pthread_getspecific(key)
         let row = unsafe number == nil ? ThreadNumber.assign() : Int(bitPattern: number)
-        return self.row(row & (rowCount &- 1))
+        return self.row((row &- 1) & (rowCount &- 1))
     }
 
     /// A row by its number.
@@ -83,13 +87,17 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
         unsafe Row(words: words + number &* ReaderRows.rowWords, ring: rings + number &* ReaderRows.ringSize)
     }
 
+    /// How many rows may have been used so far.
+    @inlinable
+    var rowsInUse: Int { min(rowCount, unsafe highest.pointee.load(ordering: .sequentiallyConsistent)) }
+
     /// Waits until nobody reads a partition any more.
     ///
     /// The partition's mark must be raised, or it may take for ever. Readers hold it for the time of one comparison
     /// of keys and one copy of a value.
     @inlinable
     func waitUntilEmpty(_ partition: Int) {
-        for number in 0..<rowCount where row(number).isOccupied(partition) { waitLonger(number, partition) }
+        for number in 0..<rowsInUse where row(number).isOccupied(partition) { waitLonger(number, partition) }
     }
 
     @usableFromInline
