@@ -43,7 +43,7 @@ extension MemoryLevel {
     @inlinable
     @inline(never)
     func isSealLive(_ slot: UInt32, _ partition: Int) -> Bool {
-        let chunk = unsafe partitions[partition].index.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
         guard let details = unsafe chunk.details else { return true }
         return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].seal?.isLive != false
     }
