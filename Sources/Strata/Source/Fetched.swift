@@ -88,6 +88,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             if Task.isCancelled, error is CancellationError { throw error }
             throw SourceFailure(error)
         }
+        // A source that makes an outcome of its cancellation has not failed.
+        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError { throw error }
         let end = MonotonicInstant.now
         recorder?.step(.fetched, at: .source, from: start, to: end)
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)

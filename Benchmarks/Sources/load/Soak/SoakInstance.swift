@@ -29,10 +29,10 @@ struct SoakInstance: AsyncParsableCommand {
         let level = RedisLevel<Int, VersionedValue>(
             redis,
             keyspace: Keyspace(settings.keyspace),
-            freshness: FreshnessPolicy(freshFor: .seconds(settings.freshSeconds))
+            freshness: settings.freshness
         )
         let cache = MemoryLevel<Int, VersionedValue>(limit: .entries(2 * settings.keys))
-            .compose(level.fetching { key in try await log.fetch(key, from: source.versions) })
+            .compose(level.fetching(several: { await Self.fetch($0, log, source.versions) }))
         let traffic = SoakTraffic(settings, number: Int(number), cache: cache, source: source, log: log)
         let presence = log.begin()
         try Orders.answer(SoakAnswer.ready)
@@ -48,6 +48,27 @@ struct SoakInstance: AsyncParsableCommand {
                 presence.end()
                 try Orders.answer(SoakAnswer.finished(traffic.tally))
             }
+        }
+    }
+
+    /// Fetches several keys at once, each with its own outcome and its tag.
+    private static func fetch(
+        _ asked: [Int: FetchContext<VersionedValue>],
+        _ log: InstanceLog,
+        _ source: VersionedSource
+    ) async -> [Int: FetchOutcome<VersionedValue>] {
+        await withTaskGroup(of: (Int, FetchOutcome<VersionedValue>).self) { group in
+            for key in asked.keys {
+                group.addTask {
+                    do {
+                        guard let value = try await log.fetch(key, from: source) else { return (key, .absent()) }
+                        return (key, .value(value, tags: [SoakTags.name(of: key)]))
+                    } catch {
+                        return (key, .failure(error))
+                    }
+                }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
     }
 }

@@ -30,7 +30,7 @@ struct SoakLoad: AsyncParsableCommand {
     @Option(help: "The link's ping interval and ping timeout, in milliseconds.")
     var ping = 1_000
     @Option(help: "How long values are fresh, in seconds.")
-    var fresh = 60
+    var fresh = 10
     @Option(help: "Seconds of faults, then of calm, in turns.")
     var troubleSeconds = 20
     @Option(help: "How old a value may be when nothing has been wrong for a while, in milliseconds.")

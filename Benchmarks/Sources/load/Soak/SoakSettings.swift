@@ -30,6 +30,16 @@ struct SoakSettings: Codable {
     /// After how long a link that can be made again has been made again.
     static let longestReconnectDelay: Duration = .seconds(1)
 
+    /// Values are old soon enough for refreshes to be part of the work, and the source is slow and fails at times.
+    var freshness: FreshnessPolicy {
+        FreshnessPolicy(
+            freshFor: .seconds(freshSeconds),
+            staleWhileRevalidate: .seconds(freshSeconds / 2),
+            staleIfError: .seconds(freshSeconds),
+            softTimeout: .milliseconds(300)
+        )
+    }
+
     func configuration(url: String) throws -> RedisConfiguration {
         var configuration = try RedisConfiguration(url: url)
         configuration.linkPingInterval = .milliseconds(pingIntervalMilliseconds)

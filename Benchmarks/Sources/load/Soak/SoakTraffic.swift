@@ -82,6 +82,7 @@ final class SoakTraffic: Sendable {
         case ..<860: await read(key)
         case ..<880: await read((0..<4).map { (key + $0 * $0) % settings.keys })
         case ..<970: await change(key, bySetting: choice % 3 != 0)
+        case ..<980: await invalidateTag(of: key)
         case ..<999: await remove(key)
         default: if choice == 999, key % 8 == 0 { await clear() } else { await remove(key) }
         }
@@ -173,12 +174,24 @@ final class SoakTraffic: Sendable {
             }
             try log.write(key, to: source.versions)
             guard let value = try source.versions.value(of: key) else { return }
-            try await log.set(value) { try await cache.set(value, for: key) }
+            try await log.set(value) {
+                try await cache.set(value, for: key, tags: [SoakTags.name(of: key)])
+            }
         }
     }
 
     private func remove(_ key: Int) async {
         await attempt("remove") { try await log.invalidate(.key(key)) { try await cache.remove(key) } }
+    }
+
+    /// After a write to one of the keys that bear the tag.
+    private func invalidateTag(of key: Int) async {
+        await attempt("invalidate a tag") {
+            if !isSet(key) { try log.write(key, to: source.versions) }
+            try await log.invalidate(.tag(SoakTags.number(of: key))) {
+                try await cache.invalidate(tag: SoakTags.name(of: key))
+            }
+        }
     }
 
     private func clear() async {

@@ -37,6 +37,7 @@ struct SoakVerdict {
             .map { settings.folder + "/" + $0 }
         var checker = StalenessChecker(bounds: bounds)
         checker.oneFetch = OneFetchRule()
+        checker.tags = SoakTags.keys(settings.keys)
         let report = try checker.check(History(files: files.sorted()))
         let totals = report.totals
         measure("violations", Double(report.violations), "1")
