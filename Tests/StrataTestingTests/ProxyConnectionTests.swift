@@ -125,7 +125,10 @@ struct ProxyConnectionTests {
 
     @Test("A server that is not there shows as a reset, and a new target is taken by new connections")
     func target() async throws {
-        try await withEcho { proxy, server in
+        // By path: another process may take the port of a server that is gone.
+        let server = try await ScriptedServer.start(at: .unixSocket, script: [])
+        try await withEcho { proxy, _ in
+            try proxy.retarget(to: server.endpoint)
             await server.stop()
             try await expectReset(by: proxy)
             try await proxy.wait { $0.counts.unreachable == 1 }
