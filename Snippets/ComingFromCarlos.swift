@@ -3,8 +3,11 @@
 import Foundation
 import Strata
 import StrataDisk
-import StrataHTTP
 import StrataRedis
+
+#if canImport(StrataHTTP)
+import StrataHTTP
+#endif
 
 struct Product: Codable, Sendable {
     var name: String
@@ -125,11 +128,14 @@ func samples(redis: RedisClient, load: @escaping @Sendable (Int) async throws ->
     let settings = MemoryLevel<String, Bool>(limit: .entries(100)).compose(flags)
     // snippet.end
 
+    #if canImport(StrataHTTP)
     // snippet.data-cache
     let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1_000))
         .compose(HTTPCache(in: DiskLevel(store, namespace: "http"), HTTPFetcher()).pooled())
     let page = try await pages.get(HTTPResource("https://example.com/"))
     // snippet.end
+    _ = page
+    #endif
 
     // snippet.fleet
     let shared = MemoryLevel<Int, Product>(limit: .entries(10_000))
@@ -150,5 +156,5 @@ func samples(redis: RedisClient, load: @escaping @Sendable (Int) async throws ->
     // snippet.end
 
     _ = (product, certain, byURL, encoded, texts, prices, shouted, guarded, pooled, capped, lanes, all, some, pair)
-    _ = (careful, inverted, plusOne, positive, day, settings, page, shared, erased)
+    _ = (careful, inverted, plusOne, positive, day, settings, shared, erased)
 }
