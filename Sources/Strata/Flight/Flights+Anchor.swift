@@ -69,17 +69,19 @@ extension Flights {
         }
         let timer = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
-            self.state.withLock { $0.drainers.removeValue(forKey: number) }?.resume()
+            self.state.withLock { $0.drainers.removeValue(forKey: number) }?.resume(returning: false)
         }
-        await withCheckedContinuation { continuation in
+        let haveLanded = await withCheckedContinuation { continuation in
             let isEmpty = state.withLock { state in
                 guard !state.flights.isEmpty else { return true }
                 state.drainers[number] = continuation
                 return false
             }
-            if isEmpty { continuation.resume() }
+            if isEmpty { continuation.resume(returning: true) }
         }
         timer.cancel()
+        // What has begun since is not late.
+        guard !haveLanded else { return true }
         let late = state.withLock { Array($0.flights.values) }
         for flight in late { flight.task?.cancel() }
         return late.isEmpty

@@ -41,7 +41,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         var voids: UInt64 = 0
         var anchored = 0
         /// Those who wait for all flights to land.
-        var drainers: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
     }
 
@@ -230,13 +230,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             waiter.patience?.cancel()
             waiter.continuation.resume(with: outcome)
         }
-        for drainer in drainers { drainer.resume() }
+        for drainer in drainers { drainer.resume(returning: true) }
     }
 
     func leave(_ waiter: UInt64, throwing error: any Error) {
         let (left, abandoned, drainers) = state.withLock { state in
             guard let number = state.boarded.removeValue(forKey: waiter) else {
-                return (nil as Waiter?, nil as Task<Void, Never>?, [] as [CheckedContinuation<Void, Never>])
+                return (nil as Waiter?, nil as Task<Void, Never>?, [] as [CheckedContinuation<Bool, Never>])
             }
             let left = state.flights[number]?.waiters.removeValue(forKey: waiter)
             guard let flight = state.flights[number], flight.waiters.isEmpty, !flight.isAnchored else {
@@ -247,7 +247,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         abandoned?.cancel()
         left?.patience?.cancel()
         left?.continuation.resume(throwing: error)
-        for drainer in drainers { drainer.resume() }
+        for drainer in drainers { drainer.resume(returning: true) }
     }
 }
 
@@ -261,7 +261,7 @@ extension Flights.State {
     }
 
     /// Those who wait for all flights to land, when all have.
-    mutating func takeDrainers() -> [CheckedContinuation<Void, Never>] {
+    mutating func takeDrainers() -> [CheckedContinuation<Bool, Never>] {
         guard flights.isEmpty else { return [] }
         defer { drainers.removeAll() }
         return Array(drainers.values)
