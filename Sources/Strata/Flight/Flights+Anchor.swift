@@ -69,15 +69,21 @@ extension Flights {
         }
         let timer = Task {
             guard (try? await Task.sleep(for: limit)) != nil else { return }
-            self.state.withLock { $0.drainers.removeValue(forKey: number) }?.resume(returning: false)
+            let drainer = self.state.withLock { state in
+                let drainer = state.drainers.removeValue(forKey: number)
+                if drainer == nil { state.lateDrainers.insert(number) }
+                return drainer
+            }
+            drainer?.resume(returning: false)
         }
         let haveLanded = await withCheckedContinuation { continuation in
-            let isEmpty = state.withLock { state in
+            let outcome = state.withLock { state -> Bool? in
                 guard !state.flights.isEmpty else { return true }
+                guard state.lateDrainers.remove(number) == nil else { return false }
                 state.drainers[number] = continuation
-                return false
+                return nil
             }
-            if isEmpty { continuation.resume(returning: true) }
+            if let outcome { continuation.resume(returning: outcome) }
         }
         timer.cancel()
         // What has begun since is not late.

@@ -43,6 +43,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         /// Those who wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
+        /// Those whose time was over before they had begun to wait.
+        var lateDrainers: Set<UInt64> = []
     }
 
     /// Whether a caller has started the work or joined it.
