@@ -34,8 +34,6 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         ///
         /// See ``RedisConfiguration/redisBudget``.
         public static let budgetSpent = Code(description: "budget spent")
-        /// An invalidation of the key has failed and is yet to be repeated: what lies in Redis was not read.
-        public static let invalidationPending = Code(description: "invalidation pending")
         /// The client was shut down.
         public static let shutDown = Code(description: "shut down")
         /// The server sent bytes that break the protocol or a limit.

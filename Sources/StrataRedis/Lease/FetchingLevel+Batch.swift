@@ -91,9 +91,7 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
 
     /// What the MGET has found for a key; a look of its own where that may be older than a change of the key.
     func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
-        // The look of its own says so when an invalidation of the key has yet to reach Redis.
-        let isPending = level.redis.outage.replay.concerns(names, level.keyspace)
-        guard !isPending, let ticket = tickets[names], level.shared.gate.isLive(ticket),
+        guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
             let finding = try await shared.output(of: names)
         else { return try await level.look(up: names, request) }
         return finding

@@ -49,6 +49,7 @@ extension FetchingLevel {
             let number = level.shared.waiters.enter(names.value.bytes)
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.gate.ticket(for: names.fingerprint)
+            let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
             switch try await Lease.readOrLead(
                 level.redis,
                 level.keyspace,
@@ -57,7 +58,7 @@ extension FetchingLevel {
                 replacing: finding.stamp
             ) {
             case .value(let bytes):
-                finding = try await level.open(bytes, names, ticket)
+                finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
                 return .entry(

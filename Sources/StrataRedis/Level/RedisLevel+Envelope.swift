@@ -7,7 +7,7 @@ extension RedisLevel {
         case entry(Entry<Value>, bytes: [UInt8])
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
-        /// An entry that was invalidated by a tag or a clear.
+        /// An entry that was invalidated by a tag or a clear, or by what has yet to reach Redis.
         case void(stamp: [UInt8])
 
         var entry: Entry<Value>? {
@@ -42,13 +42,19 @@ extension RedisLevel {
         _ bytes: [UInt8]?,
         _ names: KeyNames,
         _ ticket: Ticket,
+        _ pending: PendingInvalidations.Reach,
         _ asked: TagMarks? = nil
     ) async throws -> Finding {
-        try await admitted(decode(bytes, names, ticket), asked)
+        try await admitted(decode(bytes, names, ticket, pending), asked)
     }
 
-    /// Makes an entry of what was found, valid or not.
-    func decode(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
+    /// Makes an entry of what was found, valid or not, unless an invalidation that has yet to reach Redis voids it.
+    func decode(
+        _ bytes: [UInt8]?,
+        _ names: KeyNames,
+        _ ticket: Ticket,
+        _ pending: PendingInvalidations.Reach
+    ) async throws -> Finding {
         guard let bytes else {
             counters.add(\.misses)
             return .nothing
@@ -56,6 +62,10 @@ extension RedisLevel {
         let offset = try await clock.offset()
         do {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
+            guard !pending.covers(entry.tags) else {
+                counters.add(\.voided)
+                return .void(stamp: Envelope.stamp(of: bytes))
+            }
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
             counters.add(\.unusable)

@@ -112,12 +112,12 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
         let ticket = fillGate.ticket(for: names.fingerprint)
+        let pending = redis.outage.replay.reach(over: names, keyspace)
         let start = MonotonicInstant.now
         let (bytes, asked) = try await counting {
-            guard !redis.outage.replay.concerns(names, keyspace) else { throw invalidationPending }
-            return try await read(names.value)
+            try await read(names.value)
         }
-        let finding = try await open(bytes, names, ticket, asked)
+        let finding = try await open(bytes, names, ticket, pending, asked)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
         return finding
     }
@@ -133,13 +133,13 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Finding] {
         let start = MonotonicInstant.now
-        // Looked at before the values are: what is removed later than that, its ticket tells.
-        let pending = names.map { redis.outage.replay.concerns($0, keyspace) }
+        // What is removed later than that, its ticket tells.
+        let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
         let (found, asked) = try await counting { try await read(names.map(\.value)) }
         var decoded: [Finding] = []
         decoded.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
-            decoded.append(try await decode(pending[index] ? nil : bytes, names[index], tickets[index]))
+            decoded.append(try await decode(bytes, names[index], tickets[index], pending[index]))
         }
         let findings = try await admitted(decoded, asked)
         let isComplete = findings.allSatisfy { $0.entry != nil }
@@ -151,7 +151,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Writes an entry and ends any fetch of the key that is under way.
     ///
-    /// When that fails, what lies under the key is not read any more until it has been removed.
+    /// When that fails, what lies under the key counts as void until it has been removed.
     ///
     /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
@@ -197,8 +197,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Removes a key, and ends any fetch of it that is under way.
     ///
-    /// When that fails, it is repeated as soon as Redis is back, and until then this instance does not read the key from
-    /// Redis. The error is thrown nonetheless: other instances may have the old value until then.
+    /// When that fails, it is repeated as soon as Redis is back, and until then what lies there is void for this instance. The
+    /// error is thrown nonetheless: other instances may have the old value until then.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func remove(_ key: Key) async throws {
@@ -245,14 +245,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     // MARK: Inside
 
     func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes) }
-
-    private var invalidationPending: RedisError {
-        RedisError(
-            code: .invalidationPending,
-            message: "an invalidation of the key has failed and is yet to be repeated",
-            endpoint: redis.configuration.endpoint.description
-        )
-    }
 
     func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {

@@ -4,8 +4,9 @@ internal import Synchronization
 
 /// Keeps the invalidations of a client that Redis has not confirmed, and carries them out when it is back.
 ///
-/// While there are any a task tries, with growing pauses and at once when a connection is made: the first alone, and when
-/// it has succeeded the others, several at a time and at a bounded rate. The task ends with the last one, and with the
+/// While there are any a task tries: at once, since a caller who has left is no outage, then with growing pauses and when a
+/// connection is made; the first alone, and when it has succeeded the others, several at a time and at a bounded rate. The
+/// task ends with the last one, and with the
 /// client, which it does not keep alive.
 final class InvalidationReplay: Sendable {
     /// How many are sent at a time, and how long that may take at the least: 2 000 a second from each instance.
@@ -49,11 +50,13 @@ final class InvalidationReplay: Sendable {
         }
     }
 
-    /// Whether what lies in Redis under these names may be older than an invalidation.
+    /// What of that which lies in Redis under these names may be older than an invalidation.
+    ///
+    /// To be asked before Redis is: what is carried out meanwhile is pending no more, and may have come too late for the answer.
     @inline(__always)
-    func concerns(_ names: KeyNames, _ keyspace: Keyspace) -> Bool {
-        guard count.load(ordering: .acquiring) > 0 else { return false }
-        return state.withLock { $0.pending.concerns(names, keyspace) }
+    func reach(over names: KeyNames, _ keyspace: Keyspace) -> PendingInvalidations.Reach {
+        guard count.load(ordering: .acquiring) > 0 else { return .nothing }
+        return state.withLock { $0.pending.reach(over: names, keyspace) }
     }
 
     /// Keeps an invalidation that has failed.
@@ -130,7 +133,7 @@ final class InvalidationReplay: Sendable {
     private func work(for reference: ClientReference) async {
         var failures = 0
         while !Task.isCancelled {
-            await rest(after: failures)
+            if failures > 0 { await rest(after: failures) }
             guard !Task.isCancelled, let client = reference.client else { return }
             failures = await attempt(client, by: .distantFuture) ? 0 : failures + 1
             let hasEnded = state.withLock { state in
@@ -142,7 +145,7 @@ final class InvalidationReplay: Sendable {
     }
 
     private func rest(after failures: Int) async {
-        let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures, 20)))
+        let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
         let sleeper = Task { _ = try? await Task.sleep(for: whole * Double.random(in: 0.5...1)) }
         let isOver = state.withLock { state in
             defer { state.isHurried = false }

@@ -22,14 +22,6 @@ struct PendingInvalidations: Sendable {
             }
         }
 
-        /// The keyspace any of whose keys may be concerned.
-        var wholeKeyspace: Keyspace? {
-            switch self {
-            case .key: nil
-            case .all(let keyspace), .tag(_, let keyspace): keyspace
-            }
-        }
-
         func hash(into hasher: inout Hasher) {
             switch self {
             case .key(let names, _): hasher.combine(names.value)
@@ -37,6 +29,24 @@ struct PendingInvalidations: Sendable {
             case .tag(let name, let keyspace):
                 hasher.combine(name)
                 hasher.combine(keyspace.values)
+            }
+        }
+    }
+
+    /// What of an answer may be older than an invalidation that Redis has not confirmed.
+    enum Reach: Sendable, Equatable {
+        case nothing
+        /// Whatever is found.
+        case everything
+        /// What bears one of these tags.
+        case tags(Set<TagName>)
+
+        /// Whether an entry with these tags is reached.
+        func covers(_ tags: [String]) -> Bool {
+            switch self {
+            case .nothing: false
+            case .everything: true
+            case .tags(let names): tags.contains { names.contains(TagName($0)) }
             }
         }
     }
@@ -63,12 +73,20 @@ struct PendingInvalidations: Sendable {
         let expiresAt: MonotonicInstant
     }
 
+    /// What is to be invalidated of a keyspace beside single keys.
+    private struct Breadth {
+        var isCleared = false
+        var tags: Set<TagName> = []
+
+        var reach: Reach { isCleared ? .everything : tags.isEmpty ? .nothing : .tags(tags) }
+    }
+
     private let limit: Int
     private var intents: [Target: Intent] = [:]
     /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
     private var order = [ExpiryQueue(), ExpiryQueue()]
-    /// How many intents concern any key of a keyspace, by what its values' names begin with.
-    private var keyspaces: [[UInt8]: Int] = [:]
+    /// The clears and the tags of keyspaces, by what their values' names begin with.
+    private var keyspaces: [[UInt8]: Breadth] = [:]
     private var lastNumber: UInt64 = 0
     /// Given up for want of room, or because they had expired.
     private(set) var dropped = 0
@@ -81,9 +99,10 @@ struct PendingInvalidations: Sendable {
     var count: Int { intents.count }
     var isEmpty: Bool { intents.isEmpty }
 
-    /// Whether what lies in Redis under these names may be older than an invalidation.
-    func concerns(_ names: KeyNames, _ keyspace: Keyspace) -> Bool {
-        intents[.key(names, keyspace)] != nil || !keyspaces.isEmpty && keyspaces[keyspace.values] != nil
+    /// What of that which lies in Redis under these names may be older than an invalidation.
+    func reach(over names: KeyNames, _ keyspace: Keyspace) -> Reach {
+        if intents[.key(names, keyspace)] != nil { return .everything }
+        return keyspaces.isEmpty ? .nothing : keyspaces[keyspace.values]?.reach ?? .nothing
     }
 
     /// Keeps an intent in the place of an older one of the same target.
@@ -129,14 +148,26 @@ struct PendingInvalidations: Sendable {
     // MARK: Inside
 
     private mutating func insert(_ intent: Intent) {
-        let isNew = intents.updateValue(intent, forKey: intent.target) == nil
-        if isNew, let keyspace = intent.target.wholeKeyspace { keyspaces[keyspace.values, default: 0] += 1 }
+        intents[intent.target] = intent
+        switch intent.target {
+        case .key: break
+        case .all(let keyspace): keyspaces[keyspace.values, default: Breadth()].isCleared = true
+        case .tag(let name, let keyspace): keyspaces[keyspace.values, default: Breadth()].tags.insert(name)
+        }
     }
 
     private mutating func remove(_ target: Target) {
         guard intents.removeValue(forKey: target) != nil else { return }
-        guard let keyspace = target.wholeKeyspace, let count = keyspaces[keyspace.values] else { return }
-        keyspaces[keyspace.values] = count > 1 ? count - 1 : nil
+        switch target {
+        case .key: break
+        case .all(let keyspace): narrow(keyspace) { $0.isCleared = false }
+        case .tag(let name, let keyspace): narrow(keyspace) { $0.tags.remove(name) }
+        }
+    }
+
+    private mutating func narrow(_ keyspace: Keyspace, _ body: (inout Breadth) -> Void) {
+        body(&keyspaces[keyspace.values, default: Breadth()])
+        if keyspaces[keyspace.values]?.reach == .nothing { keyspaces[keyspace.values] = nil }
     }
 
     private mutating func place(_ intent: Intent) {

@@ -25,10 +25,10 @@ struct PendingInvalidationsTests {
         #expect(second.rank == .removal)
         let older = pending.settle(first)
         #expect(!older)
-        #expect(pending.concerns(names(1), keyspace))
+        #expect(pending.reach(over: names(1), keyspace) == .everything)
         let newer = pending.settle(second)
         #expect(newer)
-        #expect(!pending.concerns(names(1), keyspace))
+        #expect(pending.reach(over: names(1), keyspace) == .nothing)
         #expect(pending.isEmpty && pending.inOrder.isEmpty)
     }
 
@@ -51,12 +51,27 @@ struct PendingInvalidationsTests {
     func clear() throws {
         var pending = PendingInvalidations(limit: 3)
         pending.record(.all(keyspace), .removal, at: instant(0), for: .seconds(10))
-        #expect(pending.concerns(names(1), keyspace))
+        #expect(pending.reach(over: names(1), keyspace) == .everything)
         let other: Keyspace = "other"
-        #expect(!pending.concerns(other.names(for: 1.keyBytes), other))
+        #expect(pending.reach(over: other.names(for: 1.keyBytes), other) == .nothing)
         pending.record(.all(keyspace), .removal, at: instant(1), for: .seconds(10))
         pending.settle(try #require(pending.inOrder.first))
-        #expect(!pending.concerns(names(1), keyspace))
+        #expect(pending.reach(over: names(1), keyspace) == .nothing)
+    }
+
+    @Test("a tag concerns what bears it; a clear beside it everything, for as long as it is there")
+    func tag() throws {
+        var pending = PendingInvalidations(limit: 3)
+        pending.record(.tag(TagName("red"), keyspace), .removal, at: instant(0), for: .seconds(10))
+        let reach = pending.reach(over: names(1), keyspace)
+        #expect(reach == .tags([TagName("red")]))
+        #expect(reach.covers(["blue", "red"]) && !reach.covers(["blue"]) && !reach.covers([]))
+        pending.record(.all(keyspace), .removal, at: instant(1), for: .seconds(9))
+        #expect(pending.reach(over: names(1), keyspace).covers([]))
+        pending.settle(try #require(pending.inOrder.first { $0.target == .all(keyspace) }))
+        #expect(pending.reach(over: names(1), keyspace) == reach)
+        pending.settle(try #require(pending.inOrder.first))
+        #expect(pending.reach(over: names(1), keyspace) == .nothing)
     }
 
     @Test("it keeps what a plain list keeps")
@@ -102,7 +117,9 @@ struct PendingInvalidationsTests {
                     pending.expire(at: instant(now))
                     dropped += model.count { $0.expiry <= now }
                     model.removeAll { $0.expiry <= now }
-                default: #expect(pending.concerns(names(key), keyspace) == model.contains { $0.key == key })
+                default:
+                    let isThere = model.contains { $0.key == key }
+                    #expect(pending.reach(over: names(key), keyspace) == (isThere ? .everything : .nothing))
                 }
                 #expect(pending.count == model.count)
                 #expect(pending.dropped == dropped)
