@@ -39,14 +39,15 @@ struct StaleFetchingTests {
     func whileRevalidating() async throws {
         try await RedisServer.withServer { server in
             let policy = stale(revalidate: true)
-            let fleet = try (0..<4).map { _ in
-                RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, freshness: policy)
-                    .fetching { [source] _, _ in
-                        // Fresh for long: who is late to compete finds that nothing is left to do.
-                        guard let value = try await source.fetch() else { return .absent() }
-                        return .value(value, lifetime: EntryLifetime(freshFor: .seconds(600)))
-                    }
-            }
+            let fleet = try (0..<4)
+                .map { _ in
+                    RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, freshness: policy)
+                        .fetching { [source] _, _ in
+                            // Fresh for long: who is late to compete finds that nothing is left to do.
+                            guard let value = try await source.fetch() else { return .absent() }
+                            return .value(value, lifetime: EntryLifetime(freshFor: .seconds(600)))
+                        }
+                }
             try await writeOld(fleet[0])
             try await withThrowingTaskGroup(of: String?.self) { group in
                 for instance in fleet { for _ in 0..<32 { group.addTask { try await instance.get("k") } } }
