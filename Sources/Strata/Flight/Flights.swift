@@ -21,14 +21,16 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         var task: Task<Void, Never>?
         /// Whether the flight goes on when nobody waits any more.
         var isAnchored = false
-        /// Runs while the flight is anchored.
-        var limit: Task<Void, Never>?
+        /// When an anchored flight has had its time.
+        var end = MonotonicInstant.distantFuture
+        /// No later than the flight's end and the first caller's.
+        var due = MonotonicInstant.distantFuture
     }
 
     struct Waiter {
         let continuation: CheckedContinuation<Output, any Error>
-        /// Runs while the caller's patience lasts.
-        var patience: Task<Void, Never>?
+        /// When the caller has waited long enough.
+        let end: MonotonicInstant
     }
 
     struct State {
@@ -40,6 +42,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         var lastFlight: UInt64 = 0
         var voids: UInt64 = 0
         var anchored = 0
+        /// When the watch looks next, and which task that is.
+        var watch: (at: MonotonicInstant, number: UInt64) = (.distantFuture, 0)
         /// Those who wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
@@ -104,18 +108,19 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         joined: () -> Void = {},
         _ work: @escaping @Sendable () async throws -> Output
     ) async throws -> (output: Output, role: Role) {
+        try Task.checkCancellation()
         let waiter = lastWaiter.wrappingAdd(1, ordering: .relaxed).newValue
         var role = Role.joined
         let output = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let (number, startedAt, starts) = board(waiter, key, fingerprint, continuation)
-                if starts {
+                let boarded = board(waiter, key, fingerprint, patience, continuation)
+                if boarded.starts {
                     role = .started
-                    start(number, work)
+                    start(boarded.flight, atOnce: patience.sinceStart == nil, work)
                 } else {
                     joined()
                 }
-                if let end = patience.end(startedAt: startedAt) { wait(waiter, until: end) }
+                if let watch = boarded.watch { self.watch(watch) }
                 // A cancellation before boarding found nobody to let go.
                 if Task.isCancelled { leave(waiter, throwing: CancellationError()) }
             }
@@ -134,16 +139,14 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         fingerprint: UInt64 = 0,
         _ work: @escaping @Sendable () async throws -> Output
     ) -> Bool {
-        let number = state.withLock { state -> UInt64? in
+        let started = state.withLock { state -> (flight: UInt64, watch: UInt64?)? in
             guard joinable(key, state) == nil, state.anchored < anchorLimit else { return nil }
             let number = newFlight(key, fingerprint, &state)
-            state.anchored += 1
-            state.flights[number]?.isAnchored = true
-            return number
+            return (number, state.anchor(number, until: MonotonicInstant.now.advanced(by: completionLimit)))
         }
-        guard let number else { return false }
-        start(number, work)
-        limit(number)
+        guard let started else { return false }
+        start(started.flight, atOnce: false, work)
+        if let watch = started.watch { self.watch(watch) }
         return true
     }
 
@@ -185,33 +188,45 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         return state.lastFlight
     }
 
-    /// Puts a caller on the flight of its key; tells which that is, since when it is under way, and whether it has yet to be
-    /// started.
+    private struct Boarded {
+        var flight: UInt64
+        /// Whether the flight has yet to be started.
+        var starts: Bool
+        /// The watch that is to be kept for the caller, unless one is that comes no later.
+        var watch: UInt64?
+    }
+
+    /// Puts a caller on the flight of its key.
     private func board(
         _ waiter: UInt64,
         _ key: Key,
         _ fingerprint: UInt64,
+        _ patience: Patience,
         _ continuation: CheckedContinuation<Output, any Error>
-    ) -> (number: UInt64, startedAt: MonotonicInstant, starts: Bool) {
+    ) -> Boarded {
         state.withLock { state in
             let joined = joinable(key, state)
             let number = joined ?? newFlight(key, fingerprint, &state)
-            state.flights[number]?.waiters[waiter] = Waiter(continuation: continuation)
+            let end = patience.end(startedAt: state.flights[number]?.startedAt ?? .now)
+            state.flights[number]?.waiters[waiter] = Waiter(continuation: continuation, end: end)
             state.boarded[waiter] = number
-            return (number, state.flights[number]?.startedAt ?? .now, joined == nil)
+            return Boarded(flight: number, starts: joined == nil, watch: state.look(at: number, by: end))
         }
     }
 
-    private func isJoinable(_ flight: Flight) -> Bool {
-        gate?.isLive(flight.ticket) != false && gate?.tagChanges == flight.tagChanges
-    }
-
     /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.
-    private func start(_ number: UInt64, _ work: @escaping @Sendable () async throws -> Output) {
-        let task = Task {
-            let outcome: Result<Output, any Error>
-            do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
-            self.land(number, outcome)
+    ///
+    /// - Parameters:
+    ///   - number: The flight.
+    ///   - atOnce: Whether the work runs on the caller's thread up to where it first suspends, which saves two switches of
+    ///     threads. Not where the caller is to be let go soon, whatever the work does.
+    ///   - work: The work.
+    private func start(_ number: UInt64, atOnce: Bool, _ work: @escaping @Sendable () async throws -> Output) {
+        let task: Task<Void, Never>
+        if atOnce, #available(macOS 26, *) {
+            task = Task.immediate { await self.fly(number, work) }
+        } else {
+            task = Task { await self.fly(number, work) }
         }
         let isAbandoned = state.withLock { state in
             state.flights[number]?.task = task
@@ -220,18 +235,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         if isAbandoned { task.cancel() }
     }
 
+    private func fly(_ number: UInt64, _ work: @Sendable () async throws -> Output) async {
+        let outcome: Result<Output, any Error>
+        do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+        land(number, outcome)
+    }
+
     private func land(_ number: UInt64, _ outcome: Result<Output, any Error>) {
-        let (waiters, limit, drainers) = state.withLock { state in
-            guard let flight = state.remove(number) else {
-                return ([] as [Waiter], nil as Task<Void, Never>?, state.takeDrainers())
-            }
-            return (Array(flight.waiters.values), flight.limit, state.takeDrainers())
-        }
-        limit?.cancel()
-        for waiter in waiters {
-            waiter.patience?.cancel()
-            waiter.continuation.resume(with: outcome)
-        }
+        let (flight, drainers) = state.withLock { state in (state.remove(number), state.takeDrainers()) }
+        if let flight { for waiter in flight.waiters.values { waiter.continuation.resume(with: outcome) } }
         for drainer in drainers { drainer.resume(returning: true) }
     }
 
@@ -247,7 +259,6 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             return (left, state.remove(number)?.task, state.takeDrainers())
         }
         abandoned?.cancel()
-        left?.patience?.cancel()
         left?.continuation.resume(throwing: error)
         for drainer in drainers { drainer.resume(returning: true) }
     }

@@ -12,9 +12,9 @@ package struct Patience: Sendable, Hashable {
 
     package static let unlimited = Patience()
 
-    /// When the patience of a caller ends that joins now; `nil` when it does not.
-    func end(startedAt: MonotonicInstant) -> MonotonicInstant? {
-        guard sinceJoining != nil || sinceStart != nil else { return nil }
+    /// When the patience of a caller ends that joins now.
+    func end(startedAt: MonotonicInstant) -> MonotonicInstant {
+        guard sinceJoining != nil || sinceStart != nil else { return .distantFuture }
         let now = MonotonicInstant.now
         return min(
             sinceJoining.map { now.advanced(by: $0) } ?? .distantFuture,

@@ -1,0 +1,36 @@
+extension Flights {
+    /// Waits until every flight has landed, anchored or not, for at most `limit`; then cancels those that have not.
+    ///
+    /// - Returns: Whether all have landed by themselves.
+    @discardableResult
+    package func drain(within limit: Duration) async -> Bool {
+        let number = state.withLock { state in
+            state.lastDrainer += 1
+            return state.lastDrainer
+        }
+        let timer = Task {
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            let drainer = self.state.withLock { state in
+                let drainer = state.drainers.removeValue(forKey: number)
+                if drainer == nil { state.lateDrainers.insert(number) }
+                return drainer
+            }
+            drainer?.resume(returning: false)
+        }
+        let haveLanded = await withCheckedContinuation { continuation in
+            let outcome = state.withLock { state -> Bool? in
+                guard !state.flights.isEmpty else { return true }
+                guard state.lateDrainers.remove(number) == nil else { return false }
+                state.drainers[number] = continuation
+                return nil
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+        timer.cancel()
+        // What has begun since is not late.
+        guard !haveLanded else { return true }
+        let late = state.withLock { Array($0.flights.values) }
+        for flight in late { flight.task?.cancel() }
+        return late.isEmpty
+    }
+}
