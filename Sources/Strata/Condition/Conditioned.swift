@@ -57,8 +57,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         // The level first: so the condition of a key that is not there is asked once a get and not twice.
-        guard case .immediate(let isSatisfied) = condition, let resident = base.resident(key, at: now),
-            (try? isSatisfied(key)) == true
+        guard condition.isImmediate, let resident = base.resident(key, at: now), condition.immediately(key) == true
         else { return nil }
         return resident
     }

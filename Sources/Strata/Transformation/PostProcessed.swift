@@ -43,10 +43,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
     /// What the level's memory has, processed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard case .immediate(let process) = process, let resident = base.resident(key, at: now),
-            let value = try? process((key, resident.value))
-        else { return nil }
-        return Resident(value: value, ticket: resident.ticket)
+        process.resident(of: base, key, at: now)
     }
 
     /// `post-processed`, with the level inside.

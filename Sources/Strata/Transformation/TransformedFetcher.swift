@@ -4,7 +4,7 @@
 /// let documents = ClosureFetcher<URL, [UInt8]> { url in try await download(url) }
 ///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
 /// ```
-public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
+public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel, Fetcher {
     /// What values are found by.
     public typealias Key = Base.Key
 
@@ -35,35 +35,8 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: Fetcher {
     /// What the fetcher has in memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard case .immediate(let transform) = transformer.step, let resident = base.resident(key, at: now),
-            let value = try? transform((key, resident.value))
-        else { return nil }
-        return Resident(value: value, ticket: resident.ticket)
+        transformer.step.resident(of: base, key, at: now)
     }
-
-    /// Told to the fetcher.
-    public func remove(_ key: Key) async throws { try await base.remove(key) }
-
-    /// Told to the fetcher.
-    public func removeAll() async throws { try await base.removeAll() }
-
-    /// Told to the fetcher.
-    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
-
-    /// Told to the fetcher.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// That of the level inside.
-    public var origin: EntryOrigin? { base.origin }
-
-    /// Told to the level inside.
-    public func drain(within limit: Duration) async { await base.drain(within: limit) }
-
-    /// The fetcher's.
-    public var gate: FillGate? { base.gate }
-
-    /// The fetcher's.
-    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
     /// `values transformed`, with both types and the fetcher inside.
     public var label: LevelLabel {

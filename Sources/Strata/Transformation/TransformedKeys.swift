@@ -49,7 +49,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     /// What the level's memory has for the transformed key, if that can be had without suspending.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard case .immediate(let transform) = step, let inner = try? transform(key) else { return nil }
+        guard let inner = step.immediately(key) else { return nil }
         return base.resident(inner, at: now)
     }
 
@@ -103,8 +103,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     /// A transformation that suspends cannot be asked here: then it is a number that the gate never voids by itself, every
     /// entry leaves with its right ticket, and writes that fail void the number.
     public func fingerprint(of key: Key) -> UInt64 {
-        if case .immediate(let transform) = step, let inner = try? transform(key) { return base.fingerprint(of: inner) }
-        return UInt64(truncatingIfNeeded: key.hashValue)
+        step.immediately(key).map { base.fingerprint(of: $0) } ?? UInt64(truncatingIfNeeded: key.hashValue)
     }
 
     /// What the level says.

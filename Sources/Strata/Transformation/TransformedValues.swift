@@ -7,7 +7,7 @@
 ///
 /// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
 /// entries stay as they are, and an absence stays one.
-public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
+public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
 
@@ -38,10 +38,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
     /// What the level's memory has, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard case .immediate(let transform) = transformer.forward, let resident = base.resident(key, at: now),
-            let value = try? transform((key, resident.value))
-        else { return nil }
-        return Resident(value: value, ticket: resident.ticket)
+        transformer.forward.resident(of: base, key, at: now)
     }
 
     /// Stores the entry with its value transformed back.
@@ -61,33 +58,6 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: CacheLevel {
     private func inner(_ entry: Entry<Value>, _ key: Key) async throws -> Entry<Base.Value> {
         try await entry.map { try await transformer.inverseTransform($0, for: key) }
     }
-
-    /// Told to the level.
-    public func remove(_ key: Key) async throws { try await base.remove(key) }
-
-    /// Told to the level.
-    public func removeAll() async throws { try await base.removeAll() }
-
-    /// Told to the level.
-    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
-
-    /// Told to the level.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// That of the level inside.
-    public var origin: EntryOrigin? { base.origin }
-
-    /// Told to the level inside.
-    public func drain(within limit: Duration) async { await base.drain(within: limit) }
-
-    /// The level's.
-    public var gate: FillGate? { base.gate }
-
-    /// The level's.
-    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
-
-    /// What the level says.
-    public var keepsTickets: Bool { base.keepsTickets }
 
     /// `values transformed`, with both types and the level inside.
     public var label: LevelLabel {

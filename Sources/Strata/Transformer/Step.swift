@@ -13,9 +13,34 @@ enum Step<Input, Output>: Sendable {
         }
     }
 
-    @usableFromInline
+    @inlinable
     var isImmediate: Bool {
         if case .immediate = self { true } else { false }
+    }
+
+    /// What the function returns if it never waits; `nil` when it might, or has thrown.
+    ///
+    /// The closure is called where it lies: taking it out first would count references, on the path of a hit in memory.
+    @inlinable
+    @inline(__always)
+    func immediately(_ input: Input) -> Output? {
+        switch self {
+        case .immediate(let body): try? body(input)
+        case .suspending: nil
+        }
+    }
+
+    /// What a level's memory has, by this function, if that needs no suspension.
+    @inlinable
+    func resident<Level: CacheLevel>(
+        of level: Level,
+        _ key: Level.Key,
+        at now: MonotonicInstant
+    ) -> Resident<Output>? where Input == (Level.Key, Level.Value) {
+        guard isImmediate, let resident = level.resident(key, at: now),
+            let output = immediately((key, resident.value))
+        else { return nil }
+        return Resident(value: output, ticket: resident.ticket)
     }
 
     /// This function, then another one on what it returns.

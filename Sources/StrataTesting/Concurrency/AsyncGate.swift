@@ -8,14 +8,7 @@ public final class AsyncGate: Sendable {
         var isOpen = false
         var lastNumber = 0
         var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var arrived = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-        mutating func takeWatchers() -> [CheckedContinuation<Void, Never>] {
-            let ready = watchers.filter { $0.count <= arrived }
-            watchers.removeAll { $0.count <= arrived }
-            return ready.map(\.continuation)
-        }
+        var arrivals = Arrivals()
     }
 
     private let state = Locked(State())
@@ -32,9 +25,8 @@ public final class AsyncGate: Sendable {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOpen, watchers) = state.withLock { state in
-                    state.arrived += 1
                     if !state.isOpen { state.waiting[number] = continuation }
-                    return (state.isOpen, state.takeWatchers())
+                    return (state.isOpen, state.arrivals.add())
                 }
                 for watcher in watchers { watcher.resume() }
                 if isOpen { continuation.resume() } else if Task.isCancelled { leave(number) }
@@ -57,10 +49,7 @@ public final class AsyncGate: Sendable {
     /// Returns when `count` tasks have come, whether they have gone on since or not.
     public func arrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.arrived < count { state.watchers.append((count, continuation)) }
-                return state.arrived >= count
-            }
+            let isReady = state.withLock { $0.arrivals.watch(for: count, continuation) }
             if isReady { continuation.resume() }
         }
     }

@@ -34,15 +34,8 @@ public final class ManualClock: Clock {
         var now = Instant(offset: .zero)
         var sleepers: [Int: Sleeper] = [:]
         var lastNumber = 0
-        /// How many have begun to sleep since the clock was made.
-        var begun = 0
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-
-        mutating func takeWatchers() -> [CheckedContinuation<Void, Never>] {
-            let ready = watchers.filter { $0.count <= begun }
-            watchers.removeAll { $0.count <= begun }
-            return ready.map(\.continuation)
-        }
+        /// Those who have begun to sleep since the clock was made.
+        var arrivals = Arrivals()
     }
 
     private let state = Locked(State())
@@ -68,10 +61,9 @@ public final class ManualClock: Clock {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let (isOver, watchers) = state.withLock { state in
-                    state.begun += 1
                     let isOver = deadline <= state.now
                     if !isOver { state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation) }
-                    return (isOver, state.takeWatchers())
+                    return (isOver, state.arrivals.add())
                 }
                 for watcher in watchers { watcher.resume() }
                 if isOver { continuation.resume() } else if Task.isCancelled { leave(number) }
@@ -95,10 +87,7 @@ public final class ManualClock: Clock {
     /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not.
     public func sleepers(_ count: Int) async {
         await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                if state.begun < count { state.watchers.append((count, continuation)) }
-                return state.begun >= count
-            }
+            let isReady = state.withLock { $0.arrivals.watch(for: count, continuation) }
             if isReady { continuation.resume() }
         }
     }

@@ -13,7 +13,7 @@ struct ExpiryLoad: AsyncParsableCommand {
     @Option(help: "Keys that are filled at once.")
     var keys = 100_000
     @Option(help: "Seconds that a value is fresh.")
-    var lifetime = 6.0
+    var lifetime = 20.0
     @Option(help: "Milliseconds that a fetch takes.")
     var fetch = 20
     @Option(help: "Tasks that ask for the hot key.")
@@ -83,14 +83,17 @@ struct ExpiryLoad: AsyncParsableCommand {
                 earlyRefresh: 1
             )
             let counter = SharedCounter()
+            let level = RedisLevel<String, Int>(redis, keyspace: "expiry", freshness: policy)
             let cache = MemoryLevel<String, Int>(limit: .entries(10))
                 .compose(
-                    RedisLevel<String, Int>(redis, keyspace: "expiry", freshness: policy)
-                        .fetching { _ in
-                            try await Task.sleep(for: .milliseconds(50))
-                            return counter.next()
-                        }
+                    level.fetching { _ in
+                        try await Task.sleep(for: .milliseconds(50))
+                        return counter.next()
+                    }
                 )
+            let changes = level.changes()
+            try await redis.ping()
+            for await change in changes where change == .listening { break }
             _ = try await cache.get("hot")
             let clock = ContinuousClock()
             let end = clock.now + .seconds(seconds)
