@@ -43,7 +43,7 @@ extension RedisLevel {
         _ names: KeyNames,
         _ ticket: Ticket,
         _ pending: PendingInvalidations.Reach,
-        _ asked: TagMarks? = nil
+        _ asked: TagMarks.Asked? = nil
     ) async throws -> Finding {
         try await admitted(decode(bytes, names, ticket, pending), asked)
     }

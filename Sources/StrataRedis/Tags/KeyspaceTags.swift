@@ -97,9 +97,11 @@ final class KeyspaceTags: Sendable {
     /// - Throws: ``RedisError``; `CancellationError`.
     func admits(
         _ entries: [(asOf: InvalidationNumber, tags: [TagName])],
-        _ asked: TagMarks?,
+        _ asked: TagMarks.Asked?,
         _ redis: RedisClient
     ) async throws -> [Bool] {
+        // What was asked for before an invalidation of this instance says nothing to an entry that was sealed after it.
+        let asked = asked.flatMap { $0.tagChanges == gate.tagChanges ? $0.marks : nil }
         let isTrusted = .coarse < gate.trustedUntil
         let (verdicts, epoch) = table.withLock { table in
             (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
@@ -156,6 +158,14 @@ final class KeyspaceTags: Sendable {
     }
 
     // MARK: Asking
+
+    /// The marks as they stand at the server, for judging what is read beside them.
+    ///
+    /// One round trip.
+    func askBesideRead(_ redis: RedisClient) async throws -> TagMarks.Asked {
+        let tagChanges = gate.tagChanges
+        return TagMarks.Asked(marks: try await ask(redis), tagChanges: tagChanges)
+    }
 
     /// The marks as they stand at the server.
     ///

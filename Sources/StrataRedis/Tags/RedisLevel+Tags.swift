@@ -52,27 +52,27 @@ extension RedisLevel {
     static var tagMemory: Duration { .seconds(30 * 86_400) }
 
     /// Reads what lies under a name, and the marks with it where they are not known.
-    func read(_ name: RedisKey) async throws -> (bytes: [UInt8]?, asked: TagMarks?) {
+    func read(_ name: RedisKey) async throws -> (bytes: [UInt8]?, asked: TagMarks.Asked?) {
         guard !shared.tags.isKnown else {
             return (try await redis.guarded(.read) { try await redis.get(name, timeout: $0) }, nil)
         }
-        async let marks = shared.tags.ask(redis)
+        async let marks = shared.tags.askBesideRead(redis)
         let bytes = try await redis.guarded(.read) { try await redis.get(name, timeout: $0) }
         return (bytes, try await marks)
     }
 
     /// The same of several names.
-    func read(_ names: [RedisKey]) async throws -> (bytes: [[UInt8]?], asked: TagMarks?) {
+    func read(_ names: [RedisKey]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
         guard !shared.tags.isKnown else {
             return (try await redis.guarded(.read) { try await redis.get(names, timeout: $0) }, nil)
         }
-        async let marks = shared.tags.ask(redis)
+        async let marks = shared.tags.askBesideRead(redis)
         let bytes = try await redis.guarded(.read) { try await redis.get(names, timeout: $0) }
         return (bytes, try await marks)
     }
 
     /// Takes out an entry that an invalidation has voided.
-    func admitted(_ finding: Finding, _ asked: TagMarks?) async throws -> Finding {
+    func admitted(_ finding: Finding, _ asked: TagMarks.Asked?) async throws -> Finding {
         guard case .entry(let entry, let bytes) = finding else { return finding }
         guard let isValid = shared.tags.knows(entry.asOf, entry.tags) else {
             return try await admitted([finding], asked)[0]
@@ -86,7 +86,7 @@ extension RedisLevel {
     }
 
     /// Takes out those that an invalidation has voided.
-    func admitted(_ findings: [Finding], _ asked: TagMarks?) async throws -> [Finding] {
+    func admitted(_ findings: [Finding], _ asked: TagMarks.Asked?) async throws -> [Finding] {
         let entries = findings.compactMap(\.entry)
         guard !entries.isEmpty else { return findings }
         let questions = entries.map { ($0.asOf, TagName.unique($0.tags)) }

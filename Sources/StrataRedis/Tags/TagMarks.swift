@@ -10,6 +10,13 @@ struct TagMarks: Sendable, Hashable {
     /// The number of the last clear, or of the moment at which the keyspace's memory of invalidations began.
     var clear: InvalidationNumber
 
+    /// Marks that were asked for beside a read.
+    struct Asked: Sendable, Hashable {
+        var marks: TagMarks
+        /// How often tags had been invalidated in this process before.
+        var tagChanges: UInt64
+    }
+
     /// Numbers beyond this are nobody's: microseconds since 1970 reach it in the year 2223, and a double holds them all.
     static let highestNumber: InvalidationNumber = 8_000_000_000_000_000
 

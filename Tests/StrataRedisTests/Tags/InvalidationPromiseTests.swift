@@ -43,6 +43,32 @@ struct InvalidationPromiseTests {
         while (try? await instance.redis.ping()) == nil { try Task.checkCancellation() }
     }
 
+    @Test(
+        "a read: answered before an invalidation of this instance, looked at after it",
+        arguments: Invalidation.allCases
+    )
+    func racingRead(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            // Nobody tells of changes, so the marks are asked for beside the value.
+            let level = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: keyspace,
+                codec: .text,
+                coherence: .none
+            )
+            // The first one voids everything, since nobody knows what came before it.
+            try await level.invalidate(tag: "green")
+            try await level.set("old", for: "k", tags: ["red"])
+            let names = level.names(for: "k")
+            let ticket = level.shared.gate.ticket(for: names.fingerprint)
+            let (bytes, asked) = try await level.read(names.value)
+            #expect(bytes != nil && asked != nil)
+            try await invalidate(level, by: kind)
+            let entry = try await level.open(bytes, names, ticket, .nothing, asked).entry
+            #expect(entry.map { level.shared.gate.isLive($0.ticket) && $0.seal?.isLive != false } != true)
+        }
+    }
+
     @Test("a racing fetch: begun before, stored after", arguments: Invalidation.allCases, [Coherence.tracking, .none])
     func racingFetch(kind: Invalidation, coherence: Coherence) async throws {
         try await RedisServer.withServer { server in
