@@ -62,13 +62,23 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private let gate: FillGate?
     let anchorLimit: Int
     let completionLimit: Duration
+    private let startsAtOnce: Bool
 
     /// - Parameters:
     ///   - gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
     ///   - anchorLimit: How many flights may go on without anybody waiting.
     ///   - completionLimit: How long each of those may; then it is cancelled.
-    package init(gate: FillGate? = nil, anchorLimit: Int = 256, completionLimit: Duration = .seconds(30)) {
+    ///   - startsAtOnce: Whether the work runs on its caller's thread up to where it first suspends, which saves switches of
+    ///     threads. Only for work that calls nobody else's code before that: a source that blocks its thread would block the
+    ///     caller, whose patience then counts for nothing.
+    package init(
+        gate: FillGate? = nil,
+        anchorLimit: Int = 256,
+        completionLimit: Duration = .seconds(30),
+        startsAtOnce: Bool = false
+    ) {
         self.gate = gate
+        self.startsAtOnce = startsAtOnce
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
     }
@@ -116,7 +126,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 let boarded = board(waiter, key, fingerprint, patience, continuation)
                 if boarded.starts {
                     role = .started
-                    start(boarded.flight, atOnce: patience.sinceStart == nil, work)
+                    start(boarded.flight, atOnce: startsAtOnce, work)
                 } else {
                     joined()
                 }
@@ -218,8 +228,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - number: The flight.
-    ///   - atOnce: Whether the work runs on the caller's thread up to where it first suspends, which saves two switches of
-    ///     threads. Not where the caller is to be let go soon, whatever the work does.
+    ///   - atOnce: Whether the work runs on the caller's thread up to where it first suspends.
     ///   - work: The work.
     private func start(_ number: UInt64, atOnce: Bool, _ work: @escaping @Sendable () async throws -> Output) {
         let task: Task<Void, Never>

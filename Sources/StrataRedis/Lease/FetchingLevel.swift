@@ -42,7 +42,12 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.level = level
         self.options = options
         self.source = source
-        flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
+        // It begins with a look in Redis; the source is asked by a fetch.
+        flights = Flights(
+            gate: level.gate,
+            completionLimit: level.freshness.completionLimit,
+            startsAtOnce: true
+        )
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
