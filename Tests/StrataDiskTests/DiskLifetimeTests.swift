@@ -126,4 +126,15 @@ struct DiskLifetimeTests {
         #expect(try await level.usage().entries == 3)
         #expect(try await level.removeExpired() == 0)
     }
+
+    @Test("A207 a sweep after a restart leaves what may still be served as stale")
+    func sweepAfterRestart() async throws {
+        try await level().store(entry("stale", freshFor: 10, staleFor: 500), for: "k")
+        try await level().store(entry("expired", freshFor: 10), for: "other")
+        hand.advance(10)
+        let restarted = level()
+        #expect(try await restarted.removeExpired() == 1)
+        let entry = try #require(try await restarted.entry(for: "k", ReadRequest()))
+        #expect(entry.value == "stale" && !entry.isFresh(at: now()) && entry.isUsable(at: now()))
+    }
 }

@@ -31,7 +31,7 @@ public struct FreshnessPolicy: Sendable, Hashable {
     /// How eagerly a value that is asked for is fetched anew before its freshness ends: β of the XFetch algorithm.
     ///
     /// The refresh begins at `end − δ · β · −ln(random)`, with δ how long the last fetch took, but never in the first half of
-    /// the lifetime. 1 is the optimum of Vattani, Chierichetti and Lowenstein, "Optimal Probabilistic Cache Stampede
+    /// the lifetime: what would is spread over the second. 1 is the optimum of Vattani, Chierichetti and Lowenstein, "Optimal Probabilistic Cache Stampede
     /// Prevention" (VLDB 2015); more begins earlier, 0 never.
     public var earlyRefresh: Double
     /// After how long a fetch is no longer waited for when there is a stale value to serve; counted from the fetch's start.
