@@ -3,13 +3,19 @@ extension Flights {
     ///
     /// One task for all flights: what is asked for and answered in time costs no timer. The task keeps nothing alive.
     func watch(_ number: UInt64) {
-        Task { [weak self] in
+        let task = Task { [weak self] in
             while let next = self?.nextLook(of: number) {
                 let left = MonotonicInstant.now.duration(to: next)
                 if left > .zero { _ = try? await Task.sleep(for: left) }
                 self?.look(number)
             }
         }
+        let replaced = state.withLock { state in
+            guard state.watch.number == number else { return task as Task<Void, Never>? }
+            defer { state.watch.task = task }
+            return state.watch.task
+        }
+        replaced?.cancel()
     }
 
     /// When a watch looks next; `nil` when it has ended.
@@ -73,7 +79,8 @@ extension Flights.State {
         guard time < .distantFuture, let due = flights[number]?.due else { return nil }
         flights[number]?.due = min(due, time)
         guard time < watch.at else { return nil }
-        watch = (time, watch.number + 1)
+        watch.at = time
+        watch.number += 1
         return watch.number
     }
 

@@ -33,6 +33,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let end: MonotonicInstant
     }
 
+    /// The one who looks after what is due.
+    struct Watch {
+        /// When it looks next.
+        var at = MonotonicInstant.distantFuture
+        /// Tells it from those whose place it has taken.
+        var number: UInt64 = 0
+        var task: Task<Void, Never>?
+    }
+
     struct State {
         var flights: [UInt64: Flight] = [:]
         /// The flight that callers of a key may join.
@@ -42,8 +51,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         var lastFlight: UInt64 = 0
         var voids: UInt64 = 0
         var anchored = 0
-        /// When the watch looks next, and which task that is.
-        var watch: (at: MonotonicInstant, number: UInt64) = (.distantFuture, 0)
+        var watch = Watch()
         /// Those who wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
