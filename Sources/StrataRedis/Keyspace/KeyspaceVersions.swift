@@ -41,7 +41,7 @@ public struct KeyspaceVersions: Sendable {
     /// - Parameters:
     ///   - declarations: The keyspaces, in any order.
     ///   - prefix: Tells applications apart that share a database.
-    /// - Throws: ``CacheError/Code/invalidKeyspaces`` when a name is declared twice, or keyspaces depend on each other in a
+    /// - Throws: ``/Strata/CacheError/Code/invalidKeyspaces`` when a name is declared twice, or keyspaces depend on each other in a
     ///   circle.
     public init(_ declarations: [Declaration], prefix: String = "strata") throws {
         self.prefix = prefix

@@ -9,7 +9,7 @@ extension CacheLevel where Key: KeyRepresentable {
     /// ```
     ///
     /// What was read lies in Redis for as long as the shared level says, and is read from there first; the guarantee is
-    /// ``FetchingLevel``'s. For a closure, use ``RedisLevel/fetching(_:_:)``.
+    /// ``FetchingLevel``'s. For a closure, use `RedisLevel.fetching(_:_:)`.
     ///
     /// - Parameters:
     ///   - shared: Where the instances meet.

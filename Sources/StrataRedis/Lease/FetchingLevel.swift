@@ -59,7 +59,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// The entry of a key from Redis, or from the source.
     ///
-    /// - Throws: What the source has thrown; ``CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
+    /// - Throws: What the source has thrown; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let names = level.names(for: key)
@@ -141,7 +141,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The Redis level's.
     public func fingerprint(of key: Key) -> UInt64 { level.fingerprint(of: key) }
 
-    /// ``EntryOrigin/redis``.
+    /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { level.origin }
 
     /// The Redis level over a fetcher.
@@ -209,7 +209,7 @@ extension RedisLevel {
     /// - Parameters:
     ///   - options: How the fleet agrees on who fetches.
     ///   - fetch: Asks for several keys, each with its old value, if there is one. A key that it leaves out has no value; one
-    ///     that has failed by itself is answered by ``FetchOutcome/failure(_:retryAfter:)``.
+    ///     that has failed by itself is answered by ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The level with its source.
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),

@@ -138,7 +138,7 @@ extension RedisLevel {
     ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is never
     ///     later than that: an invalidation that is repeated tells by it whether the value is older.
     /// - Returns: The bytes, and the entry as others will read it.
-    /// - Throws: ``RedisError``; ``CacheError/Code/codec``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
     func seal(
         _ entry: Entry<Value>,
         _ names: KeyNames,

@@ -7,7 +7,7 @@ public import Strata
 /// let products = RedisLevel<Int, Product>(redis, keyspace: "products", freshness: FreshnessPolicy(freshFor: .seconds(60)))
 /// ```
 ///
-/// By itself it is a level like any other. With a source below it, use ``fetching(_:_:)``: the whole fleet then fetches a
+/// By itself it is a level like any other. With a source below it, use `fetching(_:_:)`: the whole fleet then fetches a
 /// missing value once.
 ///
 /// | operation | round trips |
@@ -239,7 +239,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         )
     }
 
-    /// ``EntryOrigin/redis``.
+    /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { .redis }
 
     // MARK: Inside

@@ -9,7 +9,7 @@ extension RedisLevel {
     ///
     /// When that fails, it is repeated as soon as Redis is back.
     ///
-    /// - Throws: ``CacheError/Code/invalidTags``; ``RedisError``, and then it may have happened or not; `CancellationError`.
+    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``, and then it may have happened or not; `CancellationError`.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         let names = TagName.unique(tags)
