@@ -13,6 +13,22 @@ struct FreshnessPolicyTests {
 
     private static let century = Duration.seconds(100 * 365 * 86_400)
 
+    @Test("early refreshes of a slow source are spread over the second half of the lifetime")
+    func slowSource() throws {
+        let policy = FreshnessPolicy(jitter: 0, earlyRefresh: 1)
+        let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+        // A fetch that takes a hundred lifetimes: each refresh would be due in the first half.
+        let entry = Entry(
+            .value(1),
+            freshUntil: start.advanced(by: .seconds(10)),
+            storedAt: start,
+            fetchDuration: .seconds(1_000)
+        )
+        let ahead = (0..<400).map { _ in start.duration(to: policy.completing(entry).refreshAt) }
+        #expect(ahead.allSatisfy { (.seconds(5) ... .seconds(10)).contains($0) })
+        #expect(ahead.count { $0 < .milliseconds(5_500) } < 200)
+    }
+
     @Test("without jitter a lifetime is what the policy says; stale time comes on top")
     func plain() {
         let policy = FreshnessPolicy(
