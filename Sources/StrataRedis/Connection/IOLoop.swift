@@ -109,13 +109,19 @@ final class IOLoop: Sendable {
         let linkDriver = LinkDriver(link: link, configuration: configuration, wakeup: wakeup, buffer: buffer)
         drivers.insert(linkDriver, at: 0)
         var descriptors: [pollfd] = []
+        var busyWait = BusyWait()
         while true {
             for driver in drivers { driver.pump(now: .now) }
+            if busyWait.begins(inFlight: inFlight) {
+                let found = watch(drivers, &descriptors)
+                busyWait.ended(found: found)
+                if found { continue }
+            }
             // What came in between would otherwise wait for the next event.
             wakeup.announceSleep()
             for driver in drivers { driver.pump(now: .now) }
             if drivers.allSatisfy({ $0.isFinished }) { break }
-            wait(for: drivers, &descriptors)
+            sleep(drivers, &descriptors)
         }
         let waiters = completion.withLock { completion in
             completion.finished = true
@@ -124,25 +130,53 @@ final class IOLoop: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Sleeps until a socket, a caller or time has something, and hands sockets' events to their drivers.
-    private func wait(for drivers: [any LoopDriver], _ descriptors: inout [pollfd]) {
-        descriptors.removeAll(keepingCapacity: true)
-        descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
-        var deadline = MonotonicInstant.distantFuture
-        for driver in drivers {
-            let interest = driver.interest
-            descriptors.append(pollfd(fd: interest?.descriptor ?? -1, events: interest?.events ?? 0, revents: 0))
-            deadline = min(deadline, driver.nextDeadline)
+    /// Looks for events and new calls without sleeping, for ``BusyWait/span`` at most.
+    ///
+    /// - Returns: Whether something came.
+    private func watch(_ drivers: [any LoopDriver], _ descriptors: inout [pollfd]) -> Bool {
+        wakeup.announceWatch()
+        for driver in drivers { driver.pump(now: .now) }
+        list(drivers, in: &descriptors)
+        let end = MonotonicInstant.now.advanced(byNanoseconds: BusyWait.span)
+        while wakeup.isQuiet {
+            if poll(&descriptors, nfds_t(descriptors.count), 0) > 0 {
+                handle(descriptors, drivers)
+                wakeup.announceAwake()
+            } else if MonotonicInstant.now >= end {
+                return false
+            }
         }
+        return true
+    }
+
+    /// Sleeps until a socket, a caller or time has something.
+    private func sleep(_ drivers: [any LoopDriver], _ descriptors: inout [pollfd]) {
+        list(drivers, in: &descriptors)
+        let deadline = drivers.reduce(.distantFuture) { min($0, $1.nextDeadline) }
         let ready = poll(&descriptors, nfds_t(descriptors.count), Self.milliseconds(until: deadline))
         wakeup.announceAwake()
-        guard ready > 0 else { return }
+        if ready > 0 { handle(descriptors, drivers) }
+    }
+
+    /// Hands sockets' events to their drivers.
+    private func handle(_ descriptors: [pollfd], _ drivers: [any LoopDriver]) {
         if descriptors[0].revents != 0 { wakeup.clear() }
         let now = MonotonicInstant.now
         for (index, driver) in drivers.enumerated() where descriptors[index + 1].revents != 0 {
             driver.handle(events: descriptors[index + 1].revents, now: now)
         }
     }
+
+    private func list(_ drivers: [any LoopDriver], in descriptors: inout [pollfd]) {
+        descriptors.removeAll(keepingCapacity: true)
+        descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        for driver in drivers {
+            let interest = driver.interest
+            descriptors.append(pollfd(fd: interest?.descriptor ?? -1, events: interest?.events ?? 0, revents: 0))
+        }
+    }
+
+    private var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
 
     /// Rounded up, so that the deadline has passed when `poll` returns.
     private static func milliseconds(until deadline: MonotonicInstant) -> Int32 {

@@ -8,16 +8,23 @@ import Musl
 import Glibc
 #endif
 
-/// The descriptor by which other threads wake the I/O thread out of `poll`, and the flag that spares most of those writes.
+/// The descriptor by which other threads wake the I/O thread out of `poll`, and the state that spares most of those writes.
 ///
 /// The thread announces that it is about to sleep, then looks once more, under each connection's lock, whether something
-/// waits. A caller adds its command under that lock and looks at the flag afterwards. Whoever comes second at the lock
+/// waits. A caller adds its command under that lock and looks at the state afterwards. Whoever comes second at the lock
 /// sees what the other did, so no wake-up is lost.
 final class Wakeup: Sendable {
     /// Readable when the thread is to wake.
     let descriptor: Int32
     private let writer: Int32
-    private let asleep = Atomic<Bool>(false)
+    private let state = Atomic<State>(.awake)
+
+    private enum State: UInt8, AtomicRepresentable {
+        case awake
+        /// Looks for events without sleeping, and at this state.
+        case watching
+        case asleep
+    }
 
     init() throws {
         var ends: [Int32] = [-1, -1]
@@ -35,15 +42,19 @@ final class Wakeup: Sendable {
         close(writer)
     }
 
+    /// Whether the thread waits for something to do.
+    @inline(__always)
+    var isQuiet: Bool { state.load(ordering: .acquiring) != .awake }
+
     /// Wakes the thread if it sleeps, or is about to.
     @inline(__always)
     func signal() {
-        guard asleep.load(ordering: .acquiring) else { return }
-        write()
+        guard isQuiet else { return }
+        wake()
     }
 
-    private func write() {
-        guard asleep.exchange(false, ordering: .acquiringAndReleasing) else { return }
+    private func wake() {
+        guard state.exchange(.awake, ordering: .acquiringAndReleasing) == .asleep else { return }
         var signal: UInt8 = 1
         #if canImport(Darwin)
         _ = Darwin.write(writer, &signal, 1)
@@ -54,16 +65,23 @@ final class Wakeup: Sendable {
         #endif
     }
 
-    /// Says that the thread is about to sleep.
+    /// Says that the thread looks for events itself for a moment.
+    ///
+    /// It must look for work once more afterwards.
+    func announceWatch() {
+        state.store(.watching, ordering: .sequentiallyConsistent)
+    }
+
+    /// Says that the thread is about to sleep, for how long it does not know yet.
     ///
     /// It must look for work once more afterwards.
     func announceSleep() {
-        asleep.store(true, ordering: .sequentiallyConsistent)
+        state.store(.asleep, ordering: .sequentiallyConsistent)
     }
 
     /// Says that the thread is awake.
     func announceAwake() {
-        asleep.store(false, ordering: .releasing)
+        state.store(.awake, ordering: .releasing)
     }
 
     /// Takes all signals off the descriptor.

@@ -31,9 +31,11 @@ struct WireLoad: AsyncParsableCommand {
 
     private func measure(_ workload: Workload, _ redis: RedisClient, _ server: RedisServer) async throws {
         var yardsticks: [Double] = []
+        var alone: [Double] = []
         var rates: [Int: [WireRate]] = [:]
         for _ in 0..<rounds {
             yardsticks.append(try await Yardstick.operationsPerSecond(workload, server))
+            alone.append(try await Yardstick.operationsPerSecond(workload, server, connections: 1))
             for count in tasks {
                 rates[count, default: []]
                     .append(
@@ -44,6 +46,16 @@ struct WireLoad: AsyncParsableCommand {
         let yardstick = yardsticks.median
         let comparedTo = "redis-benchmark -P 1 -c 50, \(workload.rawValue), same run"
         Measurement(name: "wire.\(workload.rawValue).yardstick.ops", value: yardstick, unit: "1/s").print()
+        if let rates = rates[1] {
+            // The same machine's price of waiting for one reply at a time, which no client can hide.
+            Measurement(
+                name: "wire.\(workload.rawValue).tasks1.ratio_alone",
+                value: zip(rates, alone).map { $0.operationsPerSecond / $1 }.median,
+                unit: "1",
+                comparedTo: "redis-benchmark -P 1 -c 1, \(workload.rawValue), same run"
+            )
+            .print()
+        }
         for count in tasks {
             let name = "wire.\(workload.rawValue).tasks\(count)"
             let rounds = rates[count] ?? []

@@ -6,10 +6,15 @@ enum Yardstick {
         let description: String
     }
 
-    /// What it reaches with 50 connections and no pipelining.
-    static func operationsPerSecond(_ workload: Workload, _ server: RedisServer) async throws -> Double {
+    /// What it reaches with so many connections and no pipelining.
+    static func operationsPerSecond(
+        _ workload: Workload,
+        _ server: RedisServer,
+        connections: Int = 50
+    ) async throws -> Double {
         guard let port = server.port else { throw Failure(description: "the server has no TCP port") }
-        let arguments = ["-p", "\(port)", "-P", "1", "-c", "50", "-n", "\(workload.yardstickCalls)", "--csv"]
+        let calls = connections == 1 ? workload.yardstickCalls / 5 : workload.yardstickCalls
+        let arguments = ["-p", "\(port)", "-P", "1", "-c", "\(connections)", "-n", "\(calls)", "--csv"]
         let process = try await InstanceProcess.start("redis-benchmark", arguments: arguments + workload.command)
         var rate: Double?
         for await line in process.lines {
