@@ -45,7 +45,7 @@ extension MemoryLevel {
     func isSealLive(_ slot: UInt32, _ partition: Int) -> Bool {
         let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
         guard let details = unsafe chunk.details else { return true }
-        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].seal?.isLive != false
+        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].label?.seal?.isLive != false
     }
 
     /// Notes that a slot is asked for; false when it had not been for too long.
@@ -175,19 +175,31 @@ extension MemoryLevel {
         )
         if unsafe content.pointee.hasDetails {
             let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
-            guard let details = unsafe chunk.details else { return nil }
-            entry.freshUntil = unsafe details[place].freshUntil
-            entry.revalidateUntil = unsafe details[place].revalidateUntil
-            entry.staleUntil = unsafe details[place].staleUntil
-            entry.storedAt = unsafe details[place].storedAt
-            entry.version = unsafe details[place].version
-            entry.tags = unsafe details[place].tags
-            entry.seal = unsafe details[place].seal
-            entry.asOf = unsafe details[place].asOf
-            if let fetches = unsafe chunk.fetches { entry.fetchDuration = .microseconds(unsafe fetches[place]) }
+            guard let details = unsafe chunk.details, let minutiae = unsafe chunk.minutiae else { return nil }
+            unsafe fill(&entry, details + place, minutiae[place], servedUntil)
         }
         guard now < entry.staleUntil, entry.seal?.isLive != false, idleNanoseconds == 0 || use(slot, partition, at: now)
         else { return nil }
         return entry
+    }
+
+    @inlinable
+    @inline(__always)
+    func fill(
+        _ entry: inout Entry<Value>,
+        _ details: UnsafePointer<MemoryDetails>,
+        _ minutiae: MemoryMinutiae,
+        _ servedUntil: MonotonicInstant
+    ) {
+        entry.freshUntil = minutiae.freshUntil(servedUntil: servedUntil)
+        entry.staleUntil = unsafe details.pointee.staleUntil(servedUntil: servedUntil)
+        entry.revalidateUntil = minutiae.revalidateUntil(freshUntil: entry.freshUntil, staleUntil: entry.staleUntil)
+        entry.fetchDuration = minutiae.fetchDuration
+        entry.storedAt = unsafe details.pointee.storedAt(start: start)
+        entry.version = unsafe details.pointee.version
+        guard let label = unsafe details.pointee.label else { return }
+        entry.tags = label.tags
+        entry.seal = label.seal
+        entry.asOf = label.asOf
     }
 }

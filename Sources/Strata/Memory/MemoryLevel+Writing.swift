@@ -52,7 +52,7 @@ extension MemoryLevel {
         let hash = hash(of: key)
         let slot = MemorySlot(
             key: key,
-            servedUntil: entry.refreshAt,
+            servedUntil: min(entry.refreshAt, entry.freshUntil),
             ticket: entry.ticket,
             value: entry.value,
             tag: tag(of: hash),
@@ -63,8 +63,7 @@ extension MemoryLevel {
         )
         let weight = limit.weight(of: entry)
         if slot.hasDetails {
-            let details = MemoryDetails(entry)
-            try keep(consume slot, details, fetch: entry.fetchMicroseconds, hash, weight, at: now)
+            try keep(consume slot, MemoryParticulars(entry), hash, weight, at: now)
         } else {
             try keep(consume slot, nil, hash, weight, at: now)
         }
@@ -74,8 +73,7 @@ extension MemoryLevel {
     @inline(never)
     func keep(
         _ slot: consuming MemorySlot<Key, Value>,
-        _ details: consuming MemoryDetails?,
-        fetch: UInt32 = 0,
+        _ particulars: consuming MemoryParticulars?,
         _ hash: UInt64,
         _ weight: Int,
         at now: MonotonicInstant
@@ -88,8 +86,7 @@ extension MemoryLevel {
         unsafe expire(&writer.pointee, at: now, &departures)
         unsafe writer.pointee.put(
             slot,
-            details,
-            fetch: fetch,
+            particulars,
             hash: hash,
             weight: weight,
             at: now,

@@ -37,6 +37,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     let seed: UInt64
     @usableFromInline
     let idleNanoseconds: Int64
+    /// When the level was made.
+    @usableFromInline
+    let start: MonotonicInstant
     /// Whether the housekeeper comes: it does where time is the system's.
     @usableFromInline
     let isTended: Bool
@@ -95,10 +98,11 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         let isWeighted = limit.weigh != nil
         let allowance = limit.budget == nil ? limit.total : 0
         let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
+        start = clock?() ?? .coarse
         let state = MemoryState(
             policy: policy,
             expected: isWeighted ? .max : limit.total,
-            now: clock?() ?? .coarse,
+            now: start,
             rows: readers.rowCount
         )
         // A tenth more than an equal share, because keys do not spread evenly.

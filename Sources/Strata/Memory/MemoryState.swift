@@ -20,6 +20,8 @@ struct MemoryState: ~Copyable, Sendable {
     #endif
     /// When the level was made, for the ages of entries.
     @usableFromInline let start: MonotonicInstant
+    /// What the last entry without tags was labelled with; it is shared with those that follow.
+    @usableFromInline var lastLabel: MemoryLabel?
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
 
@@ -29,6 +31,15 @@ struct MemoryState: ~Copyable, Sendable {
         start = now
         drained = Array(repeating: 0, count: rows)
         victims.reserveCapacity(64)
+    }
+
+    /// The label of entries without tags; `nil` where it says nothing.
+    @inlinable
+    mutating func label(asOf: UInt64) -> MemoryLabel? {
+        guard asOf != 0 else { return nil }
+        if let lastLabel, lastLabel.asOf == asOf { return lastLabel }
+        lastLabel = MemoryLabel(tags: [], seal: nil, asOf: asOf)
+        return lastLabel
     }
 
     /// A slot that holds nothing.

@@ -63,8 +63,7 @@ extension MemoryLevel {
                         age: writer.state.age(ofStamp: writer.stamp(of: number), at: now),
                         weight: writer.state.policy.weight(of: number),
                         frequency: writer.state.policy.frequency(of: number),
-                        freshUntil: unsafe slot.pointee.hasDetails
-                            ? writer.details(number).pointee.freshUntil : slot.pointee.servedUntil
+                        freshUntil: writer.freshUntil(of: number)
                     )
                 )
             }

@@ -13,10 +13,9 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     @usableFromInline let slots: UnsafeMutablePointer<MemorySlot<Key, Value>>
     /// When each slot was filled, as ``MemoryState/stamp(at:)`` has it.
     @usableFromInline let stamps: UnsafeMutablePointer<UInt32>
-    /// Allocated for the first entry that has any, as is `fetches`.
+    /// Allocated for the first entry that has any, as are the minutiae.
     @usableFromInline var details: UnsafeMutablePointer<MemoryDetails>?
-    /// How long each fetch took, in microseconds.
-    @usableFromInline var fetches: UnsafeMutablePointer<UInt32>?
+    @usableFromInline var minutiae: UnsafeMutablePointer<MemoryMinutiae>?
     /// When each slot was last asked for, where entries expire when idle.
     @usableFromInline let uses: UnsafeMutablePointer<Atomic<Int64>>?
 
@@ -45,7 +44,7 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
         unsafe slots = .allocate(capacity: size)
         unsafe stamps = .allocate(capacity: size)
         unsafe details = nil
-        unsafe fetches = nil
+        unsafe minutiae = nil
         unsafe uses = countsUses ? .allocate(capacity: size) : nil
         guard let uses = unsafe uses else { return }
         for place in 0..<size { unsafe (uses + place).initialize(to: Atomic(0)) }
@@ -54,7 +53,7 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     /// Makes room for details.
     mutating func allocateDetails(_ number: Int) {
         unsafe details = .allocate(capacity: Self.size(number))
-        unsafe fetches = .allocate(capacity: Self.size(number))
+        unsafe minutiae = .allocate(capacity: Self.size(number))
     }
 
     /// Frees the memory; no slot may be in use any more.
@@ -62,7 +61,7 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
         unsafe slots.deallocate()
         unsafe stamps.deallocate()
         unsafe details?.deallocate()
-        unsafe fetches?.deallocate()
+        unsafe minutiae?.deallocate()
         unsafe uses?.deallocate()
     }
 }

@@ -90,19 +90,31 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     /// Fills in what stands beside the slot itself, while no reader looks.
     @inlinable
-    func fillBeside(_ number: UInt32, _ details: consuming MemoryDetails?, _ fetch: UInt32, at now: MonotonicInstant) {
+    mutating func fillBeside(_ number: UInt32, _ particulars: MemoryParticulars?, at now: MonotonicInstant) {
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
         unsafe chunks[index].stamps[place] = state.stamp(at: now)
-        guard let details else { return }
+        guard let particulars else { return }
+        let servedUntil = unsafe chunks[index].slots[place].servedUntil
+        let label = particulars.label ?? state.label(asOf: particulars.asOf)
+        let details = MemoryDetails(particulars, label, servedUntil: servedUntil, start: state.start)
         unsafe (chunks[index].details! + place).initialize(to: details)
-        unsafe chunks[index].fetches![place] = fetch
+        unsafe chunks[index].minutiae![place] = MemoryMinutiae(particulars, servedUntil: servedUntil)
     }
 
     /// When an entry is of no more use.
     @inlinable
     func end(of number: UInt32) -> MonotonicInstant {
-        unsafe slot(number).pointee.hasDetails
-            ? details(number).pointee.staleUntil : slot(number).pointee.servedUntil
+        let servedUntil = unsafe slot(number).pointee.servedUntil
+        guard unsafe slot(number).pointee.hasDetails else { return servedUntil }
+        return unsafe details(number).pointee.staleUntil(servedUntil: servedUntil)
+    }
+
+    /// Until when an entry is fresh.
+    func freshUntil(of number: UInt32) -> MonotonicInstant {
+        let servedUntil = unsafe slot(number).pointee.servedUntil
+        let chunk = unsafe chunks[Chunk.chunk(of: number)]
+        guard unsafe slot(number).pointee.hasDetails, let minutiae = unsafe chunk.minutiae else { return servedUntil }
+        return unsafe minutiae[Chunk.place(of: number)].freshUntil(servedUntil: servedUntil)
     }
 
     /// Sees to it that a slot has memory.
@@ -133,8 +145,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
-        _ details: consuming MemoryDetails?,
-        fetch: UInt32,
+        _ particulars: consuming MemoryParticulars?,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -147,7 +158,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
-            replace(old, new, details, fetch: fetch, at: now, readers, &departures)
+            replace(old, new, particulars, at: now, readers, &departures)
             removeVictims(because: .size, readers, &departures)
             return
         }
@@ -161,12 +172,12 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             return
         }
         removeVictims(because: .size, readers, &departures)
-        prepare(number, hasDetails: details != nil, readers)
+        prepare(number, hasDetails: particulars != nil, readers)
         let tag = new.tag
-        let end = details?.staleUntil ?? new.servedUntil
+        let end = particulars?.staleUntil ?? new.servedUntil
         close(partition, readers)
         unsafe slot(number).initialize(to: new)
-        fillBeside(number, details, fetch, at: now)
+        fillBeside(number, particulars, at: now)
         unsafe partitions[partition].pointee.insert(number, tag: tag, most: partitionLimit)
         open(partition)
         schedule(number, end: end, at: now)
@@ -176,20 +187,19 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     mutating func replace(
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
-        _ details: consuming MemoryDetails?,
-        fetch: UInt32,
+        _ particulars: consuming MemoryParticulars?,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
     ) {
         let partition = Int(new.partition)
-        prepare(number, hasDetails: details != nil, readers)
-        let end = details?.staleUntil ?? new.servedUntil
+        prepare(number, hasDetails: particulars != nil, readers)
+        let end = particulars?.staleUntil ?? new.servedUntil
         close(partition, readers)
         if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         unsafe slot(number).initialize(to: new)
-        fillBeside(number, details, fetch, at: now)
+        fillBeside(number, particulars, at: now)
         open(partition)
         schedule(number, end: end, at: now)
         state.counts.add(1, to: .replaced)

@@ -60,7 +60,9 @@ extension EvictionPolicy {
     private mutating func claim(_ slot: UInt32) -> Int {
         let index = Int(slot) + EvictionPolicy.heads
         if index >= entries.count || (isWeighted && index >= weights.count) {
-            reserveSlots(max(Int(slot) + 1, 2 * (entries.count - EvictionPolicy.heads), 16))
+            let doubled = max(2 * (entries.count - EvictionPolicy.heads), 16)
+            // Slots are numbered from 1, and one is taken before another is given back.
+            reserveSlots(max(Int(slot) + 1, isWeighted ? doubled : min(doubled, limit + 2)))
         }
         return index
     }
