@@ -71,6 +71,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     let anchorLimit: Int
     let completionLimit: Duration
     private let startsAtOnce: Bool
+    private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
     ///   - gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
@@ -79,13 +80,16 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - startsAtOnce: Whether the work runs on its caller's thread up to where it first suspends, which saves switches of
     ///     threads. Only for work that calls nobody else's code before that: a source that blocks its thread would block the
     ///     caller, whose patience then counts for nothing.
+    ///   - unclaimed: Gets what work has returned for which nobody waits any more.
     package init(
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
         completionLimit: Duration = .seconds(30),
-        startsAtOnce: Bool = false
+        startsAtOnce: Bool = false,
+        unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
         self.gate = gate
+        self.unclaimed = unclaimed
         self.startsAtOnce = startsAtOnce
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
@@ -260,6 +264,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     private func land(_ number: UInt64, _ outcome: Result<Output, any Error>) {
         let (flight, drainers) = state.withLock { state in (state.remove(number), state.takeDrainers()) }
+        if let unclaimed, flight?.waiters.isEmpty != false, case .success(let output) = outcome { unclaimed(output) }
         if let flight { for waiter in flight.waiters.values { waiter.continuation.resume(with: outcome) } }
         for drainer in drainers { drainer.resume(returning: true) }
     }

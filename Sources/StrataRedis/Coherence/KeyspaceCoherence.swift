@@ -32,9 +32,14 @@ final class KeyspaceCoherence: LinkListener {
     /// A write of this process is about to be sent.
     ///
     /// Its echo will be checked and not be taken for a stranger's change.
-    func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
+    ///
+    /// - Parameters:
+    ///   - names: The key's.
+    ///   - version: The write's.
+    ///   - renewal: Taken when the echo has come, if nobody has taken it before.
+    func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: Renewal? = nil) {
         guard isTrusted else { return }
-        ownWrites.withLock { $0.begin(names.fingerprint, version) }
+        ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
     }
 
     /// The write did not happen.
@@ -71,7 +76,11 @@ final class KeyspaceCoherence: LinkListener {
         case .changed: gate.void(fingerprint)
         case .look(let version):
             look(name) { [self] found in
-                if ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) { gate.void(fingerprint) }
+                switch ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) {
+                case .changed: gate.void(fingerprint)
+                case .own(let renewal): _ = renewal?.take()
+                case .decided: break
+                }
             }
         }
         waiters.wake(name)

@@ -17,6 +17,16 @@ struct OwnWrites: Sendable {
         case look(EntryVersion)
     }
 
+    /// What a look has found out.
+    enum Finding {
+        /// The key has changed.
+        case changed
+        /// The own write still lies there; what is left to be taken for it.
+        case own(Renewal?)
+        /// A second notice came meanwhile, or another own write: it is decided otherwise.
+        case decided
+    }
+
     private enum State {
         case awaitsEcho
         case looking
@@ -25,14 +35,14 @@ struct OwnWrites: Sendable {
     /// Beyond this many, an echo is believed: that costs a read and keeps memory bounded.
     static let capacity = 4096
 
-    private var writes: [UInt64: (version: EntryVersion, state: State)] = [:]
+    private var writes: [UInt64: (version: EntryVersion, state: State, renewal: Renewal?)] = [:]
 
     var count: Int { writes.count }
 
     /// A write is about to be sent.
-    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion) {
+    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion, _ renewal: Renewal? = nil) {
         guard writes[fingerprint] != nil || writes.count < Self.capacity else { return }
-        writes[fingerprint] = (version, .awaitsEcho)
+        writes[fingerprint] = (version, .awaitsEcho, renewal)
     }
 
     /// The write has failed, or was refused.
@@ -59,13 +69,13 @@ struct OwnWrites: Sendable {
     }
 
     /// What the look has found; `nil` when it has failed.
-    ///
-    /// - Returns: Whether the key has changed.
-    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Bool {
+    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Finding {
         // Gone from the table: a second notice came, which was believed already.
-        guard let write = writes[fingerprint], write.version == version, write.state == .looking else { return false }
+        guard let write = writes[fingerprint], write.version == version, write.state == .looking else {
+            return .decided
+        }
         writes[fingerprint] = nil
-        return found != version
+        return found == version ? .own(write.renewal) : .changed
     }
 
     /// Nothing is told any more, so no echo will come.

@@ -11,7 +11,7 @@ extension FetchingLevel {
     ///   - finding: What lies in Redis.
     ///   - request: The read.
     ///   - seat: The key's part in a fetch of several.
-    /// - Returns: The entry; `nil` when there is no value and its absence is not to be remembered.
+    /// - Returns: The entry, without one when there is no value and its absence is not to be remembered.
     /// - Throws: ``SourceFailure``; `CancellationError`.
     func fetch(
         _ key: Key,
@@ -21,7 +21,7 @@ extension FetchingLevel {
         replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         _ seat: Fetch<Key, Value>.Seat?
-    ) async throws -> Entry<Value>? {
+    ) async throws -> Led {
         let fetched: Fetched<Value>
         do {
             fetched = try await lease.held(upTo: options.renewalLimit) { [self] in
@@ -36,7 +36,7 @@ extension FetchingLevel {
         }
         guard var entry = fetched.entry, fetched.use != .handOut else {
             try? await lease.end()
-            return fetched.entry
+            return .entry(fetched.entry)
         }
         entry.ticket = ticket
         return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil)
@@ -68,7 +68,7 @@ extension FetchingLevel {
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
     /// - Returns: The entry, with its right to be kept above.
     /// - Throws: `CancellationError`.
-    private func store(_ entry: Entry<Value>, _ lease: Lease, extending bytes: [UInt8]?) async throws -> Entry<Value> {
+    private func store(_ entry: Entry<Value>, _ lease: Lease, extending bytes: [UInt8]?) async throws -> Led {
         var unsealed = entry
         unsealed.ticket = .void
         let sealed: RedisLevel<Key, Value>.Sealed
@@ -85,11 +85,12 @@ extension FetchingLevel {
         } catch {
             level.counters.add(\.failures)
             try? await lease.end()
-            return unsealed
+            return .entry(unsealed)
         }
         var kept = sealed.entry
         kept.ticket = .void
-        level.shared.beginWrite(lease.names, kept.version)
+        let renewal = Renewal(level.shared.gate, of: entry.ticket)
+        level.shared.beginWrite(lease.names, kept.version, renewal)
         do {
             let outcome =
                 if let bytes {
@@ -100,9 +101,8 @@ extension FetchingLevel {
             switch outcome {
             case .stored:
                 level.counters.add(\.stores)
-                kept.ticket = level.shared.gate.renew(entry.ticket) ?? .void
                 kept.seal = level.shared.tags.seal(kept)
-                return kept
+                return .stored(kept, renewal)
             case .outOfMemory:
                 level.counters.add(\.failures)
                 kept.ticket = entry.ticket
@@ -117,7 +117,7 @@ extension FetchingLevel {
             try? await lease.end()
         }
         level.shared.abandonWrite(lease.names, kept.version)
-        return kept
+        return .entry(kept)
     }
 
     /// Fetches without a lease, under this process's limit.

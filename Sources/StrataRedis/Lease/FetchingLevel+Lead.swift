@@ -61,9 +61,7 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return .entry(
-                    try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
-                )
+                return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
             case .failed(let message, let retryAfter):
                 throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
             case .waits(let remaining, let holder):

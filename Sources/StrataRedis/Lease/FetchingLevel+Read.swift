@@ -109,6 +109,10 @@ extension FetchingLevel {
             case .entry(var entry):
                 if led.role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
                 return entry
+            case .stored(var entry, let renewal):
+                let ticket = renewal.take()
+                entry.ticket = led.role == .joined ? ticket.ofJoined : ticket
+                return entry
             // Who has joined a competition of somebody less patient competes again.
             case .othersLead:
                 guard let spare else { continue }

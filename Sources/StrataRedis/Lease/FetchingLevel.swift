@@ -30,6 +30,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// What has come of a competition for the lease.
     enum Led: Sendable {
         case entry(Entry<Value>?)
+        /// What this process has just stored; who takes it up the levels takes its ticket over.
+        case stored(Entry<Value>, Renewal)
         /// Another instance fetches, and the caller did not want to wait for that.
         case othersLead
     }
@@ -48,7 +50,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
             completionLimit: level.freshness.completionLimit,
             startsAtOnce: true
         )
-        fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
+        fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
+            if case .stored(_, let renewal) = led { _ = renewal.take() }
+        }
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
 

@@ -7,6 +7,10 @@ import Testing
 struct OwnWritesTests {
     private let version = EntryVersion.random()
 
+    private func isOwn(_ finding: OwnWrites.Finding) -> Bool { if case .own = finding { true } else { false } }
+    private func isChange(_ finding: OwnWrites.Finding) -> Bool { if case .changed = finding { true } else { false } }
+    private func isDecided(_ finding: OwnWrites.Finding) -> Bool { if case .decided = finding { true } else { false } }
+
     @Test("a notice for a key that nobody here has written is a change")
     func stranger() {
         var writes = OwnWrites()
@@ -18,7 +22,7 @@ struct OwnWritesTests {
         var writes = OwnWrites()
         writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
-        #expect(writes.looked(1, for: version, found: version) == false)
+        #expect(isOwn(writes.looked(1, for: version, found: version)))
         #expect(writes.count == 0)
         #expect(writes.notice(1) == .changed)
     }
@@ -29,7 +33,7 @@ struct OwnWritesTests {
             var writes = OwnWrites()
             writes.begin(1, version)
             #expect(writes.notice(1) == .look(version))
-            #expect(writes.looked(1, for: version, found: found) == true)
+            #expect(isChange(writes.looked(1, for: version, found: found)))
         }
     }
 
@@ -39,7 +43,7 @@ struct OwnWritesTests {
         writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
         #expect(writes.notice(1) == .changed)
-        #expect(writes.looked(1, for: version, found: version) == false)
+        #expect(isDecided(writes.looked(1, for: version, found: version)))
     }
 
     @Test("a look for a write that another own write has replaced decides nothing")
@@ -49,7 +53,7 @@ struct OwnWritesTests {
         #expect(writes.notice(1) == .look(version))
         let later = EntryVersion.random()
         writes.begin(1, later)
-        #expect(writes.looked(1, for: version, found: later) == false)
+        #expect(isDecided(writes.looked(1, for: version, found: later)))
         #expect(writes.notice(1) == .look(later))
     }
 

@@ -1,0 +1,62 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The right to keep what was just written", .timeLimit(.minutes(1)))
+struct RenewalTests {
+    @Test("everybody gets the same ticket, and all others of the key are void")
+    func once() {
+        let gate = FillGate()
+        let (before, fetched) = (gate.ticket(for: 7), gate.ticket(for: 7))
+        let renewal = Renewal(gate, of: fetched)
+        // What levels above still serve lives until somebody takes the new one.
+        #expect(gate.isLive(before))
+        let taken = renewal.take()
+        #expect(gate.isLive(taken) && !gate.isLive(before) && !gate.isLive(fetched))
+        #expect(renewal.take() == taken && gate.isLive(taken))
+    }
+
+    @Test("after a change there is no right any more")
+    func changed() {
+        let gate = FillGate()
+        let renewal = Renewal(gate, of: gate.ticket(for: 7))
+        gate.void(7)
+        #expect(renewal.take() == .void && renewal.take() == .void)
+    }
+
+    @Test("a change after the taking voids what was taken")
+    func changedLater() {
+        let gate = FillGate()
+        let renewal = Renewal(gate, of: gate.ticket(for: 7))
+        let taken = renewal.take()
+        gate.void(7)
+        #expect(!gate.isLive(taken) && renewal.take() == taken)
+    }
+
+    @Test("a value that was fetched for nobody voids the tickets of reads that began before")
+    func unclaimed() async throws {
+        try await RedisServer.withServer { server in
+            let source = CountingSource()
+            let cache = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: Keyspace(TestServer.uniqueName()),
+                freshness: FreshnessPolicy(freshFor: .milliseconds(1), staleWhileRevalidate: .seconds(600)),
+                // Nobody tells of the write, so only the flight itself can.
+                coherence: .none
+            )
+            .fetching { _ in try await source.fetch() }
+            try await cache.set("old", for: "k")
+            while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+            let gate = try #require(cache.gate)
+            let ticket = gate.ticket(for: cache.fingerprint(of: "k"))
+            #expect(try await cache.get("k") == "old")
+            await source.gate.arrivals()
+            #expect(gate.isLive(ticket))
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            #expect(source.calls == 1 && !gate.isLive(ticket))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("What flights bring that nobody waits for", .timeLimit(.minutes(1)))
+struct UnclaimedFlightTests {
+    private final class Log: Sendable {
+        private let state = Locked<[Int]>([])
+
+        var outputs: [Int] { state.withLock { $0 } }
+        func add(_ output: Int) { state.withLock { $0.append(output) } }
+    }
+
+    private let log = Log()
+    private let held = AsyncGate()
+    private let flights: Flights<String, Int>
+
+    init() {
+        flights = Flights { [log] output in log.add(output) }
+    }
+
+    @Test("what a caller gets is claimed; so is what callers share")
+    func claimed() async throws {
+        async let one = flights.join("k") { [held] in
+            try await held.pass()
+            return 1
+        }
+        await held.arrivals()
+        async let other = flights.join("k") { 2 }
+        while flights.waiting < 2 { await Task.yield() }
+        held.open()
+        let outputs = try await [one.output, other.output]
+        #expect(outputs == [1, 1] && log.outputs.isEmpty)
+    }
+
+    @Test("what was begun for nobody is unclaimed, unless somebody has joined")
+    func launched() async throws {
+        flights.launch("k") { 1 }
+        await flights.drain(within: .seconds(30))
+        #expect(log.outputs == [1])
+        flights.launch("k") { [held] in
+            try await held.pass()
+            return 2
+        }
+        await held.arrivals()
+        async let joined = flights.join("k") { 3 }
+        while flights.waiting < 1 { await Task.yield() }
+        held.open()
+        let output = try await joined.output
+        #expect(output == 2 && log.outputs == [1])
+    }
+
+    @Test("what is brought after the last caller has left is unclaimed; failures are not told")
+    func left() async throws {
+        let caller = Task {
+            try await flights.join("k") { [held] in
+                // It is cancelled with its last caller, and brings something all the same.
+                try? await held.pass()
+                return 1
+            }
+        }
+        await held.arrivals()
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+        while log.outputs.isEmpty { await Task.yield() }
+        flights.launch("k") { throw CancellationError() }
+        await flights.drain(within: .seconds(30))
+        #expect(log.outputs == [1])
+    }
+}
