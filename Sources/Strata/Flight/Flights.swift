@@ -70,27 +70,21 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private let gate: FillGate?
     let anchorLimit: Int
     let completionLimit: Duration
-    private let startsAtOnce: Bool
     private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
     ///   - gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
     ///   - anchorLimit: How many flights may go on without anybody waiting.
     ///   - completionLimit: How long each of those may; then it is cancelled.
-    ///   - startsAtOnce: Whether the work runs on its caller's thread up to where it first suspends, which saves switches of
-    ///     threads. Only for work that calls nobody else's code before that: a source that blocks its thread would block the
-    ///     caller, whose patience then counts for nothing.
     ///   - unclaimed: Gets what work has returned for which nobody waits any more.
     package init(
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
         completionLimit: Duration = .seconds(30),
-        startsAtOnce: Bool = false,
         unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
         self.gate = gate
         self.unclaimed = unclaimed
-        self.startsAtOnce = startsAtOnce
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
     }
@@ -138,7 +132,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 let boarded = board(waiter, key, fingerprint, patience, continuation)
                 if boarded.starts {
                     role = .started
-                    start(boarded.flight, atOnce: startsAtOnce, work)
+                    start(boarded.flight, work)
                 } else {
                     joined()
                 }
@@ -167,7 +161,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             return (number, state.anchor(number, until: MonotonicInstant.now.advanced(by: completionLimit)))
         }
         guard let started else { return false }
-        start(started.flight, atOnce: false, work)
+        start(started.flight, work)
         if let watch = started.watch { self.watch(watch) }
         return true
     }
@@ -237,18 +231,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.
-    ///
-    /// - Parameters:
-    ///   - number: The flight.
-    ///   - atOnce: Whether the work runs on the caller's thread up to where it first suspends.
-    ///   - work: The work.
-    private func start(_ number: UInt64, atOnce: Bool, _ work: @escaping @Sendable () async throws -> Output) {
-        let task: Task<Void, Never>
-        if atOnce, #available(macOS 26, *) {
-            task = Task.immediate { await self.fly(number, work) }
-        } else {
-            task = Task { await self.fly(number, work) }
-        }
+    private func start(_ number: UInt64, _ work: @escaping @Sendable () async throws -> Output) {
+        let task = Task { await self.fly(number, work) }
         let isAbandoned = state.withLock { state in
             state.flights[number]?.task = task
             return state.flights[number] == nil

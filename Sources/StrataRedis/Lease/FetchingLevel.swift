@@ -44,12 +44,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.level = level
         self.options = options
         self.source = source
-        // It begins with a look in Redis; the source is asked by a fetch.
-        flights = Flights(
-            gate: level.gate,
-            completionLimit: level.freshness.completionLimit,
-            startsAtOnce: true
-        )
+        flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
             if case .stored(_, let renewal) = led { _ = renewal.take() }
         }
