@@ -9,6 +9,8 @@ final class KeyspaceCoherence: LinkListener {
     /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
+    /// What has been told of since the last ping was answered, and may not have been taken yet.
+    private let told = Locked<[Renewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -36,7 +38,7 @@ final class KeyspaceCoherence: LinkListener {
     /// - Parameters:
     ///   - names: The key's.
     ///   - version: The write's.
-    ///   - renewal: Taken when the echo has come, if nobody has taken it before.
+    ///   - renewal: Taken at the next answered ping after the echo, if nobody has taken it before.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: Renewal? = nil) {
         guard isTrusted else { return }
         ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
@@ -58,6 +60,7 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func linkTrusted(until: MonotonicInstant) {
+        takeTold()
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -65,6 +68,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
+        takeTold()
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -78,13 +82,18 @@ final class KeyspaceCoherence: LinkListener {
             look(name) { [self] found in
                 switch ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) {
                 case .changed: gate.void(fingerprint)
-                case .own(let renewal): _ = renewal?.take()
+                case .own(let renewal): if let renewal { told.withLock { $0.append(renewal) } }
                 case .decided: break
                 }
             }
         }
         waiters.wake(name)
         report(.changed(RedisKey(name)))
+    }
+
+    /// Trust is extended for what is known to have been told, so that has to be heeded first.
+    private func takeTold() {
+        for renewal in told.withLock({ exchange(&$0, with: []) }) { _ = renewal.take() }
     }
 
     func everythingChanged() {

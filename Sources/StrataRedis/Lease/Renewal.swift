@@ -4,8 +4,8 @@ internal import Strata
 ///
 /// Taking it over voids every other ticket of the key (``/Strata/FillGate/renew(_:)``), also that of the older value which
 /// levels above still serve. So it happens as late as it may, when somebody is about to fill those levels, or a key that is
-/// asked for all the time would be missing between the write and the fill. At the latest it happens when the server's notice
-/// of the write has come, and at once when nobody waits for the value.
+/// asked for all the time would be missing between the write and the fill. At once it happens when nobody waits for the
+/// value; if those who wait are slow, when the link to the server has told of the write and its next ping is answered.
 final class Renewal: Sendable {
     private enum State {
         case open(Ticket)

@@ -59,4 +59,28 @@ struct RenewalTests {
             #expect(source.calls == 1 && !gate.isLive(ticket))
         }
     }
+
+    @Test("what nobody takes is taken when the link has told of it, before trust is extended")
+    func late() throws {
+        let version = EntryVersion.random()
+        let keyspace = Keyspace("renewals")
+        let coherence = KeyspaceCoherence(
+            keyspace: keyspace,
+            deafLifetime: .seconds(3),
+            look: { _, completion in completion(version) },
+            tagLookout: { _, _ in }
+        )
+        coherence.linkEstablished(trustedUntil: .distantFuture)
+        let names = keyspace.names(for: Array("k".utf8))
+        let gate = coherence.gate
+        let ticket = gate.ticket(for: names.fingerprint)
+        coherence.beginWrite(names, version, Renewal(gate, of: ticket))
+        coherence.linkTrusted(until: .distantFuture)
+        // The write is not told of yet.
+        #expect(gate.isLive(ticket))
+        coherence.changed(names.value.bytes)
+        #expect(gate.isLive(ticket))
+        coherence.linkTrusted(until: .distantFuture)
+        #expect(!gate.isLive(ticket))
+    }
 }
