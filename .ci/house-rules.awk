@@ -51,6 +51,9 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     # Its hand-over is invisible to ThreadSanitizer, and slow on Linux.
     if (code ~ /(^|[^A-Za-z_])Mutex[<(]/ && FILENAME ~ /^(Sources|Tests)\//) { finding("Locked, not Mutex") }
 
+    # The shim may corrupt the memory of a task that is cancelled in it, in release builds (swiftlang/swift#86204).
+    if (code ~ /\.sleep\(for:/ && FILENAME ~ /^(Sources|Benchmarks)\//) { finding("pause(for:) or rest(for:), not sleep(for:)") }
+
     if (code ~ /@unchecked[ \t]+Sendable/ && !proof) {
         finding("@unchecked Sendable without a comment above that proves it (\"Proof: …\" or \"Sendable: …\")")
     }

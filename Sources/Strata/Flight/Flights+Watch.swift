@@ -6,7 +6,7 @@ extension Flights {
         let task = Task { [weak self] in
             while let next = self?.nextLook(of: number) {
                 let left = MonotonicInstant.now.duration(to: next)
-                if left > .zero { _ = try? await Task.sleep(for: left) }
+                if left > .zero { _ = try? await Task.pause(for: left) }
                 self?.look(number)
             }
         }

@@ -74,7 +74,7 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
                 guard retry < policy.times, !(error is CancellationError), isWorthIt(error) else { throw error }
                 try Task.checkCancellation()
             }
-            try await clock.sleep(for: policy.pause(before: retry, share: .random(in: 0...1)))
+            try await clock.pause(for: policy.pause(before: retry, share: .random(in: 0...1)))
             retry += 1
             retries.add()
         }

@@ -59,7 +59,7 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
         try await FirstOutcome.of([
             work,
             { [clock, limit, timeouts] in
-                try await clock.sleep(for: limit)
+                try await clock.pause(for: limit)
                 timeouts.add()
                 throw CacheError(code: .timeout, message: "a level has not answered within \(limit)")
             },

@@ -137,7 +137,7 @@ public final class HTTPFetcher: Fetcher {
             defer { group.cancelAll() }
             group.addTask { try await body() }
             group.addTask {
-                try await Task.sleep(for: timeout)
+                try await Task.pause(for: timeout)
                 throw HTTPError(.timeout)
             }
             guard let first = try await group.next() else { throw CancellationError() }

@@ -52,7 +52,7 @@ final class KeyWaiters: Sendable {
         guard left > .zero else { return }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.suspend(number) }
-            group.addTask { try await Task.sleep(for: left) }
+            group.addTask { try await Task.pause(for: left) }
             defer { group.cancelAll() }
             try await group.next()
         }

@@ -38,7 +38,7 @@ extension Lease {
         var expiry = grantedAt.advanced(by: duration)
         while !Task.isCancelled {
             let wait = MonotonicInstant.now.duration(to: expiry.advanced(by: duration * (-2.0 / 3)))
-            guard (try? await Task.sleep(for: max(wait, duration / 20))) != nil, .now < limit else { return }
+            guard (try? await Task.pause(for: max(wait, duration / 20))) != nil, .now < limit else { return }
             guard .now < expiry else { return lost() }
             let sent = MonotonicInstant.now
             switch try? await renew() {

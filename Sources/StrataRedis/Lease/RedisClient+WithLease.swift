@@ -69,7 +69,7 @@ extension RedisClient {
             }
             var wait = Duration.milliseconds(pause * Double.random(in: 0.5...1))
             if case .waits(let remaining, _) = answer { wait = min(wait, remaining + .milliseconds(1)) }
-            try await Task.sleep(for: wait)
+            try await Task.pause(for: wait)
             pause = min(pause * 1.5, 100)
         }
     }

@@ -112,7 +112,7 @@ final class InvalidationReplay: Sendable {
         while count.load(ordering: .acquiring) > 0, .now < deadline {
             guard await attempt(client, by: deadline) == false else { continue }
             let pause = min(MonotonicInstant.now.duration(to: deadline), Self.pause.lowerBound)
-            guard (try? await Task.sleep(for: pause)) != nil else { break }
+            guard (try? await Task.pause(for: pause)) != nil else { break }
         }
         let left = count.load(ordering: .acquiring)
         if left > 0 { log(.warning, "failed invalidations are given up: the client ends", ["count": "\(left)"]) }
@@ -146,7 +146,7 @@ final class InvalidationReplay: Sendable {
 
     private func rest(after failures: Int) async {
         let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
-        let sleeper = Task { _ = try? await Task.sleep(for: whole * Double.random(in: 0.5...1)) }
+        let sleeper = Task { _ = try? await Task.pause(for: whole * Double.random(in: 0.5...1)) }
         let isOver = state.withLock { state in
             defer { state.isHurried = false }
             if !state.isStopped { state.sleeper = sleeper }
@@ -178,7 +178,7 @@ final class InvalidationReplay: Sendable {
             }
             guard succeeded else { return false }
             let left = Self.batchInterval - began.duration(to: .now)
-            if left > .zero, !intents.isEmpty { try? await Task.sleep(for: left) }
+            if left > .zero, !intents.isEmpty { try? await Task.pause(for: left) }
         }
         return true
     }

@@ -47,7 +47,7 @@ struct ExpiryLoad: AsyncParsableCommand {
             .compose(
                 Source(freshness: policy, limit: keys) { key in
                     calls.count()
-                    try await Task.sleep(for: .milliseconds(fetch))
+                    try await Task.rest(for: .milliseconds(fetch))
                     return key
                 }
             )
@@ -87,7 +87,7 @@ struct ExpiryLoad: AsyncParsableCommand {
             let cache = MemoryLevel<String, Int>(limit: .entries(10))
                 .compose(
                     level.fetching { _ in
-                        try await Task.sleep(for: .milliseconds(50))
+                        try await Task.rest(for: .milliseconds(50))
                         return counter.next()
                     }
                 )
@@ -105,7 +105,7 @@ struct ExpiryLoad: AsyncParsableCommand {
                             let (_, receipt) = try await cache.getWithReceipt("hot")
                             let isWait = receipt.hasWaited || receipt.steps.contains { $0.event == .fetched }
                             if isWait { waits += 1 }
-                            try await Task.sleep(for: .milliseconds(1))
+                            try await Task.rest(for: .milliseconds(1))
                         }
                         return waits
                     }

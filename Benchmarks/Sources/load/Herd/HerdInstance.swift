@@ -24,7 +24,7 @@ struct HerdInstance: AsyncParsableCommand {
             .compose(
                 level.fetching { key in
                     fetches.wrappingAdd(1, ordering: .relaxed)
-                    try await Task.sleep(for: pause)
+                    try await Task.rest(for: pause)
                     return "value of \(key)"
                 }
             )
@@ -46,7 +46,7 @@ struct HerdInstance: AsyncParsableCommand {
                             let value = try? await cache.get(key)
                             return (.now, value != "value of \(key)")
                         case .sleep:
-                            try? await Task.sleep(for: pause)
+                            try? await Task.rest(for: pause)
                             return (.now, false)
                         }
                     }

@@ -21,27 +21,27 @@ enum OutageFault: String, CaseIterable, Codable, ExpressibleByArgument {
         switch self {
         case .stopped:
             try await server.pause()
-            try await Task.sleep(for: duration)
+            try await Task.rest(for: duration)
             try await server.resume()
         case .killed:
             try await server.kill()
-            try await Task.sleep(for: duration)
+            try await Task.rest(for: duration)
             try await server.restart(keepingData: false)
         case .restartedEmpty, .restartedWithData:
             try await server.kill()
             try await server.restart(keepingData: self == .restartedWithData)
         case .paused:
             try await server.command("CLIENT", "PAUSE", "\(Int(duration / .milliseconds(1)))", "ALL")
-            try await Task.sleep(for: duration)
+            try await Task.rest(for: duration)
         case .callersKilled: try await kill("normal", at: server, for: duration)
         case .linksKilled: try await kill("pubsub", at: server, for: duration)
         case .memoryFull:
             try await server.command("CONFIG", "SET", "maxmemory", "1")
-            try await Task.sleep(for: duration)
+            try await Task.rest(for: duration)
             try await server.command("CONFIG", "SET", "maxmemory", "0")
         case .readOnly:
             try await server.command("REPLICAOF", "127.0.0.1", "1")
-            try await Task.sleep(for: duration)
+            try await Task.rest(for: duration)
             try await server.command("REPLICAOF", "NO", "ONE")
         }
     }
@@ -50,7 +50,7 @@ enum OutageFault: String, CaseIterable, Codable, ExpressibleByArgument {
         let end = ContinuousClock.now + duration
         while .now < end {
             try await server.command("CLIENT", "KILL", "TYPE", type)
-            try await Task.sleep(for: Self.killInterval)
+            try await Task.rest(for: Self.killInterval)
         }
     }
 }

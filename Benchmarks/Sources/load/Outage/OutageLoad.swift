@@ -60,11 +60,11 @@ struct OutageLoad: AsyncParsableCommand {
                 members.append(try await Member(arguments, url: server.url))
             }
             for member in members { _ = try await member.answer() }
-            try await Task.sleep(for: .seconds(2))
+            try await Task.rest(for: .seconds(2))
             var all = OutageTally()
             for fault in faults {
                 all.add(try await cause(fault, server, members, recorder))
-                try await Task.sleep(for: SoakVerdict.recovery(settings) + .seconds(1))
+                try await Task.rest(for: SoakVerdict.recovery(settings) + .seconds(1))
             }
             for member in members { try await member.send(.finish) }
             for member in members { _ = try await member.answer() }

@@ -36,7 +36,7 @@ final class OutageTraffic: Sendable {
         self.log = log
         let keys = settings.keys
         let source = try VersionedSource(opening: settings.sourcePath) { key, step in
-            if step == .afterRead, key < keys { try await Task.sleep(for: Self.sourceDelay) }
+            if step == .afterRead, key < keys { try await Task.rest(for: Self.sourceDelay) }
         }
         self.source = source
         let state = StateBox()
@@ -81,7 +81,7 @@ final class OutageTraffic: Sendable {
             if !statistics.isImpaired, statistics.pendingInvalidations == 0, (try? await redis.ping()) != nil {
                 return start.duration(to: .now) / .milliseconds(1)
             }
-            try? await Task.sleep(for: .milliseconds(1))
+            try? await Task.rest(for: .milliseconds(1))
         }
         return nil
     }
@@ -107,7 +107,7 @@ final class OutageTraffic: Sendable {
         let ranks = ZipfDistribution(count: settings.keys, exponent: 0.9)
         while !state.withLock({ $0.isEnding }) {
             let rest = Int.random(in: 0...(2_000 * settings.restMilliseconds), using: &random)
-            try? await Task.sleep(for: .microseconds(rest))
+            try? await Task.rest(for: .microseconds(rest))
             let key = ranks.next(using: &random)
             if Int.random(in: 0..<100, using: &random) < 8 { await change(key) } else { await read(key) }
         }
@@ -147,7 +147,7 @@ final class OutageTraffic: Sendable {
     /// Measures what a read costs that has to go to the source while the breaker is open, beside a task that just asks it.
     private func sample(_ random: inout SeededGenerator) async {
         while !state.withLock({ $0.isEnding }) {
-            try? await Task.sleep(for: .milliseconds(5))
+            try? await Task.rest(for: .milliseconds(5))
             guard isOpen else { continue }
             let key = settings.keys + Int.random(in: 0..<Self.sampledKeys, using: &random)
             let start = MonotonicInstant.now

@@ -48,7 +48,7 @@ struct PropagationLoad: AsyncParsableCommand {
                 removed.append(try await delay(reader) { try await cache.remove(PropagationInstance.key) })
                 try await cache.set("value \(number)", for: PropagationInstance.key)
                 // The reader is to hear of this before it reads again, or it would take this for the removal.
-                try await Task.sleep(for: .milliseconds(5))
+                try await Task.rest(for: .milliseconds(5))
             }
             for member in rest + [reader] { await member.stop() }
             report(name + ".ms", written)
@@ -74,7 +74,7 @@ struct PropagationLoad: AsyncParsableCommand {
         try await reader.send(PropagationOrder())
         guard case .armed = try await reader.answer() else { throw ValidationError("the reader has nothing to lose") }
         // The reader's threads are to be asleep, as those of a service are between two changes.
-        try await Task.sleep(for: .milliseconds(1))
+        try await Task.rest(for: .milliseconds(1))
         let start = MonotonicInstant.now
         try await change()
         guard case .seen(let end) = try await reader.answer() else { throw ValidationError("the reader saw nothing") }

@@ -49,7 +49,7 @@ actor SoakFleet {
 
     func kill(_ number: Int) async throws {
         try await slots[number].member.process.kill()
-        try await Task.sleep(for: Self.mourning)
+        try await Task.rest(for: Self.mourning)
         let successor = try await begin(number, life: slots[number].lives, slots[number].proxy)
         slots[number].lives += 1
         slots[number].member = successor
@@ -59,7 +59,7 @@ actor SoakFleet {
     func stop(_ number: Int, for duration: Duration) async throws {
         let process = slots[number].member.process
         try await process.pause()
-        try await Task.sleep(for: duration)
+        try await Task.rest(for: duration)
         try process.resume()
     }
 

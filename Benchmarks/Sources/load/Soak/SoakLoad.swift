@@ -75,7 +75,7 @@ struct SoakLoad: AsyncParsableCommand {
                 let calm = SoakVerdict.recovery(settings) + .seconds(2)
                 let stop = min(ContinuousClock.now + .seconds(troubleSeconds), end - calm)
                 await trouble.run(until: stop, seed: settings.seed &+ turn &* 15_485_863)
-                try await Task.sleep(for: calm)
+                try await Task.rest(for: calm)
                 try await fleet.sweep()
                 turn += 1
             }

@@ -15,8 +15,8 @@ final class SoakSource: Sendable {
             switch step {
             case .beforeRead:
                 if random.next() < 0.003 { throw Failure() }
-                try await Task.sleep(for: .microseconds(Int(random.next() * 3_000)))
-            case .afterRead: try await Task.sleep(for: random.delay())
+                try await Task.rest(for: .microseconds(Int(random.next() * 3_000)))
+            case .afterRead: try await Task.rest(for: random.delay())
             }
         }
     }

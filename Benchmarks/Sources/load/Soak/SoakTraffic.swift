@@ -62,7 +62,7 @@ final class SoakTraffic: Sendable {
     private func work(_ random: inout SeededGenerator) async {
         while !state.withLock({ $0.isEnding }) {
             let rest = Int.random(in: 0...(2_000 * settings.restMilliseconds), using: &random)
-            try? await Task.sleep(for: .microseconds(rest))
+            try? await Task.rest(for: .microseconds(rest))
             for _ in 0..<Int.random(in: 1...6, using: &random) {
                 let key = ranks.next(using: &random)
                 let choice = Int.random(in: 0..<1_000, using: &random)
@@ -90,7 +90,7 @@ final class SoakTraffic: Sendable {
 
     private func cancelled(after delay: Duration, _ body: @escaping @Sendable () async -> Void) async {
         let task = Task { await body() }
-        try? await Task.sleep(for: delay)
+        try? await Task.rest(for: delay)
         task.cancel()
         await task.value
         state.withLock { $0.tally.cancelled += 1 }

@@ -35,7 +35,7 @@ final class SoakTrouble: Sendable {
                         guard let fault = SoakFault.next(in: place, of: allowed, using: &random),
                             ContinuousClock.now + rest < end
                         else { return }
-                        try? await Task.sleep(for: rest)
+                        try? await Task.rest(for: rest)
                         await cause(fault, &random)
                     }
                 }
@@ -66,11 +66,11 @@ final class SoakTrouble: Sendable {
         case .serverStopped:
             let length = Duration.milliseconds(Int.random(in: 20...4_000, using: &random))
             try await server.pause()
-            try await Task.sleep(for: length)
+            try await Task.rest(for: length)
             try await server.resume()
         case .serverKilledDataKept, .serverKilledDataLost:
             try await server.kill()
-            try await Task.sleep(for: pause)
+            try await Task.rest(for: pause)
             try await server.restart(keepingData: fault == .serverKilledDataKept)
         case .serverSetBack: try await setBack(after: pause)
         case .callersKilled: try await server.command("CLIENT", "KILL", "TYPE", "normal")
@@ -88,7 +88,7 @@ final class SoakTrouble: Sendable {
         try await server.pause()
         try FileManager.default.copyItem(atPath: data, toPath: copy)
         try await server.resume()
-        try await Task.sleep(for: .seconds(2) + pause)
+        try await Task.rest(for: .seconds(2) + pause)
         try await server.kill()
         try FileManager.default.removeItem(atPath: data)
         try FileManager.default.moveItem(atPath: copy, toPath: data)
@@ -121,16 +121,16 @@ final class SoakTrouble: Sendable {
         switch fault {
         case .wayFrozen:
             proxy.stall()
-            try await Task.sleep(for: length)
+            try await Task.rest(for: length)
             proxy.resume()
         case .connectionFrozen:
             proxy.stall(of: one)
-            try await Task.sleep(for: length)
+            try await Task.rest(for: length)
             proxy.resume()
         case .halfFrozen:
             let direction: FaultProxy.Directions = goesToServer ? .toServer : .toClient
             proxy.stall(direction, of: one)
-            try await Task.sleep(for: length)
+            try await Task.rest(for: length)
             proxy.resume()
         default: proxy.resetConnections(connection < 4 ? .live : one)
         }
