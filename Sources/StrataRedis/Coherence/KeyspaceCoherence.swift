@@ -10,7 +10,7 @@ final class KeyspaceCoherence: LinkListener {
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
     /// What has been told of since the last ping was answered, and may not have been taken yet.
-    private let told = Locked<[Renewal]>([])
+    private let told = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -39,7 +39,7 @@ final class KeyspaceCoherence: LinkListener {
     ///   - names: The key's.
     ///   - version: The write's.
     ///   - renewal: Taken at the next answered ping after the echo, if nobody has taken it before.
-    func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: Renewal? = nil) {
+    func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
         guard isTrusted else { return }
         ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
     }

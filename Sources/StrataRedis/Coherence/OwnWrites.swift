@@ -22,7 +22,7 @@ struct OwnWrites: Sendable {
         /// The key has changed.
         case changed
         /// The own write still lies there; what is left to be taken for it.
-        case own(Renewal?)
+        case own(TicketRenewal?)
         /// A second notice came meanwhile, or another own write: it is decided otherwise.
         case decided
     }
@@ -35,12 +35,12 @@ struct OwnWrites: Sendable {
     /// Beyond this many, an echo is believed: that costs a read and keeps memory bounded.
     static let capacity = 4096
 
-    private var writes: [UInt64: (version: EntryVersion, state: State, renewal: Renewal?)] = [:]
+    private var writes: [UInt64: (version: EntryVersion, state: State, renewal: TicketRenewal?)] = [:]
 
     var count: Int { writes.count }
 
     /// A write is about to be sent.
-    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion, _ renewal: Renewal? = nil) {
+    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
         guard writes[fingerprint] != nil || writes.count < Self.capacity else { return }
         writes[fingerprint] = (version, .awaitsEcho, renewal)
     }

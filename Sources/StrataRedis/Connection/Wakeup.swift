@@ -72,7 +72,7 @@ final class Wakeup: Sendable {
         state.store(.watching, ordering: .sequentiallyConsistent)
     }
 
-    /// Says that the thread is about to sleep, for how long it does not know yet.
+    /// Says that the thread is about to sleep.
     ///
     /// It must look for work once more afterwards.
     func announceSleep() {

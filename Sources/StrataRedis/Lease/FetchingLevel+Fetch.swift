@@ -89,7 +89,7 @@ extension FetchingLevel {
         }
         var kept = sealed.entry
         kept.ticket = .void
-        let renewal = Renewal(level.shared.gate, of: entry.ticket)
+        let renewal = TicketRenewal(level.shared.gate, of: entry.ticket)
         level.shared.beginWrite(lease.names, kept.version, renewal)
         do {
             let outcome =

@@ -31,7 +31,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     enum Led: Sendable {
         case entry(Entry<Value>?)
         /// What this process has just stored; who takes it up the levels takes its ticket over.
-        case stored(Entry<Value>, Renewal)
+        case stored(Entry<Value>, TicketRenewal)
         /// Another instance fetches, and the caller did not want to wait for that.
         case othersLead
     }

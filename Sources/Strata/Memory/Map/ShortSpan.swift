@@ -24,3 +24,12 @@ enum ShortSpan {
     @inlinable
     static func last(_ bits: Int) -> UInt32 { UInt32(truncatingIfNeeded: (1 as UInt64) << UInt64(bits &+ 5) &- 1) }
 }
+
+extension MonotonicInstant {
+    /// Nanoseconds since an earlier instant; 0 when it is not earlier.
+    @inlinable
+    func span(since other: MonotonicInstant) -> UInt64 { UInt64(max(0, other.nanoseconds(to: self))) }
+
+    @inlinable
+    func after(span: UInt64) -> MonotonicInstant { advanced(byNanoseconds: Int64(clamping: span)) }
+}

@@ -6,7 +6,7 @@ internal import Strata
 /// levels above still serve. So it happens as late as it may, when somebody is about to fill those levels, or a key that is
 /// asked for all the time would be missing between the write and the fill. At once it happens when nobody waits for the
 /// value; if those who wait are slow, when the link to the server has told of the write and its next ping is answered.
-final class Renewal: Sendable {
+final class TicketRenewal: Sendable {
     private enum State {
         case open(Ticket)
         case taken(Ticket)

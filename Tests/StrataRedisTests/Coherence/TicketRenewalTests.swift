@@ -5,12 +5,12 @@ import Testing
 @testable import StrataRedis
 
 @Suite("The right to keep what was just written", .timeLimit(.minutes(1)))
-struct RenewalTests {
+struct TicketRenewalTests {
     @Test("everybody gets the same ticket, and all others of the key are void")
     func once() {
         let gate = FillGate()
         let (before, fetched) = (gate.ticket(for: 7), gate.ticket(for: 7))
-        let renewal = Renewal(gate, of: fetched)
+        let renewal = TicketRenewal(gate, of: fetched)
         // What levels above still serve lives until somebody takes the new one.
         #expect(gate.isLive(before))
         let taken = renewal.take()
@@ -21,7 +21,7 @@ struct RenewalTests {
     @Test("after a change there is no right any more")
     func changed() {
         let gate = FillGate()
-        let renewal = Renewal(gate, of: gate.ticket(for: 7))
+        let renewal = TicketRenewal(gate, of: gate.ticket(for: 7))
         gate.void(7)
         #expect(renewal.take() == .void && renewal.take() == .void)
     }
@@ -29,7 +29,7 @@ struct RenewalTests {
     @Test("a change after the taking voids what was taken")
     func changedLater() {
         let gate = FillGate()
-        let renewal = Renewal(gate, of: gate.ticket(for: 7))
+        let renewal = TicketRenewal(gate, of: gate.ticket(for: 7))
         let taken = renewal.take()
         gate.void(7)
         #expect(!gate.isLive(taken) && renewal.take() == taken)
@@ -74,7 +74,7 @@ struct RenewalTests {
         let names = keyspace.names(for: Array("k".utf8))
         let gate = coherence.gate
         let ticket = gate.ticket(for: names.fingerprint)
-        coherence.beginWrite(names, version, Renewal(gate, of: ticket))
+        coherence.beginWrite(names, version, TicketRenewal(gate, of: ticket))
         coherence.linkTrusted(until: .distantFuture)
         // The write is not told of yet.
         #expect(gate.isLive(ticket))
