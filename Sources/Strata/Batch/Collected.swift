@@ -102,7 +102,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     func entry(for key: Key) async throws -> Entry<Value>? {
         let (batch, place) = board(key)
-        let entries = try await batch.read.join(0) { [self] in
+        let entries = try await batch.read.join(0) { [self] _ in
             if window > .zero { try await Task.pause(for: window) } else { await Task.yield() }
             close(batch)
             return try await ask(batch.inOrder)

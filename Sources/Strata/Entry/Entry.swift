@@ -45,6 +45,9 @@ public struct Entry<Value: Sendable>: Sendable {
     public var seal: TagSeal?
     /// The number of the shared level's invalidations that stood when the fetch of the entry began; 0 when there is none.
     public var asOf: UInt64
+    /// Whether the entry is another caller's too, whose read this one has joined: that one takes it up the levels as well.
+    @usableFromInline
+    package var isJoined = false
 
     /// An entry with all its parts.
     @inlinable
@@ -124,7 +127,7 @@ public struct Entry<Value: Sendable>: Sendable {
             case .value(let value): .value(try await transform(value))
             case .absent: .absent
             }
-        return Entry<Other>(
+        var mapped = Entry<Other>(
             content,
             freshUntil: freshUntil,
             staleUntil: staleUntil,
@@ -140,6 +143,16 @@ public struct Entry<Value: Sendable>: Sendable {
             seal: seal,
             asOf: asOf
         )
+        mapped.isJoined = isJoined
+        return mapped
+    }
+
+    /// The same entry for somebody who has joined the read that has brought it.
+    package var joined: Entry {
+        var entry = self
+        entry.ticket = ticket.ofJoined
+        entry.isJoined = true
+        return entry
     }
 }
 

@@ -75,10 +75,12 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         _ work: @escaping @Sendable () async throws -> Entry<Value>?
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        var (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key), work)
+        var (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key)) { _ in
+            try await work()
+        }
         if role == .joined {
             request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
-            if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
+            entry = entry?.joined
         }
         return entry
     }

@@ -15,7 +15,7 @@ package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Send
     /// What the read has for a key; `nil` when the key is not one of those that it asks for.
     package func output(of key: Key) async throws -> Output? {
         if let known = outputs.withLock({ $0 }) { return known[key] }
-        let all = try await flight.join(0) { [self] in
+        let all = try await flight.join(0) { [self] _ in
             if let known = outputs.withLock({ $0 }) { return known }
             let found = try await read(keys)
             let all = Dictionary(zip(keys, found)) { first, _ in first }

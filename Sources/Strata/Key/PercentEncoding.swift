@@ -1,13 +1,19 @@
 /// Percent-encoding of single bytes, as in RFC 3986 §2.1 but for other reserved bytes.
+@usableFromInline
 package enum PercentEncoding {
     /// Appends `bytes`; those for which `isReserved` holds as `%HH`.
     ///
     /// Injective as long as `%` is among them.
+    @inlinable
     package static func append(
-        _ bytes: some Sequence<UInt8>,
+        _ bytes: [UInt8],
         to target: inout [UInt8],
         where isReserved: (UInt8) -> Bool
     ) {
+        guard bytes.contains(where: isReserved) else {
+            target += bytes
+            return
+        }
         for byte in bytes {
             guard isReserved(byte) else {
                 target.append(byte)
@@ -38,7 +44,8 @@ package enum PercentEncoding {
         return decoded
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
+    @usableFromInline
+    static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 

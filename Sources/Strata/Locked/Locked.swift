@@ -44,6 +44,7 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
     ///
     /// It must not take long, suspend, or call out.
     @inlinable
+    @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -32,11 +32,34 @@ extension MemoryLevel {
 
     /// Keeps an entry as ``store(_:for:)`` does.
     ///
+    /// Of callers who have read it together the first one does so; the others find that it is there.
+    ///
     /// - Returns: `nil`: nothing here hears of changes made elsewhere.
     @inlinable
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        try keep(entry, for: key)
+        if !entry.isJoined || !holds(entry, for: key) { try keep(entry, for: key) }
         return nil
+    }
+
+    /// Whether the key has this entry: the same write, and the same right to be kept.
+    @inlinable
+    @inline(never)
+    func holds(_ entry: Entry<Value>, for key: Key) -> Bool {
+        guard entry.version != .none else { return false }
+        let hash = hash(of: key)
+        let number = partition(of: hash)
+        let row = readers.current
+        row.enter(number)
+        defer { row.leave(number) }
+        guard !partitions.isChanging(number) else { return false }
+        let slot = unsafe partitions[number].pointee.find(key, tag: tag(of: hash))
+        guard slot != 0 else { return false }
+        let content = unsafe partitions[number].pointee.slot(slot)
+        let chunk = unsafe partitions[number].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        guard unsafe content.pointee.ticket == entry.ticket, unsafe content.pointee.hasDetails,
+            let details = unsafe chunk.details
+        else { return false }
+        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].version == entry.version
     }
 
     @inlinable

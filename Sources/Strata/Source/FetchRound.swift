@@ -64,7 +64,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         } onCancel: {
             giveUp(key)
         }
-        let answers = try await call.join(0) { [self] in
+        let answers = try await call.join(0) { [self] _ in
             let (outcome, questions) = state.withLock { ($0.outcome, $0.questions) }
             if let outcome { return try outcome.get() }
             do {

@@ -66,7 +66,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
         }
         do {
             let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
-                [fetch, limiter] in
+                [fetch, limiter] _ in
                 try await limiter.run {
                     let old = request.basis as? Entry<Value>
                     return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry

@@ -59,13 +59,23 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     /// The names under which a user's key lies in Redis.
     func names(for key: [UInt8]) -> KeyNames {
-        var encoded: [UInt8] = []
-        encoded.reserveCapacity(key.count + 2)
-        encoded.append(UInt8(ascii: "{"))
-        Self.append(userKey: key, to: &encoded)
-        if encoded.count - 1 > Self.longestKey || key.isEmpty { encoded = Self.hashed(key) }
-        encoded.append(UInt8(ascii: "}"))
-        return KeyNames(value: RedisKey(values + encoded), lease: RedisKey(leases + encoded))
+        let value = valueName(of: key)
+        return KeyNames(value: RedisKey(value), lease: RedisKey(leases + value[values.count...]))
+    }
+
+    /// The name under which the value of a user's key lies in Redis.
+    func valueName(of key: [UInt8]) -> [UInt8] {
+        var name: [UInt8] = []
+        name.reserveCapacity(values.count + key.count + 2)
+        name += values
+        name.append(UInt8(ascii: "{"))
+        let start = name.count
+        Self.append(userKey: key, to: &name)
+        if key.isEmpty || name.count - start > Self.longestKey {
+            name.replaceSubrange(start..., with: Self.hashed(key))
+        }
+        name.append(UInt8(ascii: "}"))
+        return name
     }
 
     /// Appends a user's key as it stands between the braces.
@@ -87,7 +97,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     private static func hashed(_ key: [UInt8]) -> [UInt8] {
         let digits = SHA256.hash(key).flatMap { [hexadecimal[Int($0 >> 4)], hexadecimal[Int($0 & 15)]] }
-        return [UInt8(ascii: "{")] + hashMark + digits
+        return hashMark + digits
     }
 
     static func component(_ text: String) -> [UInt8] {

@@ -49,22 +49,21 @@ extension FetchingLevel {
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let work: @Sendable () async throws -> Entry<Value>? = { [self] in
+        let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, seat) { try await looks.finding(of: names) }
+                try await produce(key, names, request, flight, seat) { try await looks.finding(of: names) }
             }
         }
         do {
-            guard request.isShareable else { return try await work() }
-            var (entry, role) = try await flights.join(
+            guard request.isShareable else { return try await work(nil) }
+            let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
                 patience: level.freshness.patience(request),
                 joined: { seat?.leave() },
                 work
             )
-            if role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
-            return entry
+            return role == .joined ? entry?.joined : entry
         } catch let failure as SourceFailure {
             throw failure.cause
         } catch is OutOfPatience {

@@ -2,9 +2,17 @@ internal import Strata
 
 extension FetchingLevel {
     /// Looks in Redis by one GET, and fetches when there is nothing that this read may be served.
-    func read(_ key: Key, _ names: KeyNames, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await level.redis.budgeted {
-            try await produce(key, names, request) { try await level.look(up: names, request) }
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - request: The read.
+    ///   - flight: That of the read, unless it is not shared.
+    /// - Returns: The entry; `nil` when there is none.
+    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
+    func read(_ key: Key, _ request: ReadRequest, _ flight: Flight?) async throws -> Entry<Value>? {
+        let names = level.names(for: key)
+        return try await level.redis.budgeted {
+            try await produce(key, names, request, flight) { try await level.look(up: names, request) }
         }
     }
 
@@ -14,6 +22,7 @@ extension FetchingLevel {
     ///   - key: The key.
     ///   - names: Its names.
     ///   - request: The read.
+    ///   - flight: That of the read, unless it is not shared.
     ///   - seat: The key's part in a fetch of several.
     ///   - look: Looks in Redis.
     /// - Returns: The entry; `nil` when there is none.
@@ -22,6 +31,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
+        _ flight: Flight?,
         _ seat: Fetch<Key, Value>.Seat? = nil,
         look: () async throws -> RedisLevel<Key, Value>.Finding
     ) async throws -> Entry<Value>? {
@@ -34,7 +44,7 @@ extension FetchingLevel {
             finding = try await look()
         } catch is RedisError {
             guard request.options.source != .never else { return nil }
-            return try await share(key, names, request, sparing: nil, seat) { [self] in
+            return try await share(key, names, request, sparing: nil, flight, seat) { [self] in
                 .entry(try await fetchUncoordinated(key, names, request, seat))
             }
         }
@@ -62,7 +72,9 @@ extension FetchingLevel {
         do {
             // With an old value at hand nobody waits for another instance, unless the caller wants a new one.
             let waits = spare == nil || request.options.source == .always
-            return try await share(key, names, request, sparing: waits ? nil : spare, seat) { [self] in
+            // A fetch that is given up for it must not end with this read.
+            let flight = spare == nil ? flight : nil
+            return try await share(key, names, request, sparing: waits ? nil : spare, flight, seat) { [self] in
                 try await lead(key, names, finding, request, waits: waits, seat)
             }
         } catch is CancellationError {
@@ -81,6 +93,7 @@ extension FetchingLevel {
     ///   - names: Its names.
     ///   - request: The read.
     ///   - spare: What is served while another instance fetches; `nil` to wait for that.
+    ///   - flight: The read's flight, in whose task the work can be done; `nil` for a task of its own.
     ///   - seat: The key's part in a fetch of several; left when this one joins another's.
     ///   - work: Competes for the lease, or fetches without one.
     /// - Returns: The entry; `nil` when there is none.
@@ -90,6 +103,7 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ request: ReadRequest,
         sparing spare: Entry<Value>?,
+        _ flight: Flight?,
         _ seat: Fetch<Key, Value>.Seat?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
@@ -102,17 +116,15 @@ extension FetchingLevel {
                 key,
                 fingerprint: names.fingerprint,
                 patience: patience,
+                within: flight,
                 joined: { seat?.leave() },
                 work
             )
             switch led.output {
-            case .entry(var entry):
-                if led.role == .joined, let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
-                return entry
+            case .entry(let entry): return led.role == .joined ? entry?.joined : entry
             case .stored(var entry, let renewal):
-                let ticket = renewal.take()
-                entry.ticket = led.role == .joined ? ticket.ofJoined : ticket
-                return entry
+                entry.ticket = renewal.take()
+                return led.role == .joined ? entry.joined : entry
             // Who has joined a competition of somebody less patient competes again.
             case .othersLead:
                 guard let spare else { continue }

@@ -61,17 +61,16 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// - Throws: What the source has thrown; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let names = level.names(for: key)
         do {
-            guard request.isShareable else { return try await read(key, names, request) }
+            guard request.isShareable else { return try await read(key, request, nil) }
             let patience = level.freshness.patience(request)
-            var (entry, role) = try await flights.join(key, fingerprint: names.fingerprint, patience: patience) {
-                [self] in
-                try await read(key, names, request)
+            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), patience: patience) {
+                [self] flight in
+                try await read(key, request, flight)
             }
             if role == .joined {
                 request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
-                if let ticket = entry?.ticket { entry?.ticket = ticket.ofJoined }
+                entry = entry?.joined
             }
             return entry
         } catch let failure as SourceFailure {
@@ -147,7 +146,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     public var label: LevelLabel {
         LevelLabel(
             "fetching",
-            counters: [.init("under_way", fetches.count), .init("unattended", fetches.anchored)],
+            counters: [.init("under_way", fetches.count), .init("unattended", flights.anchored + fetches.anchored)],
             parts: [level.label, LevelLabel("fetcher")]
         )
     }

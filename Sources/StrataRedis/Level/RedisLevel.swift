@@ -220,7 +220,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     private var fillGate: FillGate { shared.gate }
 
     /// The hash of the key's full name in Redis: the same in every process.
-    public func fingerprint(of key: Key) -> UInt64 { names(for: key).fingerprint }
+    public func fingerprint(of key: Key) -> UInt64 {
+        KeyNames.fingerprint(of: keyspace.valueName(of: key.keyBytes))
+    }
 
     /// `redis`, with keyspace, server and what values are compressed and protected by.
     public var label: LevelLabel {

@@ -22,12 +22,12 @@ struct UnclaimedFlightTests {
 
     @Test("what a caller gets is claimed; so is what callers share")
     func claimed() async throws {
-        async let one = flights.join("k") { [held] in
+        async let one = flights.join("k") { [held] _ in
             try await held.pass()
             return 1
         }
         await held.arrivals()
-        async let other = flights.join("k") { 2 }
+        async let other = flights.join("k") { _ in 2 }
         while flights.waiting < 2 { await Task.yield() }
         held.open()
         let outputs = try await [one.output, other.output]
@@ -44,7 +44,7 @@ struct UnclaimedFlightTests {
             return 2
         }
         await held.arrivals()
-        async let joined = flights.join("k") { 3 }
+        async let joined = flights.join("k") { _ in 3 }
         while flights.waiting < 1 { await Task.yield() }
         held.open()
         let output = try await joined.output
@@ -54,7 +54,7 @@ struct UnclaimedFlightTests {
     @Test("what is brought after the last caller has left is unclaimed; failures are not told")
     func left() async throws {
         let caller = Task {
-            try await flights.join("k") { [held] in
+            try await flights.join("k") { [held] _ in
                 // It is cancelled with its last caller, and brings something all the same.
                 try? await held.pass()
                 return 1

@@ -1,9 +1,9 @@
-extension Flights {
+extension FlightTable {
     /// Waits until every flight has landed, anchored or not, for at most `limit`; then cancels those that have not.
     ///
     /// - Returns: Whether all have landed by themselves.
     @discardableResult
-    package func drain(within limit: Duration) async -> Bool {
+    func drain(within limit: Duration) async -> Bool {
         let number = state.withLock { state in
             state.lastDrainer += 1
             return state.lastDrainer
@@ -29,8 +29,8 @@ extension Flights {
         timer.cancel()
         // What has begun since is not late.
         guard !haveLanded else { return true }
-        let late = state.withLock { Array($0.flights.values) }
-        for flight in late { flight.task?.cancel() }
+        let late = state.withLock { $0.flights }
+        for flight in late { abandon(flight) }
         return late.isEmpty
     }
 }

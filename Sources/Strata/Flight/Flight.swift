@@ -1,0 +1,60 @@
+/// One piece of work under way, and those who wait for it.
+///
+/// Proof of `Sendable`: what changes is reached under the lock of the flight's table only.
+package class Flight: @unchecked Sendable {
+    let table: FlightTable
+    /// That of the key.
+    let hash: Int
+    /// Taken before the work begins: who asks after it is void must not join.
+    let ticket: Ticket
+    /// Which tags the flight will bring is not known yet, so any that is invalidated ends it for later callers.
+    let tagChanges: UInt64?
+    let startedAt: MonotonicInstant
+    /// The flight in whose task the work is done, if not in one of its own.
+    let host: Flight?
+
+    /// Where the flight stands among those under way; `nil` before and after.
+    var place: Int?
+    /// Whether callers may join.
+    var isListed = false
+    /// The next that callers may join whose key has the same hash.
+    var next: Flight?
+    var passengers: [Passenger] = []
+    /// The task that does the work, unless it has a host.
+    var task: Task<Void, Never>?
+    /// Whether that task is cancelled, or will be as soon as it is known.
+    var isCancelled = false
+    /// Whether nobody wants what the flight brings any more.
+    var isAbandoned = false
+    /// The seat that this flight's task has on the flight whose work it does.
+    var seat: Passenger?
+    /// Whether the flight goes on when nobody waits any more.
+    var isAnchored = false
+    /// When an anchored flight has had its time.
+    var end = MonotonicInstant.distantFuture
+    /// No later than the flight's end and the first passenger's.
+    var due = MonotonicInstant.distantFuture
+
+    init(_ table: FlightTable, hash: Int, fingerprint: UInt64, host: Flight?) {
+        self.table = table
+        self.hash = hash
+        self.host = host
+        ticket = table.gate?.ticket(for: fingerprint) ?? .none
+        tagChanges = table.gate?.tagChanges
+        startedAt = .now
+    }
+}
+
+/// A flight with its key and what it brings.
+///
+/// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the flight
+/// has landed; it is read by passengers whom the table has told so. The rest is the flight's.
+final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Flight, @unchecked Sendable {
+    let key: Key
+    var outcome: Result<Output, any Error>?
+
+    init(_ table: FlightTable, _ key: Key, hash: Int, fingerprint: UInt64, host: Flight? = nil) {
+        self.key = key
+        super.init(table, hash: hash, fingerprint: fingerprint, host: host)
+    }
+}

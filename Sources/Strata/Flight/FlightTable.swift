@@ -1,0 +1,280 @@
+/// The bookkeeping of flights, whatever their keys are and whatever they bring.
+///
+/// Nothing here is generic: callers of all kinds run the same machine code, and none of it looks up what a type is like.
+/// Boarding, leaving and landing are O(1), landing O(passengers), besides keys of the same hash.
+final class FlightTable: Sendable {
+    struct State: Sendable {
+        var flights: [Flight] = []
+        /// The first flight that callers may join, by the hash of its key.
+        var listed: [Int: Flight] = [:]
+        /// How many passengers there are.
+        var waiting = 0
+        var voids: UInt64 = 0
+        var anchored = 0
+        var watch = Watch()
+        /// Those who wait for all flights to land.
+        var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
+        var lastDrainer: UInt64 = 0
+        /// Those whose time was over before they had begun to wait.
+        var lateDrainers: Set<UInt64> = []
+    }
+
+    /// What has come of an attempt to board.
+    enum Boarding {
+        /// No flight is under way that the caller might join.
+        case noFlight
+        /// The caller was cancelled before.
+        case tooLate
+        /// On a flight that is under way, or the new one; with the watch that is to be kept unless there is one.
+        case aboard(starts: Bool, watch: UInt64?)
+    }
+
+    let state = Locked(State())
+    let gate: FillGate?
+    let anchorLimit: Int
+    let completionLimit: Duration
+
+    init(gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+        self.gate = gate
+        self.anchorLimit = anchorLimit
+        self.completionLimit = completionLimit
+    }
+
+    // MARK: Boarding
+
+    /// Whether a caller would join a flight now.
+    func isUnderWay(hash: Int, isSought: (Flight) -> Bool) -> Bool {
+        state.withLock { joinable(hash, isSought, $0) != nil }
+    }
+
+    /// Puts a caller on the flight of its key that is under way, or on a new one where there is none.
+    ///
+    /// - Parameters:
+    ///   - passenger: The caller.
+    ///   - hash: That of its key.
+    ///   - patience: How long the caller waits.
+    ///   - continuation: Resumed when the caller is let go, unless it does not come aboard.
+    ///   - new: The flight that begins when none is under way.
+    ///   - isSought: Whether a flight has the caller's key.
+    /// - Returns: Whether the caller is aboard.
+    func board(
+        _ passenger: Passenger,
+        hash: Int,
+        _ patience: Patience,
+        _ continuation: CheckedContinuation<Void, Never>,
+        orOn new: Flight? = nil,
+        isSought: (Flight) -> Bool
+    ) -> Boarding {
+        state.withLock { state in
+            guard passenger.fate == .waits else { return .tooLate }
+            let joined = joinable(hash, isSought, state)
+            guard let flight = joined ?? new else { return .noFlight }
+            if joined == nil { state.add(flight, isSought) }
+            passenger.continuation = continuation
+            passenger.end = patience.end(startedAt: flight.startedAt)
+            state.seat(passenger, on: flight)
+            return .aboard(starts: joined == nil, watch: state.look(at: flight, by: passenger.end))
+        }
+    }
+
+    /// Begins a flight whose work its first passenger does, unless one is under way.
+    ///
+    /// - Returns: Whether it has begun.
+    func begin(_ flight: Flight, with passenger: Passenger, isSought: (Flight) -> Bool) -> Bool {
+        state.withLock { state in
+            guard passenger.fate == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
+            state.add(flight, isSought)
+            state.seat(passenger, on: flight)
+            return true
+        }
+    }
+
+    /// Begins a flight that nobody waits for, unless one is under way or there is no room for more.
+    func launch(_ flight: Flight, isSought: (Flight) -> Bool) -> Boarding {
+        state.withLock { state in
+            guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
+            state.add(flight, isSought)
+            let end = MonotonicInstant.now.advanced(by: completionLimit)
+            return .aboard(starts: true, watch: state.anchor(flight, until: end))
+        }
+    }
+
+    private func joinable(_ hash: Int, _ isSought: (Flight) -> Bool, _ state: borrowing State) -> Flight? {
+        guard let flight = state.find(hash, isSought), gate?.tagChanges == flight.tagChanges else { return nil }
+        return gate?.lets(flight.ticket, from: flight.startedAt, joinAt: .now) == false ? nil : flight
+    }
+
+    // MARK: Leaving
+
+    /// A caller has been cancelled; the last one to leave cancels the work.
+    func leave(_ passenger: Passenger) {
+        let release = state.withLock { state in
+            var release = Release()
+            guard passenger.fate == .waits else { return release }
+            passenger.fate = .cancelled
+            guard let flight = passenger.flight else { return release }
+            state.unseat(passenger)
+            release.passengers.append(passenger)
+            if flight.passengers.isEmpty, !flight.isAnchored {
+                state.remove(flight)
+                release.abandoned.append(flight)
+                release.drainers = state.takeDrainers()
+            }
+            return release
+        }
+        release.perform()
+    }
+
+    /// A flight's work is done.
+    ///
+    /// - Returns: What is to be done by the caller.
+    func land(_ flight: Flight) -> Release {
+        state.withLock { state in
+            let passengers = flight.passengers
+            for passenger in passengers { passenger.fate = .landed }
+            state.remove(flight)
+            return Release(passengers: passengers, drainers: state.takeDrainers())
+        }
+    }
+
+    /// Later callers start anew.
+    func void(hash: Int, isSought: (Flight) -> Bool) {
+        state.withLock { state in
+            state.voids += 1
+            if let flight = state.find(hash, isSought) { state.unlist(flight) }
+        }
+    }
+
+    /// All later callers start anew.
+    func voidAll() {
+        state.withLock { state in
+            state.voids += 1
+            for flight in state.flights {
+                flight.isListed = false
+                flight.next = nil
+            }
+            state.listed.removeAll()
+        }
+    }
+
+    // MARK: Work
+
+    /// Tells which task does the work of a flight.
+    func started(_ flight: Flight, _ task: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            flight.task = task
+            return flight.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.
+    ///
+    /// - Returns: Whether anybody still wants what the flight brings.
+    func work(of flight: Flight, isOn seat: Passenger?) -> Bool {
+        state.withLock { state in
+            flight.seat = seat
+            return !flight.isAbandoned
+        }
+    }
+
+    /// Ends the work of flights that nobody wants any more, unless others want what it brings.
+    func abandon(_ flight: Flight) {
+        if let host = flight.host { return host.table.cancelTask(of: host) }
+        let seat = state.withLock { state in
+            flight.isAbandoned = true
+            return flight.seat
+        }
+        guard let seat else { return cancelTask(of: flight) }
+        seat.table.leave(seat)
+    }
+
+    private func cancelTask(of flight: Flight) {
+        let task = state.withLock { state in
+            flight.isCancelled = true
+            return flight.task
+        }
+        task?.cancel()
+    }
+
+    /// What is to be done outside the lock.
+    struct Release: Sendable {
+        var passengers: [Passenger] = []
+        var abandoned: [Flight] = []
+        var drainers: [CheckedContinuation<Bool, Never>] = []
+
+        func perform() {
+            for flight in abandoned { flight.table.abandon(flight) }
+            for passenger in passengers { passenger.continuation?.resume() }
+            for drainer in drainers { drainer.resume(returning: true) }
+        }
+    }
+}
+
+extension FlightTable.State {
+    func find(_ hash: Int, _ isSought: (Flight) -> Bool) -> Flight? {
+        var flight = listed[hash]
+        while let candidate = flight, !isSought(candidate) { flight = candidate.next }
+        return flight
+    }
+
+    /// Begins a flight; callers join it in the place of one of the same key.
+    mutating func add(_ flight: Flight, _ isSought: (Flight) -> Bool) {
+        if let earlier = find(flight.hash, isSought) { unlist(earlier) }
+        flight.place = flights.count
+        flights.append(flight)
+        flight.isListed = true
+        flight.next = listed.updateValue(flight, forKey: flight.hash)
+    }
+
+    mutating func unlist(_ flight: Flight) {
+        guard flight.isListed else { return }
+        flight.isListed = false
+        defer { flight.next = nil }
+        guard var before = listed[flight.hash], before !== flight else {
+            listed[flight.hash] = flight.next
+            return
+        }
+        while let other = before.next, other !== flight { before = other }
+        before.next = flight.next
+    }
+
+    /// Takes a flight off, with its passengers.
+    mutating func remove(_ flight: Flight) {
+        guard let place = flight.place else { return }
+        flight.place = nil
+        let last = flights.removeLast()
+        if last !== flight {
+            flights[place] = last
+            last.place = place
+        }
+        unlist(flight)
+        waiting -= flight.passengers.count
+        flight.passengers.removeAll()
+        if flight.isAnchored { anchored -= 1 }
+    }
+
+    mutating func seat(_ passenger: Passenger, on flight: Flight) {
+        passenger.flight = flight
+        passenger.place = flight.passengers.count
+        flight.passengers.append(passenger)
+        waiting += 1
+    }
+
+    mutating func unseat(_ passenger: Passenger) {
+        guard let flight = passenger.flight else { return }
+        let last = flight.passengers.removeLast()
+        if last !== passenger {
+            flight.passengers[passenger.place] = last
+            last.place = passenger.place
+        }
+        waiting -= 1
+    }
+
+    /// Those who wait for all flights to land, when all have.
+    mutating func takeDrainers() -> [CheckedContinuation<Bool, Never>] {
+        guard flights.isEmpty, !drainers.isEmpty else { return [] }
+        defer { drainers.removeAll() }
+        return Array(drainers.values)
+    }
+}

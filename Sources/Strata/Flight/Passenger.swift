@@ -1,0 +1,30 @@
+/// One who waits for a flight.
+///
+/// Proof of `Sendable`: everything that changes is written under the lock of the table. The passenger reads its fate without
+/// it, after it was told: whoever tells has written it before.
+final class Passenger: @unchecked Sendable {
+    enum Fate {
+        case waits
+        /// The flight has landed.
+        case landed
+        /// The passenger has been cancelled.
+        case cancelled
+        /// The passenger has waited long enough, or the flight has taken too long.
+        case outOfPatience
+    }
+
+    let table: FlightTable
+    var fate = Fate.waits
+    /// The flight, from boarding on.
+    var flight: Flight?
+    /// Where on the flight.
+    var place = 0
+    /// When the passenger has waited long enough.
+    var end = MonotonicInstant.distantFuture
+    /// Resumed when the passenger is let go; `nil` for one that does the work itself.
+    var continuation: CheckedContinuation<Void, Never>?
+
+    init(_ table: FlightTable) {
+        self.table = table
+    }
+}
