@@ -11,7 +11,6 @@ final class FlightTable: Sendable {
         var waiting = 0
         var voids: UInt64 = 0
         var anchored = 0
-        var watch = Watch()
         /// Those who wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
@@ -25,11 +24,14 @@ final class FlightTable: Sendable {
         case noFlight
         /// The caller was cancelled before.
         case tooLate
-        /// On a flight that is under way, or the new one; with the watch that is to be kept unless there is one.
-        case aboard(starts: Bool, watch: UInt64?)
+        /// On a flight that is under way, or the new one.
+        ///
+        /// The caller of whoever returns this has the flight looked after by the time that is due.
+        case aboard(starts: Bool, due: MonotonicInstant)
     }
 
     let state = Locked(State())
+    let watch = Watch()
     let gate: FillGate?
     let anchorLimit: Int
     let completionLimit: Duration
@@ -73,7 +75,8 @@ final class FlightTable: Sendable {
             passenger.continuation = continuation
             passenger.end = patience.end(startedAt: flight.startedAt)
             state.seat(passenger, on: flight)
-            return .aboard(starts: joined == nil, watch: state.look(at: flight, by: passenger.end))
+            flight.due = min(flight.due, passenger.end)
+            return .aboard(starts: joined == nil, due: passenger.end)
         }
     }
 
@@ -95,7 +98,8 @@ final class FlightTable: Sendable {
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
             let end = MonotonicInstant.now.advanced(by: completionLimit)
-            return .aboard(starts: true, watch: state.anchor(flight, until: end))
+            state.anchor(flight, until: end)
+            return .aboard(starts: true, due: end)
         }
     }
 

@@ -86,14 +86,14 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 }
                 switch boarding {
                 case .noFlight, .tooLate: continuation.resume()
-                case .aboard(let starts, let watch):
+                case .aboard(let starts, let due):
                     if starts, let new {
                         role = .started
                         start(new, work)
                     } else {
                         joined()
                     }
-                    if let watch { table.watch(watch) }
+                    table.watch.look(after: table, by: due)
                 }
             }
         } onCancel: {
@@ -155,9 +155,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         _ work: @escaping @Sendable () async throws -> Output
     ) -> Bool {
         let new = KeyedFlight<Key, Output>(table, key, hash: key.hashValue, fingerprint: fingerprint)
-        guard case .aboard(_, let watch) = table.launch(new, isSought: { has($0, key) }) else { return false }
+        guard case .aboard(_, let due) = table.launch(new, isSought: { has($0, key) }) else { return false }
         start(new) { _ in try await work() }
-        if let watch { table.watch(watch) }
+        table.watch.look(after: table, by: due)
         return true
     }
 

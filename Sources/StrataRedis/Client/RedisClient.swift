@@ -21,6 +21,8 @@ public final class RedisClient: Sendable {
     public let configuration: RedisConfiguration
     private let loop: IOLoop
     let outage: OutageControl
+    /// The leases that are held by calls of this client.
+    let leases = LeaseKeeper()
     private let turn = Atomic<Int>(0)
 
     /// A client for the server that a configuration names.

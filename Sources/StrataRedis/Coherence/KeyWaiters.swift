@@ -3,11 +3,13 @@ internal import Strata
 /// Tasks that wait for something to happen to a key: a value, the end of a lease, an invalidation.
 ///
 /// A task enters *before* it asks the server, so that what happens between the answer and the waiting is not missed.
-final class KeyWaiters: Sendable {
+final class KeyWaiters: Watched {
     private struct Waiter {
         var name: [UInt8]
         var isWoken = false
         var continuation: CheckedContinuation<Void, Never>?
+        /// When the task goes on whatever happens.
+        var deadline = MonotonicInstant.distantFuture
     }
 
     private struct State {
@@ -17,6 +19,7 @@ final class KeyWaiters: Sendable {
     }
 
     private let state = Locked(State())
+    private let watch = Watch()
 
     var count: Int { state.withLock { $0.waiters.count } }
 
@@ -48,31 +51,39 @@ final class KeyWaiters: Sendable {
     ///
     /// - Throws: `CancellationError`.
     func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws {
-        let left = MonotonicInstant.now.duration(to: deadline)
-        guard left > .zero else { return }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await self.suspend(number) }
-            group.addTask { try await Task.pause(for: left) }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-        try Task.checkCancellation()
-    }
-
-    private func suspend(_ number: UInt64) async {
+        guard .now < deadline else { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
                     guard var waiter = state.waiters[number], !waiter.isWoken else { return true }
                     waiter.continuation = continuation
+                    waiter.deadline = deadline
                     state.waiters[number] = waiter
                     return false
                 }
-                if goesOn { continuation.resume() } else if Task.isCancelled { wake([number]) }
+                if goesOn { return continuation.resume() }
+                if Task.isCancelled { wake([number]) }
+                watch.look(after: self, by: deadline)
             }
         } onCancel: {
             wake([number])
         }
+        try Task.checkCancellation()
+    }
+
+    /// Lets those go on who have waited long enough.
+    ///
+    /// O(waiters).
+    func look(at now: MonotonicInstant) -> MonotonicInstant {
+        let (due, next) = state.withLock { state in
+            var (due, next): ([UInt64], MonotonicInstant) = ([], .distantFuture)
+            for (number, waiter) in state.waiters where waiter.continuation != nil {
+                if waiter.deadline <= now { due.append(number) } else { next = min(next, waiter.deadline) }
+            }
+            return (due, next)
+        }
+        wake(due)
+        return next
     }
 
     /// Something has happened to a key.

@@ -101,6 +101,22 @@ struct WithLeaseTests {
         }
     }
 
+    @Test("work that takes longer than its lease is renewed notices that, too; what is given back is kept no more")
+    func renewedNoMore() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let options = LeaseOptions(duration: .milliseconds(100), renewalLimit: .milliseconds(150))
+            let outlived = try await redis.withLease(name, options: options) { lease in
+                let wasHeld = lease.isHeld
+                while lease.isHeld { await Task.yield() }
+                return wasHeld
+            }
+            #expect(outlived)
+            #expect(try await redis.withLease(name) { _ in redis.leases.count } == 1)
+            #expect(redis.leases.count == 0)
+        }
+    }
+
     @Test("a level's reads are pooled across instances")
     func pooledAcross() async throws {
         try await RedisServer.withServer { server in

@@ -1,0 +1,52 @@
+extension FlightTable: Watched {
+    /// Lets passengers go whose patience has ended, while their flights go on if there is room for that; and ends anchored
+    /// flights that have had their time: those who wait are told, later callers start anew, and the work is cancelled.
+    ///
+    /// A flight that was cancelled counts until it heeds that. O(flights), and O(passengers) of those for which something is
+    /// due.
+    func look(at now: MonotonicInstant) -> MonotonicInstant {
+        let (release, next) = state.withLock { state in
+            var release = Release()
+            for flight in state.flights where flight.due <= now {
+                let leaving = state.release(from: flight, at: now)
+                release.passengers += leaving
+                if flight.end <= now {
+                    flight.end = .distantFuture
+                    release.abandoned.append(flight)
+                } else if !flight.isAnchored, !leaving.isEmpty, state.anchored < anchorLimit {
+                    state.anchor(flight, until: now.advanced(by: completionLimit))
+                } else if !flight.isAnchored, flight.passengers.isEmpty {
+                    state.remove(flight)
+                    release.abandoned.append(flight)
+                }
+                flight.due = flight.passengers.reduce(flight.end) { min($0, $1.end) }
+            }
+            release.drainers = state.takeDrainers()
+            return (release, state.flights.reduce(MonotonicInstant.distantFuture) { min($0, $1.due) })
+        }
+        release.perform()
+        return next
+    }
+}
+
+extension FlightTable.State {
+    /// Lets a flight go on without passengers until its time is over.
+    mutating func anchor(_ flight: Flight, until end: MonotonicInstant) {
+        anchored += 1
+        flight.isAnchored = true
+        flight.end = end
+        flight.due = min(flight.due, end)
+    }
+
+    /// Takes out the passengers of a flight who have waited long enough, or all when the flight has.
+    mutating func release(from flight: Flight, at now: MonotonicInstant) -> [Passenger] {
+        let isOver = flight.end <= now
+        if isOver { unlist(flight) }
+        let leaving = flight.passengers.filter { isOver || $0.end <= now }
+        for passenger in leaving {
+            passenger.fate = .outOfPatience
+            unseat(passenger)
+        }
+        return leaving
+    }
+}

@@ -1,0 +1,81 @@
+/// Something that has deadlines.
+package protocol Watched: AnyObject, Sendable {
+    /// Sees to what is due.
+    ///
+    /// - Returns: When something is due next; ``MonotonicInstant/distantFuture`` for never.
+    func look(at now: MonotonicInstant) -> MonotonicInstant
+}
+
+/// One sleeping task for any number of deadlines.
+///
+/// What ends before its deadline costs no timer and cancels none: it is found to be over, or gone, when the watch looks. The
+/// task keeps nothing alive, and knows nothing of whoever has set the deadline.
+package final class Watch: Sendable {
+    private struct State: Sendable {
+        /// When the watch looks next.
+        var at = MonotonicInstant.distantFuture
+        /// Tells the task from those whose place it has taken.
+        var number: UInt64 = 0
+        var task: Task<Void, Never>?
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// Sees to it that an owner looks at its deadlines by a time, and not much later.
+    ///
+    /// To be called after the owner has taken the deadline down. O(1); only what comes sooner than all before starts a task.
+    package func look(after owner: some Watched, by time: MonotonicInstant) {
+        let begun: UInt64? = state.withLock { state in
+            guard time < state.at else { return nil }
+            state.at = time
+            state.number += 1
+            return state.number
+        }
+        guard let number = begun else { return }
+        // Detached: it outlives whoever calls this, whose task-local values and priority are not its own.
+        let task = Task.detached { [weak owner, self] in
+            while let next = nextLook(number) {
+                let left = MonotonicInstant.now.duration(to: next)
+                if left > .zero { _ = try? await Task.pause(for: left) }
+                guard begin(number), let owner else { return }
+                let now = MonotonicInstant.now
+                let due = owner.look(at: now)
+                // Not sooner than that: what is due by then is seen to together.
+                if due < .distantFuture { look(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
+            }
+        }
+        let replaced = state.withLock { state in
+            guard state.number == number else { return task as Task<Void, Never>? }
+            defer { state.task = task }
+            return state.task
+        }
+        replaced?.cancel()
+    }
+
+    /// When a task looks next; `nil` when it has nothing to do any more.
+    private func nextLook(_ number: UInt64) -> MonotonicInstant? {
+        state.withLock { state in
+            state.number == number && state.at < .distantFuture ? state.at : nil
+        }
+    }
+
+    /// From now on a new deadline counts, whatever the look finds.
+    private func begin(_ number: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.number == number else { return false }
+            state.at = .distantFuture
+            return true
+        }
+    }
+
+    private func look(again time: MonotonicInstant, _ number: UInt64, _ owner: some Watched) {
+        let isOn = state.withLock { state in
+            guard state.number == number else { return false }
+            state.at = min(state.at, time)
+            return true
+        }
+        if !isOn { look(after: owner, by: time) }
+    }
+}

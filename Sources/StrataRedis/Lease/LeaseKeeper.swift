@@ -1,0 +1,130 @@
+internal import Strata
+
+/// Renews the leases that this process holds, until their holders give them back.
+///
+/// Each renewal is timed from the deadline that the one before has bought, and counted from before it was sent, so a slow
+/// wake-up does not push the next one out. A failed renewal is tried again while the lease can still stand. Holding a lease
+/// costs no task; only a renewal does.
+final class LeaseKeeper: Watched {
+    private struct Held: Sendable {
+        let lease: Lease
+        /// Until when the lease is renewed.
+        let limit: MonotonicInstant
+        /// Called once when the lease is known to be gone.
+        let lost: @Sendable () -> Void
+        /// As far as this process knows.
+        var expiry: MonotonicInstant
+        /// When something is to be done; never while a renewal is on its way.
+        var due: MonotonicInstant
+
+        /// To be renewed when a third of the time is over; after a failure at once, but for a moment.
+        mutating func stand(until expiry: MonotonicInstant, at now: MonotonicInstant) {
+            self.expiry = expiry
+            let soonest = now.advanced(by: lease.duration / 20)
+            due = min(max(expiry.advanced(by: lease.duration * (-2.0 / 3)), soonest), expiry)
+        }
+    }
+
+    private struct State: Sendable {
+        var held: [UInt64: Held] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+    private let watch = Watch()
+
+    /// Leases that are held now.
+    var count: Int { state.withLock { $0.held.count } }
+
+    /// Begins to renew a lease.
+    ///
+    /// - Parameters:
+    ///   - lease: The lease, just granted.
+    ///   - limit: For how long it is renewed in all.
+    ///   - lost: Called once when the lease is known to be gone.
+    /// - Returns: What gives it back.
+    func keep(_ lease: Lease, upTo limit: Duration, lost: @escaping @Sendable () -> Void) -> UInt64 {
+        let expiry = lease.grantedAt.advanced(by: lease.duration)
+        var held = Held(
+            lease: lease,
+            limit: lease.grantedAt.advanced(by: limit),
+            lost: lost,
+            expiry: expiry,
+            due: expiry
+        )
+        held.stand(until: expiry, at: lease.grantedAt)
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.held[state.lastNumber] = held
+            return state.lastNumber
+        }
+        watch.look(after: self, by: held.due)
+        return number
+    }
+
+    /// Renews a lease no more; what is on its way finds it gone, or renews it for the last time.
+    func giveBack(_ number: UInt64) {
+        state.withLock { state in state.held[number] = nil }
+    }
+
+    /// O(leases).
+    func look(at now: MonotonicInstant) -> MonotonicInstant {
+        let (lost, renewals, next) = state.withLock { state in
+            var (lost, renewals): ([Held], [(UInt64, Lease)]) = ([], [])
+            for (number, held) in state.held where held.due <= now {
+                if held.expiry <= now {
+                    lost.append(held)
+                    state.held[number] = nil
+                } else if held.limit <= now {
+                    state.held[number]?.due = held.expiry
+                } else {
+                    renewals.append((number, held.lease))
+                    state.held[number]?.due = .distantFuture
+                }
+            }
+            return (lost, renewals, state.held.values.reduce(MonotonicInstant.distantFuture) { min($0, $1.due) })
+        }
+        for held in lost { held.lost() }
+        for (number, lease) in renewals { Task { await renew(number, lease) } }
+        return next
+    }
+
+    /// Owned by the deadline of the command that it sends.
+    private func renew(_ number: UInt64, _ lease: Lease) async {
+        let sent = MonotonicInstant.now
+        let isRenewed = try? await lease.renew()
+        let (lost, due) = state.withLock { state in
+            guard var held = state.held[number] else { return (nil as Held?, MonotonicInstant.distantFuture) }
+            guard isRenewed != false else {
+                state.held[number] = nil
+                return (held, .distantFuture)
+            }
+            let expiry = isRenewed == nil ? held.expiry : sent.advanced(by: lease.duration)
+            held.stand(until: expiry, at: .now)
+            state.held[number] = held
+            return (nil, held.due)
+        }
+        lost?.lost()
+        watch.look(after: self, by: due)
+    }
+}
+
+extension Lease {
+    /// Keeps the lease for as long as `body` runs, up to `limit`; it is not ended here.
+    ///
+    /// - Parameters:
+    ///   - limit: For how long the lease is renewed in all.
+    ///   - lost: Called once when the lease is known to be gone while `body` still runs.
+    ///   - body: What the lease is held for.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws.
+    func held<Result>(
+        upTo limit: Duration,
+        lost: @escaping @Sendable () -> Void = {},
+        while body: () async throws -> Result
+    ) async throws -> Result {
+        let number = redis.leases.keep(self, upTo: limit, lost: lost)
+        defer { redis.leases.giveBack(number) }
+        return try await body()
+    }
+}
