@@ -152,9 +152,3 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 }
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
-    }
-}

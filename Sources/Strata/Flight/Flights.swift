@@ -195,8 +195,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     private func fly(_ flight: KeyedFlight<Key, Output>, _ work: @Sendable () async throws -> Output) async {
-        let outcome: Result<Output, any Error>
-        do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+        let outcome = await Result { try await work() }
         flight.outcome = outcome
         let release = table.land(flight)
         if let unclaimed, release.passengers.isEmpty, case .success(let output) = outcome { unclaimed(output) }

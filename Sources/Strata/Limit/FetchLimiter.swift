@@ -60,10 +60,15 @@ public final class FetchLimiter: Sendable {
     }
 
     private func enter() async throws {
-        let number = state.withLock { state in
+        let place: UInt64? = state.withLock { state in
+            guard state.running >= limit else {
+                state.running += 1
+                return nil
+            }
             state.lastNumber += 1
             return state.lastNumber
         }
+        guard let number = place else { return }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let enters = state.withLock { state in

@@ -48,9 +48,7 @@ final class FirstOutcome<Output: Sendable>: Sendable {
     /// The tasks are owned by the race: each ends with its work, or is cancelled when the race is over.
     private func start(_ work: @escaping @Sendable () async throws -> Output) {
         let task = Task {
-            let outcome: Result<Output, any Error>
-            do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
-            self.arrive(outcome)
+            self.arrive(await Result { try await work() })
         }
         let isOver = state.withLock { state in
             state.tasks.append(task)

@@ -53,22 +53,25 @@ extension RedisLevel {
 
     /// Reads what lies under a name, and the marks with it where they are not known.
     func read(_ name: RedisKey) async throws -> (bytes: [UInt8]?, asked: TagMarks.Asked?) {
-        guard !shared.tags.isKnown else {
-            return (try await redis.guarded(.read) { try await redis.get(name, timeout: $0) }, nil)
-        }
-        async let marks = shared.tags.askBesideRead(redis)
-        let bytes = try await redis.guarded(.read) { try await redis.get(name, timeout: $0) }
-        return (bytes, try await marks)
+        try await besideMarks { try await redis.get(name, timeout: $0) }
     }
 
     /// The same of several names.
     func read(_ names: [RedisKey]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
-        guard !shared.tags.isKnown else {
-            return (try await redis.guarded(.read) { try await redis.get(names, timeout: $0) }, nil)
+        try await besideMarks { try await redis.get(names, timeout: $0) }
+    }
+
+    /// Nothing is begun while Redis is not to be asked.
+    private func besideMarks<Found>(
+        _ find: (Duration) async throws -> Found
+    ) async throws -> (Found, TagMarks.Asked?) {
+        guard !shared.tags.isKnown else { return (try await redis.guarded(.read) { try await find($0) }, nil) }
+        let (found, marks) = try await redis.guarded(.read) { timeout in
+            // Their failure is counted where they are asked for.
+            async let marks = Result { try await shared.tags.askBesideRead(redis) }
+            return (try await find(timeout), await marks)
         }
-        async let marks = shared.tags.askBesideRead(redis)
-        let bytes = try await redis.guarded(.read) { try await redis.get(names, timeout: $0) }
-        return (bytes, try await marks)
+        return (found, try marks.get())
     }
 
     /// Takes out an entry that an invalidation has voided.
