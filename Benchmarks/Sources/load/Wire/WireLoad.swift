@@ -32,10 +32,14 @@ struct WireLoad: AsyncParsableCommand {
     private func measure(_ workload: Workload, _ redis: RedisClient, _ server: RedisServer) async throws {
         var yardsticks: [Double] = []
         var alone: [Double] = []
+        var least: [Double] = []
         var rates: [Int: [WireRate]] = [:]
         for _ in 0..<rounds {
             yardsticks.append(try await Yardstick.operationsPerSecond(workload, server))
             alone.append(try await Yardstick.operationsPerSecond(workload, server, connections: 1))
+            if workload == .get, tasks.contains(1) {
+                least.append(try await PollingLoop.operationsPerSecond(server, seconds: seconds))
+            }
             for count in tasks {
                 rates[count, default: []]
                     .append(
@@ -53,6 +57,15 @@ struct WireLoad: AsyncParsableCommand {
                 value: zip(rates, alone).map { $0.operationsPerSecond / $1 }.median,
                 unit: "1",
                 comparedTo: "redis-benchmark -P 1 -c 1, \(workload.rawValue), same run"
+            )
+            .print()
+        }
+        if !least.isEmpty {
+            Measurement(
+                name: "wire.\(workload.rawValue).polling_loop.ratio",
+                value: zip(least, yardsticks).map { $0 / $1 }.median,
+                unit: "1",
+                comparedTo: comparedTo
             )
             .print()
         }
