@@ -24,9 +24,7 @@ final class FlightTable: Sendable {
         case noFlight
         /// The caller was cancelled before.
         case tooLate
-        /// On a flight that is under way, or the new one.
-        ///
-        /// The caller of whoever returns this has the flight looked after by the time that is due.
+        /// On a flight that is under way, or the new one; who is told so has the watch look by the time that is due.
         case aboard(starts: Bool, due: MonotonicInstant)
     }
 

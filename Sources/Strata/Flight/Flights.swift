@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The work under way in this process, one flight a key: whoever asks for a key that is on its way joins.
 ///
 /// - Joining is atomic: of any number of tasks that ask at the same instant, one starts the work.

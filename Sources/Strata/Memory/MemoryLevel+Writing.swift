@@ -41,7 +41,7 @@ extension MemoryLevel {
         return nil
     }
 
-    /// Whether the key has this entry: the same write, and the same right to be kept.
+    /// Whether the key has this entry and would be served it: the same write, and the same right to be kept.
     @inlinable
     @inline(never)
     func holds(_ entry: Entry<Value>, for key: Key) -> Bool {
@@ -57,7 +57,7 @@ extension MemoryLevel {
         let content = unsafe partitions[number].pointee.slot(slot)
         let chunk = unsafe partitions[number].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
         guard unsafe content.pointee.ticket == entry.ticket, unsafe content.pointee.hasDetails,
-            let details = unsafe chunk.details
+            let details = unsafe chunk.details, unsafe now < content.pointee.servedUntil
         else { return false }
         return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].version == entry.version
     }

@@ -22,7 +22,8 @@ extension RedisClient {
     ///   - name: What is to be done by one at a time.
     ///   - keyspace: Where the lease lies.
     ///   - options: How long the lease stands and is renewed, and how long a caller waits for it.
-    ///   - body: The work. It is not cancelled when the lease is lost; ``LeaseStatus/isHeld`` tells.
+    ///   - body: The work. It is not cancelled when the lease is lost, or has run out because it was renewed for
+    ///     ``LeaseOptions/renewalLimit`` in all; ``LeaseStatus/isHeld`` tells of either.
     /// - Returns: What the work returns.
     /// - Throws: What the work throws; ``/Strata/CacheError/Code/timeout`` when the lease was not to be had within
     ///   ``LeaseOptions/waitLimit``; ``RedisError``; `CancellationError`.

@@ -46,4 +46,24 @@ struct MemoryJoinedTests {
         }
         #expect(log.all.count == 4)
     }
+
+    @Test("an entry that memory would not serve any more is kept anew")
+    func expired() async throws {
+        let time = HandMovedTime()
+        let level = MemoryLevel<String, Int>(
+            limit: .entries(10),
+            lifetime: .seconds(10),
+            clock: { time.now },
+            onRemoval: log.add
+        )
+        var entry = entry
+        entry.staleUntil = time.now.advanced(by: .seconds(60))
+        _ = try await level.commit(entry, for: "k")
+        _ = try await level.commit(entry.joined, for: "k")
+        #expect(log.all.isEmpty)
+        time.advance(by: .seconds(11))
+        #expect(level.resident("k", at: time.now) == nil)
+        _ = try await level.commit(entry.joined, for: "k")
+        #expect(level.resident("k", at: time.now)?.value == 1)
+    }
 }
