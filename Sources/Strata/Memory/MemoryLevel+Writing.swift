@@ -14,7 +14,13 @@ extension MemoryLevel {
     ///
     /// - Throws: As ``store(_:for:)``.
     @inlinable
+    @inline(__always)
     public func set(_ value: Value, for key: Key) async throws {
+        try keep(value, for: key)
+    }
+
+    @inlinable
+    func keep(_ value: Value, for key: Key) throws(CacheError) {
         let now = now
         let hash = hash(of: key)
         let slot = MemorySlot(
@@ -96,7 +102,7 @@ extension MemoryLevel {
     @inline(never)
     func keep(
         _ slot: consuming MemorySlot<Key, Value>,
-        _ particulars: consuming MemoryParticulars?,
+        _ particulars: MemoryParticulars?,
         _ hash: UInt64,
         _ weight: Int,
         at now: MonotonicInstant
@@ -179,6 +185,7 @@ extension MemoryLevel {
 
     /// Tells readers when to look at the wheel again.
     @inlinable
+    @inline(__always)
     func publishNextLook(_ writer: inout Writer) {
         let next = writer.state.nextLook
         if next != nextLook.load(ordering: .relaxed) { nextLook.store(next, ordering: .relaxed) }

@@ -5,11 +5,11 @@ struct MemoryState: ~Copyable, Sendable {
     @usableFromInline var policy: EvictionPolicy
     @usableFromInline var wheel: TimerWheel
     /// Slots that were used and are free, last freed last.
-    @usableFromInline var free: [UInt32] = []
+    @usableFromInline var free = SlotList()
     /// The highest slot that was ever used; slot 0 is never used.
     @usableFromInline var lastSlot: UInt32 = 0
     /// Slots that the policy or the wheel has just taken out; empty between operations.
-    @usableFromInline var victims: [UInt32] = []
+    @usableFromInline var victims = SlotList()
     @usableFromInline var counts = MemoryStatistics()
     /// When the housekeeper comes next.
     @usableFromInline var visit: Int64 = .max
@@ -30,7 +30,6 @@ struct MemoryState: ~Copyable, Sendable {
         wheel = TimerWheel(now: now.nanoseconds, expected: expected)
         start = now
         drained = Array(repeating: 0, count: rows)
-        victims.reserveCapacity(64)
     }
 
     /// The label of entries without tags; `nil` where it says nothing.
@@ -48,12 +47,6 @@ struct MemoryState: ~Copyable, Sendable {
         if let slot = free.popLast() { return slot }
         lastSlot += 1
         return lastSlot
-    }
-
-    /// Empties the list of victims, which has one or none as a rule: that costs less than `removeAll`.
-    @inlinable
-    mutating func forgetVictims() {
-        while victims.popLast() != nil {}
     }
 
     /// Tells the policy of the hits that readers have noted and nobody has overwritten.
@@ -117,8 +110,10 @@ struct MemoryState: ~Copyable, Sendable {
         policy.checkInvariants()
         wheel.checkInvariants()
         precondition(policy.count + free.count == Int(lastSlot), "a slot is neither free nor taken")
-        precondition(free.allSatisfy { !policy.contains($0) && !wheel.contains($0) }, "a free slot is taken")
-        precondition(victims.isEmpty, "a victim was forgotten")
+        for place in 0..<free.count {
+            precondition(!policy.contains(free[place]) && !wheel.contains(free[place]), "a free slot is taken")
+        }
+        precondition(victims.count == 0, "a victim was forgotten")
     }
     #endif
 
@@ -128,7 +123,7 @@ struct MemoryState: ~Copyable, Sendable {
     mutating func removeAll() {
         policy.removeAll()
         wheel.removeAll()
-        free.removeAll()
+        free = SlotList()
         lastSlot = 0
         visit = .max
     }

@@ -100,7 +100,7 @@ package struct TimerWheel: ~Copyable, Sendable {
     ///   - most: How many to take out at most; the others come next time.
     ///   - due: The slots are appended here.
     @usableFromInline
-    package mutating func expire(upTo now: Int64, most: Int, into due: inout [UInt32]) {
+    package mutating func expire(upTo now: Int64, most: Int, into due: inout SlotList) {
         let present = max(min(tick(before: now), .max - 1), elapsed)
         var left = most
         while let next = nextBucket(), next.tick <= present {

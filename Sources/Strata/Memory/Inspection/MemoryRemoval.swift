@@ -17,12 +17,15 @@ public struct MemoryRemoval<Key: Hashable & Sendable, Value: Sendable>: Sendable
 
 /// What an operation has taken out of a level: let go, and told of, when the level's lock is open again.
 ///
-/// The first one has a place of its own, because one is what most operations have, and an array is an allocation.
+/// The first one has a place of its own, because one is what most operations have, and an array is an allocation. It stands
+/// there in its parts: the compiler lets go of an optional key in place, and of an optional slot through the type's table of
+/// functions, which takes longer than all else here.
 @usableFromInline
 struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, Sendable {
-    @usableFromInline var first: MemorySlot<Key, Value>?
+    @usableFromInline var firstKey: Key?
+    @usableFromInline var firstValue: Value?
     @usableFromInline var firstCause = RemovalCause.size
-    @usableFromInline var others: [(slot: MemorySlot<Key, Value>, cause: RemovalCause)] = []
+    @usableFromInline var others: [MemoryRemoval<Key, Value>] = []
 
     @inlinable
     init() {}
@@ -30,11 +33,12 @@ struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, S
     @inlinable
     @inline(__always)
     mutating func add(_ slot: consuming MemorySlot<Key, Value>, _ cause: RemovalCause) {
-        if first == nil {
-            first = slot
+        if firstKey == nil {
+            firstKey = slot.key
+            firstValue = slot.value
             firstCause = cause
         } else {
-            others.append((slot, cause))
+            others.append(MemoryRemoval(key: slot.key, value: slot.value, cause: cause))
         }
     }
 
@@ -53,7 +57,7 @@ struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, S
 
     @usableFromInline
     var removals: [MemoryRemoval<Key, Value>] {
-        guard let first else { return [] }
-        return ([(first, firstCause)] + others).map { MemoryRemoval(key: $0.key, value: $0.value, cause: $1) }
+        guard let firstKey else { return [] }
+        return [MemoryRemoval(key: firstKey, value: firstValue, cause: firstCause)] + others
     }
 }

@@ -1,15 +1,21 @@
+public import Synchronization
+
 /// An open-addressing table with linear probing (Knuth, TAOCP 3, 6.4) from keys to slots.
 ///
 /// A bucket is a number of 64 bits: the key's tag above, the slot below; 0 is empty. So a look-up compares keys only where 32
 /// bits of their hashes agree, and reads one line of the processor's cache before it goes to the slot. Removing moves later
 /// keys up, and leaves no tombstones.
 ///
+/// A key is added while readers look: it takes a bucket that was empty, after its slot was filled in (released by the writer,
+/// acquired by readers), so a search finds it or ends where it would have ended before. Everything else moves what readers
+/// may be looking for, and needs the partition closed.
+///
 /// The buckets belong to the partition, which frees them.
 @safe
 @frozen
 @usableFromInline
 struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
-    @usableFromInline var buckets: UnsafeMutablePointer<UInt64>
+    @usableFromInline var buckets: UnsafeMutablePointer<Atomic<UInt64>>
     @usableFromInline var capacity: Int
     /// The storage of all partitions' slots.
     @usableFromInline var chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>
@@ -23,11 +29,15 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     }
 
     @inlinable
-    static func emptyBuckets(_ capacity: Int) -> UnsafeMutablePointer<UInt64> {
-        let buckets = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-        unsafe buckets.initialize(repeating: 0, count: capacity)
+    static func emptyBuckets(_ capacity: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
+        let buckets = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: capacity)
+        for place in 0..<capacity { unsafe (buckets + place).initialize(to: Atomic(0)) }
         return unsafe buckets
     }
+
+    @inlinable
+    @inline(__always)
+    func bucket(_ place: Int) -> UInt64 { unsafe buckets[place].load(ordering: .acquiring) }
 
     /// Where the search for a tag begins: the tag scaled to the table, so that its size need not be a power of two.
     @inlinable
@@ -42,7 +52,7 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     func find(_ key: Key, tag: UInt32) -> UInt32 {
         var place = home(of: tag)
         while true {
-            let bucket = unsafe buckets[place]
+            let bucket = bucket(place)
             let slot = UInt32(truncatingIfNeeded: bucket)
             if slot == 0 { return 0 }
             if UInt32(truncatingIfNeeded: bucket &>> 32) == tag, unsafe self.slot(slot).pointee.key == key {
@@ -52,6 +62,11 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
             if place == capacity { place = 0 }
         }
     }
+
+    /// The slot where the search for a tag begins, read only to have its bucket at hand a moment later.
+    @inlinable
+    @inline(__always)
+    func peek(_ tag: UInt32) -> UInt32 { UInt32(truncatingIfNeeded: bucket(home(of: tag))) }
 
     /// The memory of a slot.
     @inlinable
@@ -63,14 +78,17 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
 
     // MARK: By the writer
 
-    /// Adds a key that is not in the table.
+    /// Whether the table must grow before a key is added.
     ///
     /// Three quarters of the buckets are in use at most.
-    ///
-    /// Complexity: O(1) amortised.
     @inlinable
-    mutating func insert(_ slot: UInt32, tag: UInt32, most: Int) {
-        if (count &+ 1) &* 4 > capacity &* 3 { grow(most: most) }
+    var isFull: Bool { (count &+ 1) &* 4 > capacity &* 3 }
+
+    /// Adds a key that is not in the table, which is not full; readers may be inside.
+    ///
+    /// Complexity: O(1).
+    @inlinable
+    mutating func insert(_ slot: UInt32, tag: UInt32) {
         place(UInt64(tag) &<< 32 | UInt64(slot))
         count &+= 1
     }
@@ -78,14 +96,16 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     @inlinable
     mutating func place(_ bucket: UInt64) {
         var place = home(of: UInt32(truncatingIfNeeded: bucket &>> 32))
-        while unsafe buckets[place] != 0 {
+        while self.bucket(place) != 0 {
             place &+= 1
             if place == capacity { place = 0 }
         }
-        unsafe buckets[place] = bucket
+        unsafe buckets[place].store(bucket, ordering: .releasing)
     }
 
     /// Doubles the table, or gives it the size that the most keys it will ever hold need, where that is less.
+    ///
+    /// Complexity: O(keys).
     @inlinable
     @inline(never)
     mutating func grow(most: Int) {
@@ -94,7 +114,10 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
         let enough = max(most + most / 2, (count + 1) * 3 / 2) + 8
         capacity = min(oldCapacity * 2, enough)
         unsafe buckets = Self.emptyBuckets(capacity)
-        for place in 0..<oldCapacity where unsafe old[place] != 0 { unsafe self.place(old[place]) }
+        for place in 0..<oldCapacity {
+            let bucket = unsafe old[place].load(ordering: .relaxed)
+            if bucket != 0 { self.place(bucket) }
+        }
         unsafe old.deallocate()
     }
 
@@ -105,8 +128,8 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     mutating func remove(_ slot: UInt32, tag: UInt32) {
         let bucket = UInt64(tag) &<< 32 | UInt64(slot)
         var hole = home(of: tag)
-        while unsafe buckets[hole] != bucket {
-            precondition(unsafe buckets[hole] != 0, "a slot that is not in the index")
+        while self.bucket(hole) != bucket {
+            precondition(self.bucket(hole) != 0, "a slot that is not in the index")
             hole &+= 1
             if hole == capacity { hole = 0 }
         }
@@ -114,23 +137,24 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
         while true {
             next &+= 1
             if next == capacity { next = 0 }
-            let moved = unsafe buckets[next]
+            let moved = self.bucket(next)
             if moved == 0 { break }
             // A key may move up to the hole unless the search for it begins behind the hole.
             let home = home(of: UInt32(truncatingIfNeeded: moved &>> 32))
             let isBehind = hole <= next ? hole < home && home <= next : hole < home || home <= next
             if !isBehind {
-                unsafe buckets[hole] = moved
+                unsafe buckets[hole].store(moved, ordering: .relaxed)
                 hole = next
             }
         }
-        unsafe buckets[hole] = 0
+        unsafe buckets[hole].store(0, ordering: .relaxed)
         count &-= 1
     }
 
     /// Starts anew with an empty table and other slots, and hands out the old table.
-    mutating func removeAll(chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>) -> UnsafeMutableBufferPointer<UInt64>
-    {
+    mutating func removeAll(
+        chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>
+    ) -> UnsafeMutableBufferPointer<Atomic<UInt64>> {
         let old = unsafe UnsafeMutableBufferPointer(start: buckets, count: capacity)
         capacity = 8
         unsafe buckets = Self.emptyBuckets(8)

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The index and the slots of a level that was emptied, until they are let go.
 ///
 /// Proof of `Sendable`: nobody else has the pointers any more, and the value cannot be copied.
@@ -6,12 +8,12 @@
 struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {
     @usableFromInline typealias Chunk = MemoryChunk<Key, Value>
 
-    private let buckets: [UnsafeMutableBufferPointer<UInt64>]
+    private let buckets: [UnsafeMutableBufferPointer<Atomic<UInt64>>]
     private let chunks: UnsafeMutableBufferPointer<Chunk>
     private let chunkCount: Int
 
     init(
-        buckets: [UnsafeMutableBufferPointer<UInt64>],
+        buckets: [UnsafeMutableBufferPointer<Atomic<UInt64>>],
         chunks: UnsafeMutableBufferPointer<Chunk>,
         chunkCount: Int
     ) {
@@ -45,7 +47,7 @@ struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unc
     private func forEachSlot(_ body: (UInt32) -> Void) {
         for number in unsafe buckets.indices {
             for place in unsafe buckets[number].indices {
-                let slot = UInt32(truncatingIfNeeded: unsafe buckets[number][place])
+                let slot = UInt32(truncatingIfNeeded: unsafe buckets[number][place].load(ordering: .relaxed))
                 if slot != 0 { body(slot) }
             }
         }

@@ -1,9 +1,11 @@
+internal import Synchronization
+
 extension MemoryWriter {
     /// Takes everything out; the level starts anew with memory of its own.
     ///
     /// Complexity: O(slots) for the policy, and O(1) for keys and values: they go with what is returned.
     mutating func removeAll(because cause: RemovalCause, _ readers: borrowing ReaderRows) -> MemoryRemains<Key, Value> {
-        var tables: [UnsafeMutableBufferPointer<UInt64>] = unsafe []
+        var tables: [UnsafeMutableBufferPointer<Atomic<UInt64>>] = unsafe []
         let old = unsafe UnsafeMutableBufferPointer(start: chunks, count: Chunk.most)
         let oldCount = chunkCount
         chunkCount = 0

@@ -36,7 +36,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         for number in 0..<partitionCount {
             let partition = unsafe partitions[number]
             for place in 0..<(unsafe partition.pointee.capacity) {
-                let slot = UInt32(truncatingIfNeeded: unsafe partition.pointee.buckets[place])
+                let slot = UInt32(truncatingIfNeeded: partition.pointee.bucket(place))
                 if slot != 0 { unsafe Self.destroy(slot, in: chunks) }
             }
         }
@@ -88,7 +88,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         unsafe chunks[Chunk.chunk(of: number)].stamps[Chunk.place(of: number)]
     }
 
-    /// Fills in what stands beside the slot itself, while no reader looks.
+    /// Fills in what stands beside the slot itself, while no reader looks at it.
     @inlinable
     mutating func fillBeside(_ number: UInt32, _ particulars: MemoryParticulars?, at now: MonotonicInstant) {
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
@@ -145,7 +145,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: consuming MemoryParticulars?,
+        _ particulars: MemoryParticulars?,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -154,6 +154,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     ) {
         let partition = Int(new.partition)
         state.counts.insertions &+= 1
+        lookAhead()
         let old = unsafe partitions[partition].pointee.find(new.key, tag: new.tag)
         if old != 0 {
             state.policy.recordHit(old)
@@ -164,7 +165,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         }
         let number = state.takeSlot()
         guard state.policy.insert(number, hash: hash, weight: weight, victims: &state.victims) else {
-            state.victims.removeAll { $0 == number }
+            state.victims.remove(number)
             state.free.append(number)
             state.counts.add(1, to: .size)
             removeVictims(because: .size, readers, &departures)
@@ -175,19 +176,37 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         prepare(number, hasDetails: particulars != nil, readers)
         let tag = new.tag
         let end = particulars?.staleUntil ?? new.servedUntil
-        close(partition, readers)
         unsafe slot(number).initialize(to: new)
         fillBeside(number, particulars, at: now)
-        unsafe partitions[partition].pointee.insert(number, tag: tag, most: partitionLimit)
-        open(partition)
         schedule(number, end: end, at: now)
+        if unsafe partitions[partition].pointee.isFull { grow(partition, readers) }
+        unsafe partitions[partition].pointee.insert(number, tag: tag)
+    }
+
+    /// Reads what an eviction would need of the entry that is next to go, so that it is at hand a moment later.
+    @inlinable
+    @inline(__always)
+    mutating func lookAhead() {
+        let next = state.policy.nextCandidate
+        guard next != 0 else { return }
+        let content = unsafe slot(next)
+        let bucket = unsafe partitions[Int(content.pointee.partition)].pointee.peek(content.pointee.tag)
+        state.policy.touched &+= bucket
+    }
+
+    @inlinable
+    @inline(never)
+    func grow(_ partition: Int, _ readers: borrowing ReaderRows) {
+        close(partition, readers)
+        unsafe partitions[partition].pointee.grow(most: partitionLimit)
+        open(partition)
     }
 
     @inlinable
     mutating func replace(
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: consuming MemoryParticulars?,
+        _ particulars: MemoryParticulars?,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
@@ -232,7 +251,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         for place in 0..<state.victims.count {
             takeOut(state.victims[place], because: cause, readers, &departures)
         }
-        state.forgetVictims()
+        state.victims.removeAll()
     }
 
     /// Takes out an entry that the policy does not hold any more.
@@ -303,7 +322,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             state.policy.remove(number)
             takeOut(number, because: cause, readers, &departures)
         }
-        state.forgetVictims()
+        state.victims.removeAll()
     }
 
     @inlinable

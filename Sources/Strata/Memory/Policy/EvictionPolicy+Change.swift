@@ -40,7 +40,7 @@ extension EvictionPolicy {
     ///
     /// Complexity: O(1), and O(1) for each entry evicted.
     @usableFromInline
-    package mutating func reweigh(_ slot: UInt32, to newWeight: Int, victims: inout [UInt32]) {
+    package mutating func reweigh(_ slot: UInt32, to newWeight: Int, victims: inout SlotList) {
         guard isWeighted, contains(slot) else { return }
         let index = Int(slot) + EvictionPolicy.heads
         let newWeight = max(newWeight, 1)
@@ -64,7 +64,7 @@ extension EvictionPolicy {
     ///
     /// Complexity: O(1), and O(1) for each entry evicted.
     @usableFromInline
-    package mutating func setLimit(_ newLimit: Int, victims: inout [UInt32]) {
+    package mutating func setLimit(_ newLimit: Int, victims: inout SlotList) {
         limit = EvictionPolicy.bounded(newLimit)
         setQueueLimits()
         if !isWeighted {
@@ -83,7 +83,7 @@ extension EvictionPolicy {
     ///
     /// Complexity: O(entries evicted).
     @usableFromInline
-    package mutating func shed(_ share: Double, victims: inout [UInt32]) {
+    package mutating func shed(_ share: Double, victims: inout SlotList) {
         guard share > 0 else { return }
         let goal = share >= 1 ? totalWeight : Int((Double(totalWeight) * share).rounded(.up))
         let rest = max(totalWeight - goal, 0)

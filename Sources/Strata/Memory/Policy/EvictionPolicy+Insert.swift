@@ -18,7 +18,7 @@ extension EvictionPolicy {
         _ slot: UInt32,
         hash: UInt64,
         weight: Int = 1,
-        victims: inout [UInt32]
+        victims: inout SlotList
     ) -> Bool {
         if contains(slot) { remove(slot) }
         let weight = isWeighted ? max(weight, 1) : 1
@@ -67,8 +67,17 @@ extension EvictionPolicy {
         return index
     }
 
+    /// The entry that the next insertion evicts, most likely; 0 if it evicts none.
+    @inlinable
+    @inline(__always)
+    var nextCandidate: UInt32 {
+        guard totalWeight &+ 1 > limit else { return 0 }
+        let queue: PolicyQueue = queues.windowWeight >= windowLimit ? .window : .probation
+        return UInt32(truncatingIfNeeded: max(last(of: queue) &- EvictionPolicy.heads, 0))
+    }
+
     /// Evicts until the total weight is within the limit.
-    mutating func makeRoom(_ victims: inout [UInt32]) {
+    mutating func makeRoom(_ victims: inout SlotList) {
         while totalWeight > limit {
             let victim = last(of: queues.hasProbation ? .probation : .protected)
             guard queues.windowWeight > windowLimit || queues.mainIsEmpty else {
@@ -94,7 +103,7 @@ extension EvictionPolicy {
     }
 
     /// Takes an entry out for good; the sketch keeps how often it was asked for.
-    private mutating func evict(_ index: Int, _ victims: inout [UInt32]) {
+    private mutating func evict(_ index: Int, _ victims: inout SlotList) {
         victims.append(UInt32(truncatingIfNeeded: index &- EvictionPolicy.heads))
         forget(index)
     }

@@ -25,14 +25,16 @@ extension EvictionPolicy {
                 previous = index
                 index = entry.next
                 precondition(
-                    found.counts.wrappedSum() <= entries.count,
+                    found[queue].count <= entries.count,
                     "a queue has a cycle"
                 )
             }
             precondition(entries[Int(head)].previous == previous, "the back of a queue is not its last entry")
+            precondition(found[queue] == queues[queue], "a queue has lost count")
         }
-        precondition(found.counts == queues.counts && found.weights == queues.weights, "a queue has lost count")
-        precondition(count == found.counts.wrappedSum() && totalWeight == found.weights.wrappedSum())
+        let all = EvictionPolicy.coldestFirst
+        precondition(count == all.reduce(0) { $0 + found[$1].count })
+        precondition(totalWeight == all.reduce(0) { $0 + found[$1].weight })
         precondition(totalWeight <= limit, "more inside than the limit allows")
         var resident = 0
         for index in EvictionPolicy.heads..<entries.count where entries[index].queue != .none { resident += 1 }

@@ -1,25 +1,39 @@
 /// How many entries stand in each queue and what they weigh, by the raw value of the queue.
 @usableFromInline
-struct PolicyQueues: Sendable, BitwiseCopyable {
-    @usableFromInline var counts = SIMD4<Int>(repeating: 0)
-    @usableFromInline var weights = SIMD4<Int>(repeating: 0)
+struct PolicyQueues: ~Copyable, Sendable {
+    @usableFromInline
+    struct Sum: BitwiseCopyable, Equatable, Sendable {
+        @usableFromInline var count = 0
+        @usableFromInline var weight = 0
+
+        @inlinable
+        init() {}
+    }
+
+    @usableFromInline var sums = FlatArray(repeating: Sum(), count: 4)
 
     @inlinable
     init() {}
 
     @inlinable
-    @inline(__always)
-    mutating func add(_ count: Int, weighing weight: Int, to queue: PolicyQueue) {
-        counts[Int(queue.rawValue)] &+= count
-        weights[Int(queue.rawValue)] &+= weight
+    subscript(queue: PolicyQueue) -> Sum {
+        @inline(__always)
+        get { sums[Int(queue.rawValue)] }
+        @inline(__always)
+        _modify { yield &sums[Int(queue.rawValue)] }
     }
 
-    @inlinable var windowWeight: Int { weights[Int(PolicyQueue.window.rawValue)] }
-    @inlinable var protectedWeight: Int { weights[Int(PolicyQueue.protected.rawValue)] }
-    @inlinable var hasProbation: Bool { counts[Int(PolicyQueue.probation.rawValue)] > 0 }
-    @inlinable var mainIsEmpty: Bool {
-        counts[Int(PolicyQueue.probation.rawValue)] &+ counts[Int(PolicyQueue.protected.rawValue)] == 0
+    @inlinable
+    @inline(__always)
+    mutating func add(_ count: Int, weighing weight: Int, to queue: PolicyQueue) {
+        self[queue].count &+= count
+        self[queue].weight &+= weight
     }
+
+    @inlinable var windowWeight: Int { self[.window].weight }
+    @inlinable var protectedWeight: Int { self[.protected].weight }
+    @inlinable var hasProbation: Bool { self[.probation].count > 0 }
+    @inlinable var mainIsEmpty: Bool { self[.probation].count &+ self[.protected].count == 0 }
 }
 
 extension EvictionPolicy {
