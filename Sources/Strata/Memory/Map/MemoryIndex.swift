@@ -49,14 +49,19 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     /// The slot of a key, or 0.
     @inlinable
     @inline(__always)
-    func find(_ key: Key, tag: UInt32) -> UInt32 {
+    func find(_ key: Key, tag: UInt32) -> UInt32 { search(key, tag: tag).slot }
+
+    /// The slot of a key, or 0 and the empty bucket that the key would take.
+    @inlinable
+    @inline(__always)
+    func search(_ key: Key, tag: UInt32) -> (slot: UInt32, place: Int) {
         var place = home(of: tag)
         while true {
             let bucket = bucket(place)
             let slot = UInt32(truncatingIfNeeded: bucket)
-            if slot == 0 { return 0 }
+            if slot == 0 { return (0, place) }
             if UInt32(truncatingIfNeeded: bucket &>> 32) == tag, unsafe self.slot(slot).pointee.key == key {
-                return slot
+                return (slot, place)
             }
             place &+= 1
             if place == capacity { place = 0 }
@@ -87,9 +92,19 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     /// Adds a key that is not in the table, which is not full; readers may be inside.
     ///
     /// Complexity: O(1).
+    ///
+    /// - Parameters:
+    ///   - slot: The key's slot, filled in.
+    ///   - tag: The key's tag.
+    ///   - place: The bucket that a search for the key has ended at; `nil` if anything was taken out or moved since.
     @inlinable
-    mutating func insert(_ slot: UInt32, tag: UInt32) {
-        place(UInt64(tag) &<< 32 | UInt64(slot))
+    mutating func insert(_ slot: UInt32, tag: UInt32, at place: Int?) {
+        let bucket = UInt64(tag) &<< 32 | UInt64(slot)
+        if let place {
+            unsafe buckets[place].store(bucket, ordering: .releasing)
+        } else {
+            self.place(bucket)
+        }
         count &+= 1
     }
 

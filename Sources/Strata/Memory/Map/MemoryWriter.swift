@@ -90,10 +90,11 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     /// Fills in what stands beside the slot itself, while no reader looks at it.
     @inlinable
+    @inline(__always)
     mutating func fillBeside(_ number: UInt32, _ particulars: MemoryParticulars?, at now: MonotonicInstant) {
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
         unsafe chunks[index].stamps[place] = state.stamp(at: now)
-        guard let particulars else { return }
+        guard unsafe chunks[index].slots[place].hasDetails, let particulars else { return }
         let servedUntil = unsafe chunks[index].slots[place].servedUntil
         let label = particulars.label ?? state.label(asOf: particulars.asOf)
         let details = MemoryDetails(particulars, label, servedUntil: servedUntil, start: state.start)
@@ -119,6 +120,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     /// Sees to it that a slot has memory.
     @inlinable
+    @inline(__always)
     mutating func prepare(_ number: UInt32, hasDetails: Bool, _ readers: borrowing ReaderRows) {
         let index = Chunk.chunk(of: number)
         if index >= chunkCount {
@@ -155,7 +157,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         let partition = Int(new.partition)
         state.counts.insertions &+= 1
         lookAhead()
-        let old = unsafe partitions[partition].pointee.find(new.key, tag: new.tag)
+        let (old, place) = unsafe partitions[partition].pointee.search(new.key, tag: new.tag)
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
@@ -172,15 +174,20 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             departures.add(new, .size)
             return
         }
+        let before = unsafe partitions[partition].pointee.count
         removeVictims(because: .size, readers, &departures)
-        prepare(number, hasDetails: particulars != nil, readers)
+        var isUnmoved = unsafe partitions[partition].pointee.count == before
+        prepare(number, hasDetails: new.hasDetails, readers)
         let tag = new.tag
-        let end = particulars?.staleUntil ?? new.servedUntil
+        let end = new.hasDetails ? particulars?.staleUntil ?? new.servedUntil : new.servedUntil
         unsafe slot(number).initialize(to: new)
         fillBeside(number, particulars, at: now)
         schedule(number, end: end, at: now)
-        if unsafe partitions[partition].pointee.isFull { grow(partition, readers) }
-        unsafe partitions[partition].pointee.insert(number, tag: tag)
+        if unsafe partitions[partition].pointee.isFull {
+            grow(partition, readers)
+            isUnmoved = false
+        }
+        unsafe partitions[partition].pointee.insert(number, tag: tag, at: isUnmoved ? place : nil)
     }
 
     /// Reads what an eviction would need of the entry that is next to go, so that it is at hand a moment later.
@@ -212,8 +219,8 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         _ departures: inout Departures
     ) {
         let partition = Int(new.partition)
-        prepare(number, hasDetails: particulars != nil, readers)
-        let end = particulars?.staleUntil ?? new.servedUntil
+        prepare(number, hasDetails: new.hasDetails, readers)
+        let end = new.hasDetails ? particulars?.staleUntil ?? new.servedUntil : new.servedUntil
         close(partition, readers)
         if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()

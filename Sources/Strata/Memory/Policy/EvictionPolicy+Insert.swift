@@ -121,8 +121,9 @@ extension EvictionPolicy {
     }
 
     /// Moves a few entries to where they belong after the strategy or the limit changed.
+    @inline(__always)
     private mutating func rebalance() {
-        trimProtected(atMost: 2)
+        if queues.protectedWeight > protectedLimit { trimProtected(atMost: 2) }
         guard isRebalancing else { return }
         for _ in 0..<2 {
             guard queues.windowWeight > windowLimit else {
@@ -148,6 +149,7 @@ extension EvictionPolicy {
     }
 
     /// Looks whether the number of entries is no longer what the tables were made for.
+    @inline(__always)
     private mutating func followPopulation(isFull: Bool) {
         if isFull {
             if count > population || count < population &- (population &>> 3) { populationChanged(to: count) }
