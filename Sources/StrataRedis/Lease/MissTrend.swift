@@ -16,7 +16,9 @@ struct MissTrend: ~Copyable {
     /// Whether the next look will find nothing, most likely.
     var expectsNothing: Bool { level.load(ordering: .relaxed) >= Self.threshold }
 
-    /// Takes down what a look has found. Of two at the same instant one may be lost.
+    /// Takes down what a look has found.
+    ///
+    /// Of two at the same instant one may be lost.
     func looked(found: Bool) {
         let old = level.load(ordering: .relaxed)
         let new = found ? max(old - Self.weightOfHit, 0) : min(old + 1, Self.most)
