@@ -63,8 +63,11 @@ extension FetchingLevel {
             switch answer {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket, pending)
+                guard !isFirstLook else {
+                    let verdict = finding.entry.map { request.verdict(on: $0, at: .now) }
+                    return verdict == .serve ? .entry(finding.entry) : .toBeLookedAt
+                }
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
-                if isFirstLook { return .toBeLookedAt }
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
             case .failed(let message, let retryAfter):

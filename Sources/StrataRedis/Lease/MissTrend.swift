@@ -6,7 +6,7 @@ internal import Synchronization
 /// looks are in vain, the script is asked at once: a round trip less for what is fetched, and the server runs one command for
 /// it and not two. Where values are there it would be the dearer look, so one look that finds something counts as much as
 /// four that do not, and eight in vain in a row are needed to begin.
-struct MissTrend: ~Copyable {
+final class MissTrend: Sendable {
     private static let threshold = 8
     private static let most = 16
     private static let weightOfHit = 4
