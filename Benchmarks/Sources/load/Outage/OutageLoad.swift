@@ -119,9 +119,11 @@ struct OutageLoad: AsyncParsableCommand {
         for (error, count) in tally.errors { note("\(name): \(count) × \(error)") }
         guard !tally.openReads.isEmpty else { return }
         for share in [0.5, 0.99] {
-            let (read, bare) = (tally.openReads.quantile(share), tally.bareReads.quantile(share))
+            let bare = tally.bareReads.quantile(share)
             let text = "\(Int(bare)) us of a task that asks the source, \(tally.openReads.count) times"
-            print("\(name).open_breaker_added_us.p\(Int(share * 100))", read - bare, "us", text)
+            let label = "us.p\(Int(share * 100))"
+            print("\(name).open_breaker_added_\(label)", tally.openReads.quantile(share) - bare, "us", text)
+            print("\(name).bounded_by_hand_added_\(label)", tally.boundedReads.quantile(share) - bare, "us", text)
         }
     }
 

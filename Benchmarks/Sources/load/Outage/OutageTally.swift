@@ -12,8 +12,10 @@ struct OutageTally: Codable {
     var slowest = 0.0
     /// Reads of a key that no level has while the breaker was open, in microseconds.
     var openReads: [Double] = []
-    /// Right before each of them: a task that asks the source.
+    /// Beside each of them: a task that asks the source.
     var bareReads: [Double] = []
+    /// And one that asks it in a task group whose other task ends it after a while, as one would bound a call by hand.
+    var boundedReads: [Double] = []
 
     mutating func add(_ other: OutageTally) {
         gets += other.gets
@@ -24,6 +26,7 @@ struct OutageTally: Codable {
         slowest = max(slowest, other.slowest)
         openReads += other.openReads
         bareReads += other.bareReads
+        boundedReads += other.boundedReads
     }
 }
 
