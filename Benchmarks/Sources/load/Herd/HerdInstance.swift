@@ -12,6 +12,7 @@ struct HerdInstance: AsyncParsableCommand {
     )
 
     @Option var keyspace: String
+    @Option var processes: Int
     @Option var tasks: Int
     @Option var fetchMilliseconds: Int
 
@@ -28,6 +29,7 @@ struct HerdInstance: AsyncParsableCommand {
                     return "value of \(key)"
                 }
             )
+        let byHand = FetchByHand(try RedisClient(try Orders.url()), processes: processes, pause: pause)
         let changes = level.changes()
         try await redis.ping()
         for await change in changes where change == .listening { break }
@@ -45,6 +47,9 @@ struct HerdInstance: AsyncParsableCommand {
                             let key = "round-\(round.number)"
                             let value = try? await cache.get(key)
                             return (.now, value != "value of \(key)")
+                        case .byHand:
+                            let value = await byHand.get(round.number)
+                            return (.now, value != "value of round-\(round.number)")
                         case .sleep:
                             try? await Task.rest(for: pause)
                             return (.now, false)

@@ -6,7 +6,7 @@ import StrataTesting
 struct HerdLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "herd",
-        abstract: "Processes of many tasks ask for one cold key at once; beside a bare sleep of the fetch's length."
+        abstract: "Processes of many tasks ask for one cold key at once; beside the same by hand, and a bare sleep."
     )
 
     @Option(parsing: .upToNextOption, help: "How many processes there are.")
@@ -25,25 +25,26 @@ struct HerdLoad: AsyncParsableCommand {
     private func measure(_ count: Int) async throws {
         try await RedisServer.withServer { server in
             let arguments = [
-                "herd-instance", "--keyspace", "herd", "--tasks", "\(tasks)", "--fetch-milliseconds",
-                "\(fetchMilliseconds)",
+                "herd-instance", "--keyspace", "herd", "--processes", "\(count)", "--tasks", "\(tasks)",
+                "--fetch-milliseconds", "\(fetchMilliseconds)",
             ]
             var members: [Member<HerdRound, HerdResult>] = []
             for _ in 0..<count { members.append(try await Member(arguments, url: server.url)) }
             for member in members { _ = try await member.answer() }
             // The first rounds pay for what is loaded and allocated once.
             for number in 0..<5 {
-                _ = try await round(.cache, -1 - number, members)
-                _ = try await round(.sleep, -1 - number, members)
+                for kind in [HerdRound.Kind.cache, .byHand, .sleep] { _ = try await round(kind, -1 - number, members) }
             }
             var cache: [HerdResult] = []
+            var byHand: [HerdResult] = []
             var sleep: [HerdResult] = []
             for number in 0..<rounds {
                 cache.append(try await round(.cache, number, members))
+                byHand.append(try await round(.byHand, number, members))
                 sleep.append(try await round(.sleep, number, members))
             }
             for member in members { await member.stop() }
-            report("herd.procs\(count)", cache, sleep)
+            report("herd.procs\(count)", cache, byHand, sleep)
         }
     }
 
@@ -66,9 +67,10 @@ struct HerdLoad: AsyncParsableCommand {
         return total
     }
 
-    private func report(_ name: String, _ cache: [HerdResult], _ sleep: [HerdResult]) {
+    private func report(_ name: String, _ cache: [HerdResult], _ byHand: [HerdResult], _ sleep: [HerdResult]) {
         let fetches = cache.map { Double($0.fetches) }
         let last = cache.map { Double($0.last) / 1e6 }
+        let hand = byHand.map { Double($0.last) / 1e6 }
         let bare = sleep.map { Double($0.last) / 1e6 }
         let comparedTo = "the last caller after a bare sleep of \(fetchMilliseconds) ms, same quantile, same run"
         Measurement(name: name + ".fetches_per_round.max", value: fetches.max() ?? .nan, unit: "1").print()
@@ -86,9 +88,16 @@ struct HerdLoad: AsyncParsableCommand {
                 comparedTo: comparedTo
             )
             .print()
+            Measurement(
+                name: name + ".by_hand_added_ms." + label,
+                value: hand.quantile(share) - bare.quantile(share),
+                unit: "ms",
+                comparedTo: comparedTo
+            )
+            .print()
             Measurement(name: name + ".bare_sleep_ms." + label, value: bare.quantile(share), unit: "ms").print()
         }
-        let failures = cache.reduce(0) { $0 + $1.failures }
+        let failures = (cache + byHand).reduce(0) { $0 + $1.failures }
         Measurement(name: name + ".failures", value: Double(failures), unit: "1").print()
     }
 }

@@ -3,6 +3,8 @@ struct HerdRound: Codable {
     enum Kind: String, Codable {
         /// Every task asks for the same cold key.
         case cache
+        /// The same without a cache: ``FetchByHand``.
+        case byHand
         /// Every task sleeps for as long as the fetch takes.
         case sleep
     }

@@ -1,0 +1,55 @@
+import Strata
+import StrataRedis
+import Synchronization
+
+/// The least that one fetch for a fleet can be: callers of this process share one task; processes agree by a lock that is
+/// never renewed, and whoever did not get it is woken through a list.
+///
+/// No memory, envelope, lifetime, invalidation, deadline of a caller, failure that is shared, or outage. Every process must
+/// ask, or somebody's wake-up is left over.
+final class FetchByHand: Sendable {
+    private let redis: RedisClient
+    private let processes: Int
+    private let pause: Duration
+    private let callers = Mutex<[Int: [CheckedContinuation<String?, Never>]]>([:])
+
+    init(_ redis: RedisClient, processes: Int, pause: Duration) {
+        self.redis = redis
+        self.processes = processes
+        self.pause = pause
+    }
+
+    func get(_ number: Int) async -> String? {
+        await withCheckedContinuation { caller in
+            let isFirst = callers.withLock { callers in
+                callers[number, default: []].append(caller)
+                return callers[number]?.count == 1
+            }
+            guard isFirst else { return }
+            Task {
+                let value = try? await find(number)
+                for caller in callers.withLock({ $0.removeValue(forKey: number) ?? [] }) {
+                    caller.resume(returning: value)
+                }
+            }
+        }
+    }
+
+    private func find(_ number: Int) async throws -> String? {
+        let (key, lock, news) = ("by-hand-\(number)", "by-hand-lock-\(number)", "by-hand-news-\(number)")
+        let isMine = try await redis.send("SET", lock, "mine", "NX", "PX", "10000") != .null
+        guard isMine else {
+            _ = try await redis.send("BLPOP", news, "5", timeout: .seconds(6))
+            return try await redis.send("GET", key).bytes.map { String(decoding: $0, as: UTF8.self) }
+        }
+        try await Task.rest(for: pause)
+        let value = "value of round-\(number)"
+        async let stored = redis.send("SET", key, value, "PX", "60000")
+        async let told = redis.send(
+            [["RPUSH", news], Array(repeating: "news", count: max(1, processes - 1))].flatMap { $0 }
+                .map { Array($0.utf8) }
+        )
+        _ = try await (stored, told)
+        return value
+    }
+}
