@@ -102,7 +102,7 @@ extension FetchingLevel {
             case .stored:
                 level.counters.add(\.stores)
                 kept.seal = level.shared.tags.seal(kept)
-                return .entry(kept, renewal)
+                return .stored(kept, renewal)
             case .outOfMemory:
                 level.counters.add(\.failures)
                 kept.ticket = entry.ticket

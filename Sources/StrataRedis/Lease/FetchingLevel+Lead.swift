@@ -10,7 +10,7 @@ extension FetchingLevel {
     /// - Parameters:
     ///   - key: The key.
     ///   - names: Its names.
-    ///   - found: What lies in Redis, to be replaced; `nil` when nobody has looked yet.
+    ///   - found: What lies in Redis, to be replaced.
     ///   - request: The read.
     ///   - waits: Whether another instance's fetch is waited for.
     ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
@@ -19,7 +19,7 @@ extension FetchingLevel {
     func lead(
         _ key: Key,
         _ names: KeyNames,
-        _ found: RedisLevel<Key, Value>.Finding?,
+        _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
         _ seat: Fetch<Key, Value>.Seat? = nil
@@ -35,15 +35,14 @@ extension FetchingLevel {
     private func compete(
         _ key: Key,
         _ names: KeyNames,
-        _ found: RedisLevel<Key, Value>.Finding?,
+        _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
         _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Led {
         let start = MonotonicInstant.now
         let giveUp = start.advanced(by: options.waitLimit)
-        var finding = found ?? .nothing
-        var isFirstLook = found == nil
+        var finding = found
         var waiting = Waiting(request: request, since: start)
         defer { waiting.end() }
         while .now < giveUp, !finding.belongsToOtherRelease {
@@ -51,22 +50,15 @@ extension FetchingLevel {
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.gate.ticket(for: names.fingerprint)
             let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
-            let answer = try await Lease.readOrLead(
+            switch try await Lease.readOrLead(
                 level.redis,
                 level.keyspace,
                 names,
                 duration: options.duration,
                 replacing: finding.stamp
-            )
-            defer { isFirstLook = false }
-            if isFirstLook { noteLook(answer, request, since: start) }
-            switch answer {
+            ) {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket, pending)
-                guard !isFirstLook else {
-                    let verdict = finding.entry.map { request.verdict(on: $0, at: .now) }
-                    return verdict == .serve ? .entry(finding.entry) : .toBeLookedAt
-                }
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
@@ -81,14 +73,6 @@ extension FetchingLevel {
             }
         }
         return .entry(try await fetchUncoordinated(key, names, request, seat))
-    }
-
-    /// Takes down what a competition has found out that nobody has looked before.
-    private func noteLook(_ answer: Lease.Answer, _ request: ReadRequest, since start: MonotonicInstant) {
-        var isThere = false
-        if case .value = answer { isThere = true } else { level.counters.add(\.misses) }
-        missTrend.looked(found: isThere)
-        request.recorder?.step(isThere ? .hit : .miss, at: .redis, from: start, to: .now)
     }
 }
 

@@ -3,8 +3,6 @@ internal import Strata
 extension FetchingLevel {
     /// Looks in Redis by one GET, and fetches when there is nothing that this read may be served.
     ///
-    /// Where most looks are in vain, it competes for the lease at once: a value that is there wins.
-    ///
     /// - Parameters:
     ///   - key: The key.
     ///   - request: The read.
@@ -14,17 +12,7 @@ extension FetchingLevel {
     func read(_ key: Key, _ request: ReadRequest, _ flight: Flight?) async throws -> Entry<Value>? {
         let names = level.names(for: key)
         return try await level.redis.budgeted {
-            if missTrend.expectsNothing, mayCompeteAtOnce(request) {
-                let led = try await joinFetch(key, names, patience(hasSpare: false), flight) { [self] in
-                    try await lead(key, names, nil, request, waits: true)
-                }
-                if case .entry(let entry, _) = led { return entry }
-            }
-            return try await produce(key, names, request, flight) {
-                let finding = try await level.look(up: names, request)
-                missTrend.looked(found: finding.stamp != nil)
-                return finding
-            }
+            try await produce(key, names, request, flight) { try await level.look(up: names, request) }
         }
     }
 
@@ -119,55 +107,31 @@ extension FetchingLevel {
         _ seat: Fetch<Key, Value>.Seat?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
-        let patience = patience(hasSpare: spare != nil)
+        let patience = Patience(
+            sinceJoining: level.freshness.hardTimeout,
+            sinceStart: spare == nil ? nil : level.freshness.softTimeout
+        )
         while true {
-            switch try await joinFetch(key, names, patience, flight, joined: { seat?.leave() }, work) {
-            case .entry(let entry, _): return entry
+            let led = try await fetches.join(
+                key,
+                fingerprint: names.fingerprint,
+                patience: patience,
+                within: flight,
+                joined: { seat?.leave() },
+                work
+            )
+            switch led.output {
+            case .entry(let entry): return led.role == .joined ? entry?.joined : entry
+            case .stored(var entry, let renewal):
+                entry.ticket = renewal.take()
+                return led.role == .joined ? entry.joined : entry
             // Who has joined a competition of somebody less patient competes again.
             case .othersLead:
                 guard let spare else { continue }
                 request.recorder?.stale(because: .othersFetch)
                 return spare
-            // So does who has joined one that was begun without a look.
-            case .toBeLookedAt: continue
             }
         }
-    }
-
-    /// Waits for the fetch of a key in this process, and begins it unless it is under way.
-    private func joinFetch(
-        _ key: Key,
-        _ names: KeyNames,
-        _ patience: Patience,
-        _ flight: Flight?,
-        joined: () -> Void = {},
-        _ work: @escaping @Sendable () async throws -> Led
-    ) async throws -> Led {
-        let (led, role) = try await fetches.join(
-            key,
-            fingerprint: names.fingerprint,
-            patience: patience,
-            within: flight,
-            joined: joined,
-            work
-        )
-        guard case .entry(var entry, let renewal) = led else { return led }
-        if let renewal { entry?.ticket = renewal.take() }
-        return .entry(role == .joined ? entry?.joined : entry)
-    }
-
-    private func patience(hasSpare: Bool) -> Patience {
-        Patience(
-            sinceJoining: level.freshness.hardTimeout,
-            sinceStart: hasSpare ? level.freshness.softTimeout : nil
-        )
-    }
-
-    /// Whether a read may compete for the lease without a look before: nobody has anything to serve meanwhile, and Redis
-    /// answers reads.
-    private func mayCompeteAtOnce(_ request: ReadRequest) -> Bool {
-        request.isShareable && request.basis == nil && !request.hasFallback
-            && level.redis.outage.breaker(.read).isClosed
     }
 
     /// Fetches without looking in Redis, and writes there what was fetched unless that is not wanted either.

@@ -14,8 +14,7 @@ public import Strata
 /// When Redis cannot be asked, the source is: a failure of the cache is no failure of the call. At most
 /// ``LeaseOptions/fetchLimit`` such fetches run at once.
 ///
-/// Round trips: one GET for a hit, three for a value that is fetched (GET, lease, store), besides renewals; two (lease, store)
-/// where nearly all looks of late were in vain.
+/// Round trips: one GET for a hit, three for a value that is fetched (GET, lease, store), besides renewals.
 public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
@@ -27,16 +26,14 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
-    let missTrend = MissTrend()
 
     /// What has come of a competition for the lease.
     enum Led: Sendable {
-        /// With the ticket of what this process has just stored: who takes it up the levels takes that over.
-        case entry(Entry<Value>?, TicketRenewal? = nil)
+        case entry(Entry<Value>?)
+        /// What this process has just stored; who takes it up the levels takes its ticket over.
+        case stored(Entry<Value>, TicketRenewal)
         /// Another instance fetches, and the caller did not want to wait for that.
         case othersLead
-        /// Who has competed without a look before has found an old value, or none that can be used.
-        case toBeLookedAt
     }
 
     init(
@@ -49,7 +46,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
-            if case .entry(_, let renewal?) = led { _ = renewal.take() }
+            if case .stored(_, let renewal) = led { _ = renewal.take() }
         }
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }

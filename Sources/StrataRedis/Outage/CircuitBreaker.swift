@@ -74,9 +74,6 @@ final class CircuitBreaker: Sendable {
         )
     }
 
-    /// Whether every call may be made.
-    var isClosed: Bool { refusesUntil.load(ordering: .relaxed) == 0 }
-
     /// Whether a call may be made.
     @inline(__always)
     func enter(at now: MonotonicInstant) throws(Refusal) -> Pass {
