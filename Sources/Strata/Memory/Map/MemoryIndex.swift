@@ -10,7 +10,8 @@ public import Synchronization
 /// acquired by readers), so a search finds it or ends where it would have ended before. Everything else moves what readers
 /// may be looking for, and needs the partition closed.
 ///
-/// The buckets belong to the partition, which frees them.
+/// The buckets belong to the partition, which frees them and counts the keys: what stands here changes in a closed partition
+/// only, and to add a key changes nothing of it.
 @safe
 @frozen
 @usableFromInline
@@ -19,13 +20,11 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     @usableFromInline var capacity: Int
     /// The storage of all partitions' slots.
     @usableFromInline var chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>
-    @usableFromInline var count: Int
 
     init(chunks: UnsafeMutablePointer<MemoryChunk<Key, Value>>) {
         capacity = 8
         unsafe buckets = Self.emptyBuckets(8)
         unsafe self.chunks = chunks
-        count = 0
     }
 
     @inlinable
@@ -83,11 +82,11 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
 
     // MARK: By the writer
 
-    /// Whether the table must grow before a key is added.
+    /// Whether the table must grow before a key is added to so many.
     ///
     /// Three quarters of the buckets are in use at most.
     @inlinable
-    var isFull: Bool { (count &+ 1) &* 4 > capacity &* 3 }
+    func isFull(_ count: Int) -> Bool { (count &+ 1) &* 4 > capacity &* 3 }
 
     /// Adds a key that is not in the table, which is not full; readers may be inside.
     ///
@@ -98,18 +97,17 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     ///   - tag: The key's tag.
     ///   - place: The bucket that a search for the key has ended at; `nil` if anything was taken out or moved since.
     @inlinable
-    mutating func insert(_ slot: UInt32, tag: UInt32, at place: Int?) {
+    func insert(_ slot: UInt32, tag: UInt32, at place: Int?) {
         let bucket = UInt64(tag) &<< 32 | UInt64(slot)
         if let place {
             unsafe buckets[place].store(bucket, ordering: .releasing)
         } else {
             self.place(bucket)
         }
-        count &+= 1
     }
 
     @inlinable
-    mutating func place(_ bucket: UInt64) {
+    func place(_ bucket: UInt64) {
         var place = home(of: UInt32(truncatingIfNeeded: bucket &>> 32))
         while self.bucket(place) != 0 {
             place &+= 1
@@ -123,7 +121,7 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     /// Complexity: O(keys).
     @inlinable
     @inline(never)
-    mutating func grow(most: Int) {
+    mutating func grow(_ count: Int, most: Int) {
         let old = unsafe buckets
         let oldCapacity = capacity
         let enough = max(most + most / 2, (count + 1) * 3 / 2) + 8
@@ -140,7 +138,7 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
     ///
     /// Complexity: O(1) on average.
     @inlinable
-    mutating func remove(_ slot: UInt32, tag: UInt32) {
+    func remove(_ slot: UInt32, tag: UInt32) {
         let bucket = UInt64(tag) &<< 32 | UInt64(slot)
         var hole = home(of: tag)
         while self.bucket(hole) != bucket {
@@ -163,7 +161,6 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
             }
         }
         unsafe buckets[hole].store(0, ordering: .relaxed)
-        count &-= 1
     }
 
     /// Starts anew with an empty table and other slots, and hands out the old table.
@@ -174,7 +171,6 @@ struct MemoryIndex<Key: Hashable & Sendable, Value: Sendable> {
         capacity = 8
         unsafe buckets = Self.emptyBuckets(8)
         unsafe self.chunks = chunks
-        count = 0
         return unsafe old
     }
 }

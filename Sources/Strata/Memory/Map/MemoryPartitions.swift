@@ -16,6 +16,7 @@ public import Synchronization
 struct MemoryPartitions<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     @usableFromInline static var lineBytes: Int { 64 }
     @usableFromInline static var indexOffset: Int { 8 }
+    @usableFromInline static var countOffset: Int { 56 }
 
     @usableFromInline let memory: UnsafeMutableRawPointer
     @usableFromInline let count: Int
@@ -28,6 +29,7 @@ struct MemoryPartitions<Key: Hashable & Sendable, Value: Sendable>: @unchecked S
             unsafe line.bindMemory(to: Atomic<UInt64>.self, capacity: 1).initialize(to: Atomic(0))
             unsafe (line + Self.indexOffset).bindMemory(to: MemoryIndex<Key, Value>.self, capacity: 1)
                 .initialize(to: MemoryIndex(chunks: chunks))
+            unsafe (line + Self.countOffset).bindMemory(to: Int.self, capacity: 1).initialize(to: 0)
         }
     }
 
@@ -48,6 +50,13 @@ struct MemoryPartitions<Key: Hashable & Sendable, Value: Sendable>: @unchecked S
             unsafe (memory + (number &* Self.lineBytes &+ Self.indexOffset))
                 .assumingMemoryBound(to: MemoryIndex<Key, Value>.self)
         }
+    }
+
+    /// How many keys a partition has; the writer's alone.
+    @inlinable
+    @inline(__always)
+    func keyCount(_ number: Int) -> UnsafeMutablePointer<Int> {
+        unsafe (memory + (number &* Self.lineBytes &+ Self.countOffset)).assumingMemoryBound(to: Int.self)
     }
 
     @inlinable

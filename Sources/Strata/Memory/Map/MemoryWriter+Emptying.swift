@@ -11,7 +11,10 @@ extension MemoryWriter {
         chunkCount = 0
         unsafe chunks = .allocate(capacity: Chunk.most)
         for number in 0..<partitionCount { close(number, readers) }
-        for number in 0..<partitionCount { unsafe tables.append(partitions[number].pointee.removeAll(chunks: chunks)) }
+        for number in 0..<partitionCount {
+            unsafe tables.append(partitions[number].pointee.removeAll(chunks: chunks))
+            unsafe partitions.keyCount(number).pointee = 0
+        }
         for number in 0..<partitionCount { open(number) }
         state.counts.add(state.policy.count, to: cause)
         state.removeAll()

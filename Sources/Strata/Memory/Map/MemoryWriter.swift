@@ -175,20 +175,22 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             departures.add(new, .size)
             return
         }
-        let before = unsafe partitions[partition].pointee.count
+        let before = unsafe partitions.keyCount(partition).pointee
         removeVictims(because: .size, readers, &departures)
-        var isUnmoved = unsafe partitions[partition].pointee.count == before
+        let count = unsafe partitions.keyCount(partition).pointee
+        var isUnmoved = count == before
         prepare(number, hasDetails: new.hasDetails, readers)
         let tag = new.tag
         let end = new.hasDetails ? particulars?.staleUntil ?? new.servedUntil : new.servedUntil
         unsafe slot(number).initialize(to: new)
         fillBeside(number, particulars, at: now)
         schedule(number, end: end, at: now)
-        if unsafe partitions[partition].pointee.isFull {
+        if unsafe partitions[partition].pointee.isFull(count) {
             grow(partition, readers)
             isUnmoved = false
         }
         unsafe partitions[partition].pointee.insert(number, tag: tag, at: isUnmoved ? place : nil)
+        unsafe partitions.keyCount(partition).pointee &+= 1
     }
 
     /// Reads what an eviction would need of the entry that is next to go, so that it is at hand a moment later.
@@ -206,7 +208,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inline(never)
     func grow(_ partition: Int, _ readers: borrowing ReaderRows) {
         close(partition, readers)
-        unsafe partitions[partition].pointee.grow(most: partitionLimit)
+        unsafe partitions[partition].pointee.grow(partitions.keyCount(partition).pointee, most: partitionLimit)
         open(partition)
     }
 
@@ -273,6 +275,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         let partition = Int(unsafe slot(number).pointee.partition)
         close(partition, readers)
         unsafe partitions[partition].pointee.remove(number, tag: slot(number).pointee.tag)
+        unsafe partitions.keyCount(partition).pointee &-= 1
         if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         open(partition)
