@@ -37,19 +37,22 @@ final class FetchByHand: Sendable {
 
     private func find(_ number: Int) async throws -> String? {
         let (key, lock, news) = ("by-hand-\(number)", "by-hand-lock-\(number)", "by-hand-news-\(number)")
+        if let found = try await value(of: key) { return found }
         let isMine = try await redis.send("SET", lock, "mine", "NX", "PX", "10000") != .null
         guard isMine else {
             _ = try await redis.send("BLPOP", news, "5", timeout: .seconds(6))
-            return try await redis.send("GET", key).bytes.map { String(decoding: $0, as: UTF8.self) }
+            return try await value(of: key)
         }
         try await Task.rest(for: pause)
         let value = "value of round-\(number)"
         async let stored = redis.send("SET", key, value, "PX", "60000")
-        async let told = redis.send(
-            [["RPUSH", news], Array(repeating: "news", count: max(1, processes - 1))].flatMap { $0 }
-                .map { Array($0.utf8) }
-        )
+        let push = ["RPUSH", news] + Array(repeating: "news", count: max(1, processes - 1))
+        async let told = redis.send(push.map { Array($0.utf8) })
         _ = try await (stored, told)
         return value
+    }
+
+    private func value(of key: String) async throws -> String? {
+        try await redis.send("GET", key).bytes.map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -81,20 +81,15 @@ struct HerdLoad: AsyncParsableCommand {
         )
         .print()
         for (label, share) in [("p50", 0.5), ("p99", 0.99)] {
-            Measurement(
-                name: name + ".last_caller_added_ms." + label,
-                value: last.quantile(share) - bare.quantile(share),
-                unit: "ms",
-                comparedTo: comparedTo
-            )
-            .print()
-            Measurement(
-                name: name + ".by_hand_added_ms." + label,
-                value: hand.quantile(share) - bare.quantile(share),
-                unit: "ms",
-                comparedTo: comparedTo
-            )
-            .print()
+            for (what, times) in [("last_caller", last), ("by_hand", hand)] {
+                Measurement(
+                    name: "\(name).\(what)_added_ms.\(label)",
+                    value: times.quantile(share) - bare.quantile(share),
+                    unit: "ms",
+                    comparedTo: comparedTo
+                )
+                .print()
+            }
             Measurement(name: name + ".bare_sleep_ms." + label, value: bare.quantile(share), unit: "ms").print()
         }
         let failures = (cache + byHand).reduce(0) { $0 + $1.failures }
