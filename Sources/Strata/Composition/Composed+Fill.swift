@@ -35,11 +35,12 @@ extension Composed {
     /// - Parameters:
     ///   - below: What the lower level had.
     ///   - key: Its key.
-    ///   - ticket: Taken from the fill gate before the lower level was asked.
+    ///   - ticket: Taken from the fill gate before the lower level was asked, for an entry that has none.
     ///   - heard: Taken before anything was asked.
     ///   - request: What was asked.
     ///   - start: When the lower level was asked.
     /// - Returns: The entry with a ticket for the levels above.
+    @usableFromInline
     func filling(
         _ below: Entry<Value>,
         for key: Key,

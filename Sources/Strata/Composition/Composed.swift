@@ -27,6 +27,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// Keeps the tickets of an upper level that loses them.
     @usableFromInline
     let ledger: FillLedger<Lower.Key>?
+    @usableFromInline
     let hearing: Hearing
     let failures = Tally()
     let refreshes = Refreshes<Lower.Key>()
@@ -164,6 +165,20 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
             return entries
         }
+    }
+
+    /// Joins a read of the lower level that is under way, if the upper one is memory and has nothing of the key.
+    ///
+    /// Whoever has begun the read fills the upper level; who joins does so where that has not come about.
+    @inlinable
+    public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
+        // In other cases an entry needs more than its own ticket to be kept above.
+        guard ledger == nil, hearing == .lower else { return nil }
+        let heard = Asked(ticket: .none, tagChanges: fillGate.tagChanges)
+        let start = MonotonicInstant.coarse
+        let joined = try await lower.join(key) { isSought() && upper.lacks(key, isRead: true) }
+        guard let entry = joined?.entry, upper.lacks(key, isRead: false) else { return joined }
+        return Joined(entry: await filling(entry, for: key, .void, heard, ReadRequest(), askedAt: start))
     }
 
     // MARK: Writing

@@ -1,6 +1,7 @@
 /// One piece of work under way, and those who wait for it.
 ///
 /// Proof of `Sendable`: what changes is reached under the lock of the flight's table only.
+@usableFromInline
 package class Flight: @unchecked Sendable {
     let table: FlightTable
     /// That of the key.
@@ -49,8 +50,11 @@ package class Flight: @unchecked Sendable {
 ///
 /// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the flight
 /// has landed; it is read by passengers whom the table has told so. The rest is the flight's.
+@usableFromInline
 final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Flight, @unchecked Sendable {
+    @usableFromInline
     let key: Key
+    @usableFromInline
     var outcome: Result<Output, any Error>?
 
     init(_ table: FlightTable, _ key: Key, hash: Int, fingerprint: UInt64, host: Flight? = nil) {

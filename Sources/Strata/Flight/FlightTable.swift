@@ -2,6 +2,7 @@
 ///
 /// Nothing here is generic: callers of all kinds run the same machine code, and none of it looks up what a type is like.
 /// Boarding, leaving and landing are O(1), landing O(passengers), besides keys of the same hash.
+@usableFromInline
 final class FlightTable: Sendable {
     struct State: Sendable {
         var flights: [Flight] = []
@@ -42,9 +43,10 @@ final class FlightTable: Sendable {
 
     // MARK: Boarding
 
-    /// Whether a caller would join a flight now.
-    func isUnderWay(hash: Int, isSought: (Flight) -> Bool) -> Bool {
-        state.withLock { joinable(hash, isSought, $0) != nil }
+    /// The flight that a caller would join now.
+    @usableFromInline
+    func underWay(hash: Int, isSought: (Flight) -> Bool) -> Flight? {
+        state.withLock { joinable(hash, isSought, $0) }
     }
 
     /// Puts a caller on the flight of its key that is under way, or on a new one where there is none.

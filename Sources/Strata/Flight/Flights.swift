@@ -9,6 +9,7 @@
 /// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
 /// - While nobody tells of changes, later callers start anew when the flight is older than what may be kept.
 /// - When the flight has landed it is forgotten, whatever came of it. This is not a cache.
+@usableFromInline
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     /// Whether a caller has started the work or joined it.
     package enum Role: Sendable {
@@ -16,7 +17,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         case joined
     }
 
-    private let table: FlightTable
+    @usableFromInline
+    let table: FlightTable
     private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
@@ -48,7 +50,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
 
     /// Whether a caller of this key would join a flight now.
     package func isUnderWay(_ key: Key) -> Bool {
-        table.isUnderWay(hash: key.hashValue) { self.has($0, key) }
+        table.underWay(hash: key.hashValue) { has($0, key) } != nil
     }
 
     /// Waits for the work on a key, and starts it unless it is under way.
@@ -98,6 +100,28 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             table.leave(passenger)
         }
         return (try output(for: passenger), role)
+    }
+
+    /// Waits for the work on a key that is under way.
+    ///
+    /// What the caller runs of this is compiled for its types; the rest knows no types at all.
+    ///
+    /// - Parameters:
+    ///   - key: What is asked for.
+    ///   - patience: How long the caller waits; for ever by default.
+    ///   - isSought: Asked before joining, when there is something to be joined.
+    /// - Returns: What the work returned; `nil` when none is under way.
+    /// - Throws: What the work has thrown; `CancellationError`; ``OutOfPatience``.
+    @inlinable
+    package func joinUnderWay(
+        _ key: Key,
+        patience: Patience = .unlimited,
+        if isSought: () -> Bool
+    ) async throws -> Output? {
+        guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
+            try await table.ride(on: flight, patience)
+        else { return nil }
+        return try unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome?.get()
     }
 
     /// Does the work on a key within the work of another flight, in its task and without a change of thread, unless it is
@@ -180,7 +204,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     // MARK: Work
 
     /// All flights of the table are of this kind.
-    private func has(_ flight: Flight, _ key: Key) -> Bool {
+    @inlinable
+    func has(_ flight: Flight, _ key: Key) -> Bool {
         unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).key == key
     }
 

@@ -1,16 +1,21 @@
 /// How long a caller waits for a flight.
+@usableFromInline
 package struct Patience: Sendable, Hashable {
     /// Counted from when the caller joined.
+    @usableFromInline
     package var sinceJoining: Duration?
     /// Counted from when the flight began, so that nobody waits for one that is late already.
+    @usableFromInline
     package var sinceStart: Duration?
 
+    @inlinable
     package init(sinceJoining: Duration? = nil, sinceStart: Duration? = nil) {
         self.sinceJoining = sinceJoining
         self.sinceStart = sinceStart
     }
 
-    package static let unlimited = Patience()
+    @inlinable
+    package static var unlimited: Patience { Patience() }
 
     /// When the patience of a caller ends that joins now.
     func end(startedAt: MonotonicInstant) -> MonotonicInstant {

@@ -38,6 +38,14 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { reside(key, now) }
 
+    /// What the level inside returns.
+    public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
+        try await base.join(key, if: isSought)
+    }
+
+    /// What the level inside says.
+    public func lacks(_ key: Key, isRead: Bool) -> Bool { base.lacks(key, isRead: isRead) }
+
     /// Told to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 

@@ -15,6 +15,14 @@ extension CacheLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { nil }
 
+    /// Nothing is under way that could be joined.
+    @inlinable
+    public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? { nil }
+
+    /// Nothing is certain without suspending.
+    @inlinable
+    public func lacks(_ key: Key, isRead: Bool) -> Bool { false }
+
     /// None.
     public var gate: FillGate? { nil }
 

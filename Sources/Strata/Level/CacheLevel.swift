@@ -57,6 +57,26 @@ public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     /// This is the hot path. It takes no lock that all readers share, and does not allocate.
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>?
 
+    /// Waits for a read of this key that is under way in this process, if there is one that an ordinary read may join.
+    ///
+    /// The short way for the many who miss the same key at once. A level that has something to say of the key itself, or
+    /// keeps nothing under way, does not know of such a read; whoever is told so asks for the entry.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - isSought: Asked when there is such a read, before it is joined: whether the levels above have nothing of the key.
+    /// - Returns: What the read has brought; `nil` when there is none to be joined.
+    /// - Throws: As ``entry(for:_:)``.
+    func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>?
+
+    /// What is certain without suspending: that the level has nothing of a key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - isRead: Whether this is a read, and counted as a miss if so.
+    /// - Returns: True when there is nothing, not even something stale; false when there is something, or it is not certain.
+    func lacks(_ key: Key, isRead: Bool) -> Bool
+
     /// The gate that voids what levels above keep, if this level has one: it does when it hears of changes made elsewhere.
     var gate: FillGate? { get }
 

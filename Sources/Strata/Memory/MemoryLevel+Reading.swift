@@ -114,6 +114,23 @@ extension MemoryLevel {
         return entry
     }
 
+    /// Whether there is nothing of a key, not even something stale.
+    ///
+    /// False also while something of the same part of the level is being changed.
+    @inlinable
+    public func lacks(_ key: Key, isRead: Bool) -> Bool {
+        if isRead, now.nanoseconds >= nextLook.load(ordering: .relaxed) { catchUp() }
+        let hash = hash(of: key)
+        let number = partition(of: hash)
+        let row = readers.current
+        row.enter(number)
+        let isLacking =
+            unsafe !partitions.isChanging(number) && partitions[number].pointee.find(key, tag: tag(of: hash)) == 0
+        row.leave(number)
+        if isLacking, isRead { row.countMiss() }
+        return isLacking
+    }
+
     /// The entries of several keys.
     ///
     /// Nothing suspends.

@@ -22,6 +22,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     public let options: LeaseOptions
     let source: Fetch<Key, Value>
     /// What callers wait for: a look in Redis, and a fetch if need be.
+    @usableFromInline
     let flights: Flights<Key, Entry<Value>?>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
@@ -77,6 +78,31 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
             throw failure.cause
         } catch is OutOfPatience {
             throw CacheError.late(since: start)
+        }
+    }
+
+    /// Joins a read of the key that is under way.
+    ///
+    /// - Throws: As ``entry(for:_:)``.
+    @inlinable
+    public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
+        let start = MonotonicInstant.coarse
+        do {
+            let patience = Patience(sinceJoining: level.freshness.hardTimeout)
+            let entry = try await flights.joinUnderWay(key, patience: patience, if: isSought)
+            return entry.map { Joined(entry: $0?.joined) }
+        } catch {
+            throw Self.exposed(error, since: start)
+        }
+    }
+
+    /// What a caller is told of a failure.
+    @usableFromInline
+    static func exposed(_ error: any Error, since start: MonotonicInstant) -> any Error {
+        switch error {
+        case let failure as SourceFailure: failure.cause
+        case is OutOfPatience: CacheError.late(since: start)
+        default: error
         }
     }
 
