@@ -14,13 +14,20 @@ extension RedisClient {
     ///
     /// One round trip.
     public func time(timeout: Duration? = nil) async throws -> Duration {
-        let reply = try await execute(.repeatable, timeout: timeout) { writer in
-            writer.begin(1)
-            writer.argument("TIME" as StaticString)
-        }
+        let reply = try await execute(.repeatable, timeout: timeout, encode: Self.encodeTime)
+        guard let time = Self.time(in: reply) else { throw unexpected("TIME") }
+        return time
+    }
+
+    static func encodeTime(_ writer: inout CommandWriter) {
+        writer.begin(1)
+        writer.argument("TIME" as StaticString)
+    }
+
+    static func time(in reply: RESPValue) -> Duration? {
         guard case .array(let parts) = reply, parts.count == 2,
             let seconds = parts[0].integer, let microseconds = parts[1].integer
-        else { throw unexpected("TIME") }
+        else { return nil }
         return .seconds(seconds) + .microseconds(microseconds)
     }
 

@@ -14,47 +14,70 @@ final class ServerClock: Sendable {
         var isMeasuring = false
     }
 
-    /// After how long a reading is taken anew, by one of those who want to know.
-    private static let validity: Duration = .seconds(10)
-    /// How long the others may go on with the reading that they have.
+    /// How long everybody goes on with a reading while a new one is taken.
     private static let longestValidity: Duration = .seconds(20)
 
     private let redis: RedisClient
+    /// After how long a reading is taken anew.
+    private let validity: Duration
     private let state = Locked(State())
 
-    init(_ redis: RedisClient) {
+    init(_ redis: RedisClient, validity: Duration = .seconds(10)) {
         self.redis = redis
+        self.validity = validity
     }
 
     /// Server time minus monotonic time, in nanoseconds.
     ///
-    /// Mostly no round trip, one each ten seconds. Everybody asks for himself who cannot do without: each call has a deadline
-    /// of its own.
+    /// No round trip while a reading is taken every now and then; one when there is none for twenty seconds, to be waited for.
     func offset() async throws -> Int64 {
         let now = MonotonicInstant.coarse
-        let known = state.withLock { state -> Int64? in
-            guard let offset = state.offset, now < state.takenAt.advanced(by: Self.longestValidity) else { return nil }
-            if now < state.takenAt.advanced(by: Self.validity) || state.isMeasuring { return offset }
+        let (known, isDue) = state.withLock { state -> (Int64?, Bool) in
+            guard let offset = state.offset, now < state.takenAt.advanced(by: Self.longestValidity) else {
+                return (nil, false)
+            }
+            guard now >= state.takenAt.advanced(by: validity), !state.isMeasuring else { return (offset, false) }
             state.isMeasuring = true
-            return nil
+            return (offset, true)
         }
+        if isDue { measureAside() }
         if let known { return known }
-        defer { state.withLock { $0.isMeasuring = false } }
         return try await measure()
     }
+
+    /// Whether a reading is being taken that nobody waits for.
+    var isMeasuring: Bool { state.withLock { $0.isMeasuring } }
 
     /// By how much the offset may be wrong at most, besides drift, in nanoseconds.
     var error: Int64 { state.withLock { $0.error } }
 
     private func measure() async throws -> Int64 {
         let before = MonotonicInstant.now
-        let time = try await redis.guarded(.read) { try await redis.time(timeout: $0) }.saturatedNanoseconds
+        let time = try await redis.guarded(.read) { try await redis.time(timeout: $0) }
+        return note(time, askedAt: before)
+    }
+
+    /// Takes a reading that nobody waits for.
+    private func measureAside() {
+        let before = MonotonicInstant.now
+        redis.post(deadline: before.advanced(by: redis.configuration.commandTimeout)) { [self] outcome in
+            if case .success(let reply) = outcome, let time = RedisClient.time(in: reply) {
+                note(time, askedAt: before)
+            }
+            state.withLock { $0.isMeasuring = false }
+        } encode: { writer in
+            RedisClient.encodeTime(&writer)
+        }
+    }
+
+    @discardableResult
+    private func note(_ time: Duration, askedAt before: MonotonicInstant) -> Int64 {
         let after = MonotonicInstant.now
-        let middle = before.nanoseconds + before.nanoseconds(to: after) / 2
-        let offset = time - middle
+        let half = before.nanoseconds(to: after) / 2
+        let offset = time.saturatedNanoseconds - before.nanoseconds - half
         state.withLock { state in
             state.offset = offset
-            state.error = before.nanoseconds(to: after) / 2
+            state.error = half
             state.takenAt = after
         }
         return offset

@@ -1,0 +1,35 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The server's clock", .timeLimit(.minutes(1)))
+struct ServerClockTests {
+    @Test("a reading is taken anew while callers go on with the old one, also while the server stands still")
+    func aside() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            // The coarse clock lags a little.
+            let clock = ServerClock(redis, validity: .seconds(-1))
+            let first = try await clock.offset()
+            try await server.pause()
+            #expect(try await clock.offset() == first)
+            #expect(clock.isMeasuring)
+            #expect(try await clock.offset() == first)
+            try await server.resume()
+            while clock.isMeasuring { await Task.yield() }
+            let calls = try await redis.info("commandstats")
+            #expect(calls["cmdstat_time"]?.hasPrefix("calls=2,") == true)
+        }
+    }
+
+    @Test("where there is no reading the caller waits for one, and is told when none is to be had")
+    func none() async throws {
+        try await RedisServer.withServer { server in
+            let clock = ServerClock(try TestServer.client(of: server))
+            try await server.kill()
+            await #expect(throws: RedisError.self) { try await clock.offset() }
+        }
+    }
+}
