@@ -181,6 +181,21 @@ public final class RedisClient: Sendable {
         }
     }
 
+    /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
+    func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {
+        let connection = lookout
+        let timeout = configuration.commandTimeout
+        return { name, completion in
+            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
+                completion((try? outcome.get())?.bytes)
+            } encode: { writer in
+                writer.begin(2)
+                writer.argument("GET" as StaticString)
+                writer.argument(name)
+            }
+        }
+    }
+
     @inline(__always)
     private func nextConnection() -> Connection {
         let connections = loop.connections

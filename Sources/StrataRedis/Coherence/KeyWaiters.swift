@@ -4,8 +4,16 @@ internal import Strata
 ///
 /// A task enters *before* it asks the server, so that what happens between the answer and the waiting is not missed.
 final class KeyWaiters: Watched {
+    /// What was found under a name after it had changed.
+    struct News: Sendable {
+        let bytes: [UInt8]
+        /// Taken before Redis was asked.
+        let ticket: Ticket
+    }
+
     private struct Waiter {
         var name: [UInt8]
+        var news: News?
         var isWoken = false
         var continuation: CheckedContinuation<Void, Never>?
         /// When the task goes on whatever happens.
@@ -49,9 +57,10 @@ final class KeyWaiters: Watched {
 
     /// Waits until something has happened since the task entered, or until the deadline.
     ///
+    /// - Returns: What lies under the name now, if that is what has happened and it is known already.
     /// - Throws: `CancellationError`.
-    func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws {
-        guard .now < deadline else { return }
+    func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws -> News? {
+        guard .now < deadline else { return nil }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
@@ -69,6 +78,14 @@ final class KeyWaiters: Watched {
             wake([number])
         }
         try Task.checkCancellation()
+        return state.withLock { $0.waiters[number]?.news }
+    }
+
+    /// Whether a task waits for a key: one that has only entered asks Redis anyway.
+    func isAwaited(_ name: [UInt8]) -> Bool {
+        state.withLock { state in
+            state.numbers[name]?.contains { state.waiters[$0]?.continuation != nil } ?? false
+        }
     }
 
     /// Lets those go on who have waited long enough.
@@ -87,8 +104,19 @@ final class KeyWaiters: Watched {
     }
 
     /// Something has happened to a key.
-    func wake(_ name: [UInt8]) {
-        wake(state.withLock { Array($0.numbers[name] ?? []) })
+    ///
+    /// - Parameters:
+    ///   - name: The key's.
+    ///   - news: What lies there now, if it is known.
+    func wake(_ name: [UInt8], with news: News? = nil) {
+        let numbers = state.withLock { state in
+            let numbers = Array(state.numbers[name] ?? [])
+            for number in numbers where state.waiters[number]?.continuation != nil {
+                state.waiters[number]?.news = news
+            }
+            return numbers
+        }
+        wake(numbers)
     }
 
     /// Anything may have happened.

@@ -8,6 +8,8 @@ final class KeyspaceCoherence: LinkListener {
     private let keyspace: Keyspace
     /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
+    /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
+    private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
     /// What has been told of since the last ping was answered, and may not have been taken yet.
     private let told = Locked<[TicketRenewal]>([])
@@ -17,10 +19,12 @@ final class KeyspaceCoherence: LinkListener {
         keyspace: Keyspace,
         deafLifetime: Duration?,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
+        get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
         tagLookout: @escaping KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
         self.look = look
+        self.get = get
         gate = FillGate(deafLifetime: deafLifetime)
         tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
         tags.onClear { [weak self] in self?.cleared() }
@@ -87,8 +91,17 @@ final class KeyspaceCoherence: LinkListener {
                 }
             }
         }
-        waiters.wake(name)
+        wakeWaiters(for: name, fingerprint)
         report(.changed(RedisKey(name)))
+    }
+
+    /// Whoever waits for a key will ask for what lies there now, and is spared two changes of thread when it is asked for here.
+    private func wakeWaiters(for name: [UInt8], _ fingerprint: UInt64) {
+        guard waiters.isAwaited(name) else { return waiters.wake(name) }
+        let ticket = gate.ticket(for: fingerprint)
+        get(name) { [self] bytes in
+            waiters.wake(name, with: bytes.map { .init(bytes: $0, ticket: ticket) })
+        }
     }
 
     /// Trust is extended for what is known to have been told, so that has to be heeded first.

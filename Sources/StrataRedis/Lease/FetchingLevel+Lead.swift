@@ -69,7 +69,13 @@ extension FetchingLevel {
                 seat?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 waiting.begin(for: holder)
-                try await level.shared.waiters.wait(number, until: waiting.deadline(remaining, giveUp, level.shared))
+                let deadline = waiting.deadline(remaining, giveUp, level.shared)
+                // What was asked for on the I/O thread counts only while no invalidation has yet to reach Redis.
+                guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
+                    level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
+                else { continue }
+                finding = try await level.open(news.bytes, names, news.ticket, .nothing)
+                if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             }
         }
         return .entry(try await fetchUncoordinated(key, names, request, seat))

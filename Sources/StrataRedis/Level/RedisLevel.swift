@@ -63,6 +63,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             keyspace: keyspace,
             deafLifetime: coherence.deafLifetime(redis.configuration),
             look: redis.versionLook(),
+            get: redis.valueLook(),
             tagLookout: redis.tagLookout(in: keyspace)
         )
         listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil

@@ -68,6 +68,7 @@ struct TicketRenewalTests {
             keyspace: keyspace,
             deafLifetime: .seconds(3),
             look: { _, completion in completion(version) },
+            get: { _, completion in completion(nil) },
             tagLookout: { _, _ in }
         )
         coherence.linkEstablished(trustedUntil: .distantFuture)

@@ -55,6 +55,28 @@ struct FetchingTests {
         }
     }
 
+    @Test("who waits for another instance gets its value by one GET, and asks for no lease again")
+    func news() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(of: server), try instance(of: server))
+            let changes = other.level.changes()
+            try await other.level.redis.ping()
+            for await change in changes where change == .listening { break }
+            let fetch = Task { try await one.get("k") }
+            await source.gate.arrivals()
+            let wait = Task { try await other.get("k") }
+            let name = keyspace.names(for: "k".keyBytes).value
+            while !other.level.shared.waiters.isAwaited(name.bytes) { await Task.yield() }
+            try await server.command("CONFIG", "RESETSTAT")
+            source.gate.open()
+            #expect(try await fetch.value == "value")
+            #expect(try await wait.value == "value")
+            let calls = try await one.level.redis.info("commandstats")
+            #expect(calls["cmdstat_evalsha"]?.hasPrefix("calls=1,") == true)
+            #expect(source.calls == 1)
+        }
+    }
+
     @Test("absence is remembered for its own lifetime; without one it is asked for again")
     func absence() async throws {
         try await RedisServer.withServer { server in
