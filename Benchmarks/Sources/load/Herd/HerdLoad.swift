@@ -45,6 +45,7 @@ struct HerdLoad: AsyncParsableCommand {
             }
             for member in members { await member.stop() }
             report("herd.procs\(count)", cache, byHand, sleep)
+            reportCourse("herd.procs\(count)", cache)
         }
     }
 
@@ -58,12 +59,7 @@ struct HerdLoad: AsyncParsableCommand {
         let order = HerdRound(kind: kind, number: number, start: start.nanoseconds)
         for member in members { try await member.send(order) }
         var total = HerdResult()
-        for member in members {
-            let result = try await member.answer()
-            total.last = max(total.last, result.last)
-            total.fetches += result.fetches
-            total.failures += result.failures
-        }
+        for member in members { total.add(try await member.answer()) }
         return total
     }
 
@@ -94,5 +90,20 @@ struct HerdLoad: AsyncParsableCommand {
         }
         let failures = (cache + byHand).reduce(0) { $0 + $1.failures }
         Measurement(name: name + ".failures", value: Double(failures), unit: "1").print()
+    }
+
+    /// Where the time of a round goes, all processes together.
+    private func reportCourse(_ name: String, _ rounds: [HerdResult]) {
+        let steps: [(String, (HerdResult) -> Int64)] = [
+            ("last_caller_began", { $0.allBegan }),
+            ("fetch_began", { $0.fetchBegan ?? 0 }),
+            ("first_caller_after_fetch", { $0.first - ($0.fetchEnded ?? 0) }),
+            ("last_caller_after_fetch", { $0.last - ($0.fetchEnded ?? 0) }),
+            ("processor_time", { $0.processorTime }),
+        ]
+        for (step, time) in steps {
+            let median = rounds.map { Double(time($0)) / 1e6 }.median
+            Measurement(name: "\(name).\(step)_ms.p50", value: median, unit: "ms").print()
+        }
     }
 }
