@@ -10,13 +10,13 @@ import Synchronization
 final class FetchByHand: Sendable {
     private let redis: RedisClient
     private let processes: Int
-    private let pause: Duration
+    private let fetch: @Sendable (String) async throws -> String
     private let callers = Mutex<[Int: [CheckedContinuation<String?, Never>]]>([:])
 
-    init(_ redis: RedisClient, processes: Int, pause: Duration) {
+    init(_ redis: RedisClient, processes: Int, _ fetch: @escaping @Sendable (String) async throws -> String) {
         self.redis = redis
         self.processes = processes
-        self.pause = pause
+        self.fetch = fetch
     }
 
     func get(_ number: Int) async -> String? {
@@ -43,8 +43,7 @@ final class FetchByHand: Sendable {
             _ = try await redis.send("BLPOP", news, "5", timeout: .seconds(6))
             return try await value(of: key)
         }
-        try await Task.rest(for: pause)
-        let value = "value of round-\(number)"
+        let value = try await fetch("round-\(number)")
         async let stored = redis.send("SET", key, value, "PX", "60000")
         let push = ["RPUSH", news] + Array(repeating: "news", count: max(1, processes - 1))
         async let told = redis.send(push.map { Array($0.utf8) })

@@ -22,17 +22,16 @@ struct HerdInstance: AsyncParsableCommand {
         let fetches = Atomic<Int>(0)
         let fetchTimes = Mutex<(began: Int64, ended: Int64)?>(nil)
         let pause = Duration.milliseconds(fetchMilliseconds)
+        let fetch: @Sendable (String) async throws -> String = { key in
+            fetches.wrappingAdd(1, ordering: .relaxed)
+            let began = MonotonicInstant.now.nanoseconds
+            try await Task.rest(for: pause)
+            fetchTimes.withLock { $0 = (began, MonotonicInstant.now.nanoseconds) }
+            return "value of \(key)"
+        }
         let cache = MemoryLevel<String, String>(limit: .entries(10_000))
-            .compose(
-                level.fetching { key in
-                    fetches.wrappingAdd(1, ordering: .relaxed)
-                    let began = MonotonicInstant.now.nanoseconds
-                    try await Task.rest(for: pause)
-                    fetchTimes.withLock { $0 = (began, MonotonicInstant.now.nanoseconds) }
-                    return "value of \(key)"
-                }
-            )
-        let byHand = FetchByHand(try RedisClient(try Orders.url()), processes: processes, pause: pause)
+            .compose(level.fetching { try await fetch($0) })
+        let byHand = FetchByHand(try RedisClient(try Orders.url()), processes: processes, fetch)
         let changes = level.changes()
         try await redis.ping()
         for await change in changes where change == .listening { break }

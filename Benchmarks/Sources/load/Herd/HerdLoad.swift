@@ -46,6 +46,7 @@ struct HerdLoad: AsyncParsableCommand {
             for member in members { await member.stop() }
             report("herd.procs\(count)", cache, byHand, sleep)
             reportCourse("herd.procs\(count)", cache)
+            reportCourse("herd.procs\(count).by_hand", byHand)
         }
     }
 
