@@ -1,5 +1,4 @@
 /// What a composition takes down before it asks its levels for a key.
-@usableFromInline
 struct Asked: Sendable {
     /// A ticket of the upper level's own gate; ``Ticket/none`` where it has none.
     let ticket: Ticket
@@ -9,13 +8,6 @@ struct Asked: Sendable {
     let tagChangesAbove: UInt64?
     /// The number of the upper level's invalidations that stood when the lower level was asked.
     var asOf: UInt64 = 1
-
-    @usableFromInline
-    init(ticket: Ticket, tagChanges: UInt64, tagChangesAbove: UInt64? = nil) {
-        self.ticket = ticket
-        self.tagChanges = tagChanges
-        self.tagChangesAbove = tagChangesAbove
-    }
 
     /// The same, with the number that stands now: to be taken before the lower level is asked.
     ///

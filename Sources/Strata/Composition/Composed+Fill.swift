@@ -40,7 +40,6 @@ extension Composed {
     ///   - request: What was asked.
     ///   - start: When the lower level was asked.
     /// - Returns: The entry with a ticket for the levels above.
-    @usableFromInline
     func filling(
         _ below: Entry<Value>,
         for key: Key,
@@ -66,6 +65,14 @@ extension Composed {
         case .both: entry.ticket = .void
         }
         return entry
+    }
+
+    /// Keeps what a read has brought that was joined.
+    @usableFromInline
+    func fill(_ key: Key, _ joined: Joined<Value>, _ tagChanges: UInt64, askedAt start: MonotonicInstant) async {
+        guard let entry = joined.entry else { return }
+        let heard = Asked(ticket: .none, tagChanges: tagChanges, tagChangesAbove: nil)
+        _ = await filling(entry, for: key, .void, heard, ReadRequest(), askedAt: start)
     }
 
     /// Seals an entry that no level below has sealed, and dates it for an upper level that numbers its invalidations.

@@ -174,11 +174,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         // In other cases an entry needs more than its own ticket to be kept above.
         guard ledger == nil, hearing == .lower else { return nil }
-        let heard = Asked(ticket: .none, tagChanges: fillGate.tagChanges)
+        let tagChanges = fillGate.tagChanges
         let start = MonotonicInstant.coarse
         let joined = try await lower.join(key) { isSought() && upper.lacks(key, isRead: true) }
-        guard let entry = joined?.entry, upper.lacks(key, isRead: false) else { return joined }
-        return Joined(entry: await filling(entry, for: key, .void, heard, ReadRequest(), askedAt: start))
+        if let joined, upper.lacks(key, isRead: false) { await fill(key, joined, tagChanges, askedAt: start) }
+        return joined
     }
 
     // MARK: Writing

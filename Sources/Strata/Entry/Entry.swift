@@ -148,7 +148,6 @@ public struct Entry<Value: Sendable>: Sendable {
     }
 
     /// The same entry for somebody who has joined the read that has brought it.
-    @inlinable
     package var joined: Entry {
         var entry = self
         entry.ticket = ticket.ofJoined

@@ -46,16 +46,23 @@ package class Flight: @unchecked Sendable {
     }
 }
 
-/// A flight with its key and what it brings.
+/// A flight with what it brings.
 ///
 /// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the flight
 /// has landed; it is read by passengers whom the table has told so. The rest is the flight's.
 @usableFromInline
-final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Flight, @unchecked Sendable {
-    @usableFromInline
-    let key: Key
+package class Delivery<Output: Sendable>: Flight, @unchecked Sendable {
     @usableFromInline
     var outcome: Result<Output, any Error>?
+}
+
+/// A flight with its key and what it brings.
+///
+/// Proof of `Sendable`: the key does not change. The rest is the delivery's.
+@usableFromInline
+final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Delivery<Output>, @unchecked Sendable {
+    @usableFromInline
+    let key: Key
 
     init(_ table: FlightTable, _ key: Key, hash: Int, fingerprint: UInt64, host: Flight? = nil) {
         self.key = key

@@ -2,10 +2,11 @@ extension FlightTable {
     /// Waits on a flight that is under way.
     ///
     /// - Returns: Whether the flight has landed; false when it was too late to come aboard.
-    /// - Throws: `CancellationError`; ``OutOfPatience``.
+    /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @usableFromInline
     func ride(on flight: Flight, _ patience: Patience) async throws -> Bool {
         try Task.checkCancellation()
+        let start = MonotonicInstant.coarse
         let passenger = Passenger(self)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -23,7 +24,7 @@ extension FlightTable {
         case .landed: return true
         case .waits: return false
         case .cancelled: throw CancellationError()
-        case .outOfPatience: throw OutOfPatience()
+        case .outOfPatience: throw CacheError.late(since: start)
         }
     }
 }

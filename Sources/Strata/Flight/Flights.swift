@@ -108,20 +108,20 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - key: What is asked for.
-    ///   - patience: How long the caller waits; for ever by default.
+    ///   - patience: How long the caller waits.
     ///   - isSought: Asked before joining, when there is something to be joined.
-    /// - Returns: What the work returned; `nil` when none is under way.
-    /// - Throws: What the work has thrown; `CancellationError`; ``OutOfPatience``.
+    /// - Returns: The flight, when it has landed; `nil` when none is under way.
+    /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @inlinable
     package func joinUnderWay(
         _ key: Key,
-        patience: Patience = .unlimited,
+        patience: Patience,
         if isSought: () -> Bool
-    ) async throws -> Output? {
+    ) async throws -> Delivery<Output>? {
         guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
             try await table.ride(on: flight, patience)
         else { return nil }
-        return try unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome?.get()
+        return unsafe unsafeDowncast(flight, to: Delivery<Output>.self)
     }
 
     /// Does the work on a key within the work of another flight, in its task and without a change of thread, unless it is

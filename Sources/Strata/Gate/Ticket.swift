@@ -36,7 +36,6 @@ public struct Ticket: Sendable, Hashable {
     /// What goes with the entry to somebody who joined the asking when it was under way.
     ///
     /// A timed entry is kept for some time from when it was asked for, and that is known only to who asked first.
-    @usableFromInline
     package var ofJoined: Ticket { isTimed ? .void : self }
 
     @inlinable

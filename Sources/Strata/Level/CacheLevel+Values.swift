@@ -7,7 +7,7 @@ extension CacheLevel {
     @inlinable
     public func get(_ key: Key) async throws -> Value? {
         if let resident = resident(key, at: .coarse) { return resident.value }
-        if let joined = try await join(key, if: { true }) { return joined.entry?.value }
+        if let joined = try await join(key, if: { true }) { return try joined.value }
         return try await entry(for: key, ReadRequest())?.value
     }
 

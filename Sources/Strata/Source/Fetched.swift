@@ -15,6 +15,7 @@ package struct Fetched<Value: Sendable>: Sendable {
 }
 
 /// The failure of a source; apart from those of the cache until it leaves it, for a source may be a cache, too.
+@usableFromInline
 package struct SourceFailure: Error {
     package let cause: any Error
     /// What the source itself has said.
@@ -24,6 +25,10 @@ package struct SourceFailure: Error {
         self.cause = cause
         self.retryAfter = retryAfter ?? (cause as? CacheError)?.retryAfter
     }
+
+    /// What a caller is told of an error.
+    @usableFromInline
+    static func cause(of error: any Error) -> any Error { (error as? SourceFailure)?.cause ?? error }
 }
 
 /// Closures that ask a source, for one key or for several.

@@ -82,28 +82,10 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     }
 
     /// Joins a read of the key that is under way.
-    ///
-    /// - Throws: As ``entry(for:_:)``.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
-        let start = MonotonicInstant.coarse
-        do {
-            let patience = Patience(sinceJoining: level.freshness.hardTimeout)
-            let entry = try await flights.joinUnderWay(key, patience: patience, if: isSought)
-            return entry.map { Joined(entry: $0?.joined) }
-        } catch {
-            throw Self.exposed(error, since: start)
-        }
-    }
-
-    /// What a caller is told of a failure.
-    @usableFromInline
-    static func exposed(_ error: any Error, since start: MonotonicInstant) -> any Error {
-        switch error {
-        case let failure as SourceFailure: failure.cause
-        case is OutOfPatience: CacheError.late(since: start)
-        default: error
-        }
+        let patience = Patience(sinceJoining: level.freshness.hardTimeout)
+        return try await flights.joinUnderWay(key, patience: patience, if: isSought).map { Joined($0) }
     }
 
     /// Waits for fetches under way, also for those that nobody waits for.
