@@ -100,8 +100,8 @@ final class InvalidationLink: Sendable {
             noteState(nil)
             connected()
             for entry in all { entry.listener.linkEstablished(trustedUntil: until) }
-        case .trusted(let until):
-            for entry in all { entry.listener.linkTrusted(until: until) }
+        case .trusted(let until, let told):
+            for entry in all { entry.listener.linkTrusted(until: until, told: told) }
         case .lost(let error):
             noteState(error)
             for entry in all { entry.listener.linkLost() }

@@ -42,7 +42,8 @@ final class KeyspaceCoherence: LinkListener {
     /// - Parameters:
     ///   - names: The key's.
     ///   - version: The write's.
-    ///   - renewal: Taken at the next answered ping after the echo, if nobody has taken it before.
+    ///   - renewal: Taken when a ping is answered that was sent after the write had begun and the answer to one before, if
+    ///     nobody has taken it before and the echo has come.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
         guard isTrusted else { return }
         ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
@@ -63,8 +64,8 @@ final class KeyspaceCoherence: LinkListener {
         report(.listening)
     }
 
-    func linkTrusted(until: MonotonicInstant) {
-        takeTold()
+    func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
+        takeTold(begunBefore: told)
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -72,7 +73,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
-        takeTold()
+        takeTold(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -104,9 +105,16 @@ final class KeyspaceCoherence: LinkListener {
         }
     }
 
-    /// Trust is extended for what is known to have been told, so that has to be heeded first.
-    private func takeTold() {
-        for renewal in told.withLock({ exchange(&$0, with: []) }) { _ = renewal.take() }
+    /// Trust is extended for what was changed before a certain instant, so that has to be heeded first.
+    ///
+    /// What was written later has until the next time to be filled: what is older may be served for as long from then on.
+    private func takeTold(begunBefore instant: MonotonicInstant) {
+        let due = told.withLock { told in
+            let due = told.filter { $0.begun < instant }
+            told.removeAll { $0.begun < instant || $0.isTaken }
+            return due
+        }
+        for renewal in due { _ = renewal.take() }
     }
 
     func everythingChanged() {

@@ -7,8 +7,8 @@ protocol LinkListener: AnyObject, Sendable {
     /// From now on changes are told; what was read until now may have changed unheard.
     func linkEstablished(trustedUntil: MonotonicInstant)
 
-    /// Nothing has changed untold, so far and until then.
-    func linkTrusted(until: MonotonicInstant)
+    /// What is known now may be relied on until then: everything that was changed before `told` has been told.
+    func linkTrusted(until: MonotonicInstant, told: MonotonicInstant)
 
     /// Changes are no longer told.
     func linkLost()

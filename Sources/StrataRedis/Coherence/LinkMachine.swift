@@ -21,8 +21,8 @@ struct LinkMachine: ~Copyable, Sendable {
     enum Notice: Equatable, Sendable {
         /// Changes are told from now on; what was read before may have changed unheard.
         case established(trustedUntil: MonotonicInstant)
-        /// Nothing has changed untold, so far and until then.
-        case trusted(until: MonotonicInstant)
+        /// What is known now may be relied on until then: everything that was changed before `told` has been told.
+        case trusted(until: MonotonicInstant, told: MonotonicInstant)
         /// Changes are no longer told.
         case lost(RedisError)
         /// These keys have changed.
@@ -214,7 +214,7 @@ struct LinkMachine: ~Copyable, Sendable {
             if subscriptionsLeft == 0 { established(now: now, &notices) }
         case "pong" where awaitsPong:
             awaitsPong = false
-            notices.append(.trusted(until: trustedUntil))
+            notices.append(.trusted(until: trustedUntil, told: certain))
             certain = lastPing
         default: throw refused("the invalidation link", reply)
         }

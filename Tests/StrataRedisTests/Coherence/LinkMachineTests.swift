@@ -105,7 +105,7 @@ struct LinkMachineTests {
         #expect(rig.advance(by: .milliseconds(100)) == nil)
         let first = rig.now.advanced(by: .milliseconds(-100))
         _ = rig.receive(Self.pong)
-        #expect(rig.takeNotices() == [.trusted(until: tracked.advanced(by: .seconds(3)))])
+        #expect(rig.takeNotices() == [.trusted(until: tracked.advanced(by: .seconds(3)), told: tracked)])
         _ = rig.takeOutput()
         // The second PING leaves a second after the first; its PONG proves what was before the first.
         #expect(rig.advance(by: .milliseconds(900)) == nil)
@@ -113,10 +113,10 @@ struct LinkMachineTests {
         #expect(rig.takeOutput().contains("PING"))
         _ = rig.advance(by: .milliseconds(300))
         _ = rig.receive(Self.pong)
-        #expect(rig.takeNotices() == [.trusted(until: first.advanced(by: .seconds(3)))])
+        #expect(rig.takeNotices() == [.trusted(until: first.advanced(by: .seconds(3)), told: first)])
         _ = rig.advance(by: .milliseconds(700))
         _ = rig.receive(Self.pong)
-        #expect(rig.takeNotices() == [.trusted(until: second.advanced(by: .seconds(3)))])
+        #expect(rig.takeNotices() == [.trusted(until: second.advanced(by: .seconds(3)), told: second)])
     }
 
     @Test("a PING that is not answered in its time ends the link")

@@ -75,13 +75,17 @@ struct TicketRenewalTests {
         let names = keyspace.names(for: Array("k".utf8))
         let gate = coherence.gate
         let ticket = gate.ticket(for: names.fingerprint)
+        let begun = MonotonicInstant.now
         coherence.beginWrite(names, version, TicketRenewal(gate, of: ticket))
-        coherence.linkTrusted(until: .distantFuture)
+        coherence.linkTrusted(until: .distantFuture, told: .now)
         // The write is not told of yet.
         #expect(gate.isLive(ticket))
         coherence.changed(names.value.bytes)
         #expect(gate.isLive(ticket))
-        coherence.linkTrusted(until: .distantFuture)
+        // What was written later than that may still be filled: it is no older than what trust is extended for.
+        coherence.linkTrusted(until: .distantFuture, told: begun)
+        #expect(gate.isLive(ticket))
+        coherence.linkTrusted(until: .distantFuture, told: .now)
         #expect(!gate.isLive(ticket))
     }
 }
