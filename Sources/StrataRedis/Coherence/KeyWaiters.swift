@@ -81,10 +81,10 @@ final class KeyWaiters: Watched {
         return state.withLock { $0.waiters[number]?.news }
     }
 
-    /// Whether a task waits for a key: one that has only entered asks Redis anyway.
-    func isAwaited(_ name: [UInt8]) -> Bool {
+    /// The tasks that wait for a key: one that has only entered asks Redis anyway.
+    func awaiting(_ name: [UInt8]) -> [UInt64] {
         state.withLock { state in
-            state.numbers[name]?.contains { state.waiters[$0]?.continuation != nil } ?? false
+            state.numbers[name]?.filter { state.waiters[$0]?.continuation != nil } ?? []
         }
     }
 
@@ -104,17 +104,18 @@ final class KeyWaiters: Watched {
     }
 
     /// Something has happened to a key.
+    func wake(_ name: [UInt8]) {
+        wake(state.withLock { Array($0.numbers[name] ?? []) })
+    }
+
+    /// It is known what lies under a key's name.
     ///
     /// - Parameters:
-    ///   - name: The key's.
-    ///   - news: What lies there now, if it is known.
-    func wake(_ name: [UInt8], with news: News? = nil) {
-        let numbers = state.withLock { state in
-            let numbers = Array(state.numbers[name] ?? [])
-            for number in numbers where state.waiters[number]?.continuation != nil {
-                state.waiters[number]?.news = news
-            }
-            return numbers
+    ///   - numbers: The tasks that have waited since before it was asked for. To others it may be too old.
+    ///   - news: What lies there; `nil` when that is nothing, or not known after all.
+    func wake(_ numbers: [UInt64], with news: News?) {
+        state.withLock { state in
+            for number in numbers { state.waiters[number]?.news = news }
         }
         wake(numbers)
     }

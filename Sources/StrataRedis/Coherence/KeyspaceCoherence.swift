@@ -98,10 +98,13 @@ final class KeyspaceCoherence: LinkListener {
 
     /// Whoever waits for a key will ask for what lies there now, and is spared two changes of thread when it is asked for here.
     private func wakeWaiters(for name: [UInt8], _ fingerprint: UInt64) {
-        guard waiters.isAwaited(name) else { return waiters.wake(name) }
+        let awaiting = waiters.awaiting(name)
+        guard !awaiting.isEmpty else { return waiters.wake(name) }
         let ticket = gate.ticket(for: fingerprint)
         get(name) { [self] bytes in
-            waiters.wake(name, with: bytes.map { .init(bytes: $0, ticket: ticket) })
+            waiters.wake(awaiting, with: bytes.map { .init(bytes: $0, ticket: ticket) })
+            // Whoever has come since competes anew.
+            waiters.wake(name)
         }
     }
 

@@ -66,7 +66,7 @@ struct FetchingTests {
             await source.gate.arrivals()
             let wait = Task { try await other.get("k") }
             let name = keyspace.names(for: "k".keyBytes).value
-            while !other.level.shared.waiters.isAwaited(name.bytes) { await Task.yield() }
+            while other.level.shared.waiters.awaiting(name.bytes).isEmpty { await Task.yield() }
             try await server.command("CONFIG", "RESETSTAT")
             source.gate.open()
             #expect(try await fetch.value == "value")
