@@ -7,6 +7,13 @@ extension CacheLevel {
     @inlinable
     public func get(_ key: Key) async throws -> Value? {
         if let resident = resident(key, at: .coarse) { return resident.value }
+        return try await missed(key)
+    }
+
+    // By itself, or a hit would have to keep what is needed after a suspension.
+    @inlinable
+    @inline(never)
+    func missed(_ key: Key) async throws -> Value? {
         if let joined = try await join(key, if: { true }) { return try joined.value }
         return try await entry(for: key, ReadRequest())?.value
     }
