@@ -14,8 +14,7 @@ package struct Patience: Sendable, Hashable {
         self.sinceStart = sinceStart
     }
 
-    @inlinable
-    package static var unlimited: Patience { Patience() }
+    package static let unlimited = Patience()
 
     /// When the patience of a caller ends that joins now.
     func end(startedAt: MonotonicInstant) -> MonotonicInstant {

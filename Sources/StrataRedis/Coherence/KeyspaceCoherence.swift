@@ -11,7 +11,7 @@ final class KeyspaceCoherence: LinkListener {
     /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
-    /// What has been told of since the last ping was answered, and may not have been taken yet.
+    /// What has been told of, and may not have been taken yet.
     private let told = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
@@ -103,7 +103,7 @@ final class KeyspaceCoherence: LinkListener {
         let ticket = gate.ticket(for: fingerprint)
         get(name) { [self] bytes in
             waiters.wake(awaiting, with: bytes.map { .init(bytes: $0, ticket: ticket) })
-            // Whoever has come since competes anew.
+            // Whoever had only entered, or has come since, competes anew.
             waiters.wake(name)
         }
     }

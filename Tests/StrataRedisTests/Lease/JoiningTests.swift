@@ -58,6 +58,27 @@ struct JoiningTests {
         }
     }
 
+    @Test("the short way is open while a read is under way and memory has nothing, and at no other time")
+    func shortWay() async throws {
+        try await RedisServer.withServer { server in
+            let instance = try await instance(of: server)
+            let erased = instance.cache.normalized()
+            #expect(try await instance.cache.join("k", if: { true })?.value == nil)
+            let first = await instance.caller(number: 1)
+            await source.gate.arrivals()
+            #expect(try await instance.cache.join("k", if: { false })?.value == nil)
+            #expect(try await instance.cache.join("other", if: { true })?.value == nil)
+            let joined = Task { try await erased.join("k", if: { true })?.value }
+            while instance.level.waiting < 2 { await Task.yield() }
+            try await instance.memory.set("mine", for: "k")
+            #expect(try await instance.cache.join("k", if: { true })?.value == nil)
+            source.gate.open()
+            #expect(try await joined.value == "value")
+            #expect(try await first.value == "value")
+            #expect(try await instance.cache.join("k", if: { true })?.value == nil)
+        }
+    }
+
     @Test("when the caller who began it leaves, one of those who joined fills memory")
     func beginnerLeaves() async throws {
         try await RedisServer.withServer { server in
