@@ -3,7 +3,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("stratactl: hostile keys", .timeLimit(.minutes(2)))
+@Suite("stratactl: hostile keys", .timeLimit(.minutes(5)))
 struct HostileKeyTests {
     private static let keys: [[UInt8]] = [
         Array("\u{1b}[31mred\u{1b}[0m".utf8), Array("\u{1b}]0;title\u{7}".utf8), Array("line\r\nbreak".utf8), [0],

@@ -4,7 +4,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("stratactl: reaching the server and logging in", .timeLimit(.minutes(2)))
+@Suite("stratactl: reaching the server and logging in", .timeLimit(.minutes(5)))
 struct LoginTests {
     private static let password = "hunter2 \u{fc}ber%@:/"
 

@@ -3,7 +3,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("stratactl: looking", .timeLimit(.minutes(2)))
+@Suite("stratactl: looking", .timeLimit(.minutes(5)))
 struct ReadingTests {
     private struct Product: Codable {
         var name: String

@@ -3,7 +3,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("stratactl: removing", .timeLimit(.minutes(2)))
+@Suite("stratactl: removing", .timeLimit(.minutes(5)))
 struct RemovalTests {
     @Test("remove without --yes shows what it would touch, and touches nothing", arguments: ["table", "json"])
     func removeRefused(format: String) async throws {

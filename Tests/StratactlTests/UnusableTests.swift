@@ -3,7 +3,7 @@ import StrataRedis
 import StrataTesting
 import Testing
 
-@Suite("stratactl: what no level can use", .timeLimit(.minutes(2)))
+@Suite("stratactl: what no level can use", .timeLimit(.minutes(5)))
 struct UnusableTests {
     /// How a sound envelope is spoiled, and what is to be said of it.
     enum Spoiled: String, CaseIterable, Sendable {

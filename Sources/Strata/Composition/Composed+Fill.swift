@@ -58,6 +58,8 @@ extension Composed {
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
         }
+        // Kept or not: what was kept before is void from here on.
+        fillGate.settle(entry.ticket)
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket

@@ -38,7 +38,7 @@ extension FillGate {
 
     func sum(ofSlots slots: [UInt32]) -> UInt64 {
         var sum: UInt64 = 0
-        for slot in slots { sum &+= unsafe counters[Int(slot)].load(ordering: .acquiring) }
+        for slot in slots { sum &+= unsafe counters[Int(slot)].load(ordering: .acquiring) & Self.countMask }
         return sum
     }
 

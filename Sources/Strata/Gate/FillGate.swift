@@ -19,6 +19,9 @@ public final class FillGate: Sendable {
     /// matters to an entry that was not asked for in all that time.
     @usableFromInline
     static let countMask: UInt64 = 1 << 40 - 1
+    /// Beside the count: whether the next count is promised, see ``promise(_:)``.
+    @usableFromInline
+    static let promised: UInt64 = 1 << 40
 
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
@@ -69,8 +72,14 @@ public final class FillGate: Sendable {
     @inlinable
     public func isLive(_ ticket: Ticket) -> Bool {
         guard ticket.belongsToGate, UInt64(ticket.slot) <= mask else { return ticket == .none }
-        let count = unsafe counters[ticket.slot].load(ordering: .acquiring)
-        return count & Self.countMask == ticket.count
+        let counter = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        return counter & Self.countMask == ticket.count || Self.promises(ticket, counter)
+    }
+
+    /// Whether a counter promises a ticket that does not count yet.
+    @inlinable
+    static func promises(_ ticket: Ticket, _ counter: UInt64) -> Bool {
+        counter & promised != 0 && (counter &+ 1) & countMask == ticket.count
     }
 
     /// Whether an entry with this ticket may be served at `now` without asking below.
@@ -91,38 +100,35 @@ public final class FillGate: Sendable {
     /// Voids every ticket of a key.
     @inlinable
     public func void(_ fingerprint: UInt64) {
-        let slot = Int(truncatingIfNeeded: fingerprint & mask)
-        unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)
+        advance(Int(truncatingIfNeeded: fingerprint & mask))
     }
 
     /// Voids every ticket that was ever taken.
     ///
     /// O(size of the table).
     public func voidAll() {
-        for slot in 0...Int(mask) { unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing) }
+        for slot in 0...Int(mask) { advance(slot) }
     }
 
-    /// Voids every other ticket of a key and returns a new one, if `ticket` still lives.
-    ///
-    /// For a value that this process has just written: the ticket was taken before the write, so nobody else's change has
-    /// come in between, and reads that began before the write may not be kept any more.
-    ///
-    /// - Returns: `nil` when the ticket is void; the key's other tickets are then void too.
-    public func renew(_ ticket: Ticket) -> Ticket? {
-        guard ticket.belongsToGate, UInt64(ticket.slot) <= mask else { return nil }
-        let slot = ticket.slot
-        let current = unsafe counters[slot].load(ordering: .acquiring)
-        if current & Self.countMask == ticket.count {
-            let (exchanged, _) = unsafe counters[slot]
+    /// The count after every ticket that lives, also a promised one.
+    @inlinable
+    static func count(after counter: UInt64) -> UInt64 {
+        (counter &+ (counter & promised != 0 ? 2 : 1)) & countMask
+    }
+
+    @inlinable
+    func advance(_ slot: Int) {
+        var counter = unsafe counters[slot].load(ordering: .relaxed)
+        while true {
+            let (exchanged, current) = unsafe counters[slot]
                 .compareExchange(
-                    expected: current,
-                    desired: current &+ 1,
+                    expected: counter,
+                    desired: Self.count(after: counter),
                     ordering: .acquiringAndReleasing
                 )
-            if exchanged { return Ticket(bits: ticket.bits & ~Self.countMask | (current &+ 1) & Self.countMask) }
+            if exchanged { return }
+            counter = current
         }
-        unsafe counters[slot].wrappingAdd(1, ordering: .acquiringAndReleasing)
-        return nil
     }
 
     // MARK: Trust

@@ -11,7 +11,7 @@ final class KeyspaceCoherence: LinkListener {
     /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
-    /// What has been told of, and may not have been taken yet.
+    /// What has been told of, and may not have been settled yet.
     private let told = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
@@ -42,8 +42,8 @@ final class KeyspaceCoherence: LinkListener {
     /// - Parameters:
     ///   - names: The key's.
     ///   - version: The write's.
-    ///   - renewal: Taken when a ping is answered that was sent after the write had begun and the answer to one before, if
-    ///     nobody has taken it before and the echo has come.
+    ///   - renewal: Settled when a ping is answered that was sent after the write had begun and the answer to one before, if
+    ///     nobody has settled it before and the echo has come.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
         guard isTrusted else { return }
         ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
@@ -65,7 +65,7 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
-        takeTold(begunBefore: told)
+        settleTold(begunBefore: told)
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -73,7 +73,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
-        takeTold(begunBefore: .distantFuture)
+        settleTold(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -111,13 +111,13 @@ final class KeyspaceCoherence: LinkListener {
     /// Trust is extended for what was changed before a certain instant, so that has to be heeded first.
     ///
     /// What was written later has until the next time to be filled: what is older may be served for as long from then on.
-    private func takeTold(begunBefore instant: MonotonicInstant) {
+    private func settleTold(begunBefore instant: MonotonicInstant) {
         let due = told.withLock { told in
             let due = told.filter { $0.begun < instant }
-            told.removeAll { $0.begun < instant || $0.isTaken }
+            told.removeAll { $0.begun < instant }
             return due
         }
-        for renewal in due { _ = renewal.take() }
+        for renewal in due { renewal.settle() }
     }
 
     func everythingChanged() {

@@ -47,7 +47,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
-            if case .stored(_, let renewal) = led { _ = renewal.take() }
+            if case .stored(_, let renewal) = led { renewal.settle() }
         }
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }

@@ -6,14 +6,15 @@ import Testing
 
 @Suite("The right to keep what was just written", .timeLimit(.minutes(1)))
 struct TicketRenewalTests {
-    @Test("everybody gets the same ticket, and all others of the key are void")
+    @Test("everybody gets the same ticket, and all others of the key are void when it is settled")
     func once() {
         let gate = FillGate()
         let (before, fetched) = (gate.ticket(for: 7), gate.ticket(for: 7))
         let renewal = TicketRenewal(gate, of: fetched)
-        // What levels above still serve lives until somebody takes the new one.
-        #expect(gate.isLive(before))
         let taken = renewal.take()
+        // What levels above still serve lives until they are filled.
+        #expect(gate.isLive(taken) && gate.isLive(before))
+        renewal.settle()
         #expect(gate.isLive(taken) && !gate.isLive(before) && !gate.isLive(fetched))
         #expect(renewal.take() == taken && gate.isLive(taken))
     }
@@ -33,6 +34,56 @@ struct TicketRenewalTests {
         let taken = renewal.take()
         gate.void(7)
         #expect(!gate.isLive(taken) && renewal.take() == taken)
+    }
+
+    /// Memory whose writes wait from a certain moment on.
+    private final class HeldMemory: ForwardingLevel {
+        let base = MemoryLevel<String, String>(limit: .entries(10))
+        let hold = Locked<AsyncGate?>(nil)
+
+        func resident(_ key: String, at now: MonotonicInstant) -> Resident<String>? { base.resident(key, at: now) }
+
+        func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+            try await base.entry(for: key, request)
+        }
+
+        func commit(_ entry: Entry<String>, for key: String) async throws -> Ticket? {
+            if let hold = hold.withLock({ $0 }) { try await hold.pass() }
+            return try await base.commit(entry, for: key)
+        }
+    }
+
+    @Test("while memory is being filled with a refreshed value, it has the one before")
+    func hotKey() async throws {
+        try await RedisServer.withServer { server in
+            let memory = HeldMemory()
+            let level = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: Keyspace(TestServer.uniqueName()),
+                coherence: .none
+            )
+            let cache = memory.compose(level.fetching { _ in "new" })
+            let gate = level.shared.gate
+            let before = gate.ticket(for: level.fingerprint(of: "k"))
+            let old = Entry(
+                .value("old"),
+                freshUntil: .now.advanced(by: .seconds(-1)),
+                staleUntil: .now.advanced(by: .seconds(600)),
+                revalidateUntil: .now.advanced(by: .seconds(600)),
+                ticket: before
+            )
+            try await memory.store(old, for: "k")
+            let hold = AsyncGate()
+            memory.hold.withLock { $0 = hold }
+            #expect(try await cache.get("k") == "old")
+            await hold.arrivals()
+            let (value, receipt) = try await cache.getWithReceipt("k")
+            #expect(value == "old" && receipt.origin == .memory)
+            hold.open()
+            while try await cache.get("k") != "new" { await Task.yield() }
+            // From then on what was read before the write cannot be kept any more.
+            while gate.isLive(before) { await Task.yield() }
+        }
     }
 
     @Test("a value that was fetched for nobody voids the tickets of reads that began before")

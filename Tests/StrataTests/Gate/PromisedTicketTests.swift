@@ -1,0 +1,142 @@
+import Testing
+
+@testable import Strata
+
+@Suite("A ticket that is promised until its value is in its place")
+struct PromisedTicketTests {
+    @Test("it lives beside the others until it is settled")
+    func settled() throws {
+        let gate = FillGate()
+        let (above, write) = (gate.ticket(for: 1), gate.ticket(for: 1))
+        let promised = try #require(gate.promise(write))
+        #expect(gate.isLive(promised) && gate.isLive(above) && gate.isLive(write))
+        gate.settle(above)
+        #expect(gate.isLive(above))
+        gate.settle(promised)
+        #expect(gate.isLive(promised) && !gate.isLive(above) && !gate.isLive(write))
+        #expect(gate.isLive(gate.ticket(for: 1)))
+        gate.settle(promised)
+        #expect(gate.isLive(promised))
+    }
+
+    @Test("a change meanwhile voids it with all others, and nothing is settled")
+    func voided() throws {
+        for voidsAll in [true, false] {
+            let gate = FillGate()
+            let above = gate.ticket(for: 1)
+            let promised = try #require(gate.promise(above))
+            if voidsAll { gate.voidAll() } else { gate.void(1) }
+            #expect(!gate.isLive(promised) && !gate.isLive(above))
+            let later = gate.ticket(for: 1)
+            gate.settle(promised)
+            #expect(gate.isLive(later) && !gate.isLive(promised))
+        }
+    }
+
+    @Test("a second write of the key voids it; so does one of another key in its place")
+    func second() throws {
+        let gate = FillGate(size: 1024)
+        let (first, second) = (gate.ticket(for: 1), gate.ticket(for: 1 + 1024))
+        let promised = try #require(gate.promise(first))
+        let renewed = try #require(gate.promise(second))
+        #expect(gate.isLive(renewed) && !gate.isLive(promised) && !gate.isLive(first))
+        gate.settle(promised)
+        #expect(gate.isLive(renewed))
+    }
+
+    @Test("one that is void gets no promise, and voids the others of its key")
+    func late() {
+        let gate = FillGate()
+        let write = gate.ticket(for: 1)
+        gate.void(1)
+        let above = gate.ticket(for: 1)
+        #expect(gate.promise(write) == nil)
+        #expect(!gate.isLive(above))
+        #expect(gate.promise(.none) == nil && gate.promise(.void) == nil)
+    }
+
+    @Test("seals of tags are not broken by a promise")
+    func seals() throws {
+        let gate = FillGate()
+        let seal = try #require(gate.seal(["tag"]))
+        let fingerprint = TagName("tag").fingerprint()
+        let promised = try #require(gate.promise(gate.ticket(for: fingerprint)))
+        #expect(seal.isLive)
+        gate.settle(promised)
+        #expect(!seal.isLive)
+    }
+
+    /// The rules, told by lists of tickets and without counters.
+    private struct Model {
+        var living: Set<Ticket> = []
+        var promised: Ticket?
+
+        mutating func void() {
+            living = []
+            promised = nil
+        }
+
+        /// Whether a new ticket is due, which then lives alone or beside the others.
+        mutating func renew(_ ticket: Ticket, beside: Bool) -> Bool {
+            let isDue = living.contains(ticket) && ticket != promised
+            if !(isDue && beside && promised == nil) { void() }
+            return isDue
+        }
+
+        mutating func settle(_ ticket: Ticket) {
+            guard ticket == promised else { return }
+            living = [ticket]
+            promised = nil
+        }
+    }
+
+    @Test("whatever happens in whichever order, those live that should", arguments: 0..<4)
+    func model(number: Int) {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed of PromisedTicketTests.model: \(seed)")
+        var random = TestRandom(seed: seed)
+        let gate = FillGate(size: 1024)
+        var models = [Model](repeating: Model(), count: 3)
+        var tickets = [[Ticket]](repeating: [], count: 3)
+        for step in 0..<5000 {
+            let key = Int.random(in: 0..<3, using: &random)
+            let some = tickets[key].suffix(6).randomElement(using: &random)
+            switch (Int.random(in: 0..<12, using: &random), some) {
+            case (0, _):
+                gate.void(UInt64(key))
+                models[key].void()
+            case (1, _) where Int.random(in: 0..<10, using: &random) == 0:
+                gate.voidAll()
+                for key in models.indices { models[key].void() }
+            case (2...3, let ticket?):
+                let new = gate.renew(ticket)
+                #expect((new != nil) == models[key].renew(ticket, beside: false), "step \(step)")
+                if let new {
+                    models[key].living.insert(new)
+                    tickets[key].append(new)
+                }
+            case (4...6, let ticket?):
+                let stands = models[key].promised
+                let new = gate.promise(ticket)
+                #expect((new != nil) == models[key].renew(ticket, beside: true), "step \(step)")
+                if let new {
+                    models[key].living.insert(new)
+                    if stands == nil { models[key].promised = new }
+                    tickets[key].append(new)
+                }
+            case (7...9, let ticket?):
+                gate.settle(ticket)
+                models[key].settle(ticket)
+            default:
+                let ticket = gate.ticket(for: UInt64(key))
+                models[key].living.insert(ticket)
+                tickets[key].append(ticket)
+            }
+            for key in models.indices {
+                for ticket in tickets[key].suffix(12) {
+                    #expect(gate.isLive(ticket) == models[key].living.contains(ticket), "step \(step)")
+                }
+            }
+        }
+    }
+}
