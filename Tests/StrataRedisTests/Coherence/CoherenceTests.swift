@@ -58,9 +58,7 @@ final class Instance: Sendable {
     func listen() async throws {
         try await redis.ping()
         await wait { $0.contains(.listening) }
-        while !level.shared.tags.isKnown { try await redis.ping() }
-        // What follows from the answer was done before the next one is looked at.
-        try await redis.ping()
+        try await level.listens()
     }
 
     /// Returns when the link has told of a change of a key for the `count`th time.

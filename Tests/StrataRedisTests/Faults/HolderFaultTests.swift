@@ -57,10 +57,11 @@ struct HolderFaultTests {
     @Test("killed in renewal: what it had renewed runs out, then another takes over")
     func killedInRenewal() async throws {
         try await RedisServer.withServer { server in
-            let holder = try await Holder(server.url, keyspace, lease: 300)
+            // Long enough for a busy machine to renew it in time.
+            let holder = try await Holder(server.url, keyspace, lease: 1_000)
             let other = try other(of: server)
             try await holder.beginFetch()
-            let end = try await other.level.redis.time() + .milliseconds(700)
+            let end = try await other.level.redis.time() + .milliseconds(2_400)
             while try await other.level.redis.time() < end {
                 #expect(try await other.level.redis.exists(names.lease) == 1)
             }
@@ -74,7 +75,8 @@ struct HolderFaultTests {
     func killedBeforeTheStore() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let holder = try await Holder(proxy.url, keyspace, lease: 300)
+            // Long enough for a busy machine to get to the store: nobody stores when the lease has run out.
+            let holder = try await Holder(proxy.url, keyspace, lease: 3_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)

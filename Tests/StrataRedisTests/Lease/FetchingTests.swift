@@ -59,9 +59,7 @@ struct FetchingTests {
     func news() async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try instance(of: server), try instance(of: server))
-            let changes = other.level.changes()
-            try await other.level.redis.ping()
-            for await change in changes where change == .listening { break }
+            for instance in [one, other] { try await instance.level.listens() }
             let fetch = Task { try await one.get("k") }
             await source.gate.arrivals()
             let wait = Task { try await other.get("k") }

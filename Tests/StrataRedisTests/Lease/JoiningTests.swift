@@ -33,11 +33,8 @@ struct JoiningTests {
         let redis = try TestServer.client(of: server)
         let keyspace = Keyspace(TestServer.uniqueName())
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, freshness: freshness)
-        let changes = level.changes()
-        try await redis.ping()
-        for await change in changes where change == .listening { break }
         // Reads that begin before that are not joined by later ones.
-        while !level.shared.tags.isKnown { await Task.yield() }
+        try await level.listens()
         return Instance(level.fetching(LeaseOptions(failureBackOff: nil)) { [source] _ in try await source.fetch() })
     }
 
