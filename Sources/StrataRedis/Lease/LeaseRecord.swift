@@ -17,7 +17,10 @@ enum LeaseRecord: Sendable, Hashable {
     /// A record with a new token, for a holder of this name.
     static func new(holder: String) -> LeaseRecord {
         var generator = SystemRandomNumberGenerator()
-        return .held(token: (0..<tokenLength).map { _ in generator.next() }, holder: holder)
+        // Each number asked for is a system call, whatever its size.
+        let token = (0..<tokenLength / 8)
+            .flatMap { _ in withUnsafeBytes(of: generator.next() as UInt64) { unsafe Array($0) } }
+        return .held(token: token, holder: holder)
     }
 
     var bytes: [UInt8] {
