@@ -58,8 +58,9 @@ extension Composed {
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
         }
-        // Kept or not: what was kept before is void from here on.
-        fillGate.settle(entry.ticket)
+        // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
+        // settles the ticket itself, if it gets it.
+        if !(request.fillsAbove && hearing == .lower) { fillGate.settle(entry.ticket) }
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket

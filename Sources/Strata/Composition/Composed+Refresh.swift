@@ -23,7 +23,7 @@ extension Composed {
             let heard = heardTicket(key).asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
             let request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
-            guard let below = try await lower.entry(for: key, request) else {
+            guard let below = try await lower.entry(for: key, request.filling) else {
                 // There is no value any more, and nothing that says so which could be kept.
                 fillGate.void(lower.fingerprint(of: key))
                 try await removeAbove(key)

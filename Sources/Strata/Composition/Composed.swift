@@ -95,9 +95,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         do {
-            let request = request.having(above, asFallback: spare != nil)
             let heard = heard.asking(upper.gate)
-            guard let below = try await lower.entry(for: key, request) else { return nil }
+            let asked = request.having(above, asFallback: spare != nil).filling
+            guard let below = try await lower.entry(for: key, asked) else { return nil }
             return await filling(below, for: key, ticket, heard, request, askedAt: start)
         } catch is CancellationError {
             throw CancellationError()
@@ -146,7 +146,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {
             let heard = heard.map { $0.asking(upper.gate) }
-            let below = try await lower.entries(for: missing.map { keys[$0] }, request)
+            let below = try await lower.entries(for: missing.map { keys[$0] }, request.filling)
             for (position, index) in missing.enumerated() {
                 entries[index] = nil
                 if let entry = below[position] {

@@ -22,6 +22,8 @@ public struct ReadRequest: Sendable {
     public var hasFallback: Bool
     /// The entry that is to be replaced, for a source that can tell whether it still holds.
     package var basis: (any Sendable)?
+    /// Whether a level above is filled with the answer when those below are.
+    package var fillsAbove = false
 
     /// A request, by default that of an ordinary read.
     @inlinable
@@ -46,6 +48,13 @@ public struct ReadRequest: Sendable {
     package var strict: ReadRequest {
         var request = self
         request.leavesOutFailures = false
+        return request
+    }
+
+    /// The same request by a level that is filled with the answer.
+    package var filling: ReadRequest {
+        var request = self
+        request.fillsAbove = true
         return request
     }
 

@@ -56,34 +56,51 @@ struct TicketRenewalTests {
     @Test("while memory is being filled with a refreshed value, it has the one before")
     func hotKey() async throws {
         try await RedisServer.withServer { server in
-            let memory = HeldMemory()
-            let level = RedisLevel<String, String>(
-                try TestServer.client(of: server),
-                keyspace: Keyspace(TestServer.uniqueName()),
-                coherence: .none
-            )
-            let cache = memory.compose(level.fetching { _ in "new" })
-            let gate = level.shared.gate
-            let before = gate.ticket(for: level.fingerprint(of: "k"))
-            let old = Entry(
-                .value("old"),
-                freshUntil: .now.advanced(by: .seconds(-1)),
-                staleUntil: .now.advanced(by: .seconds(600)),
-                revalidateUntil: .now.advanced(by: .seconds(600)),
-                ticket: before
-            )
-            try await memory.store(old, for: "k")
-            let hold = AsyncGate()
-            memory.hold.withLock { $0 = hold }
-            #expect(try await cache.get("k") == "old")
-            await hold.arrivals()
-            let (value, receipt) = try await cache.getWithReceipt("k")
-            #expect(value == "old" && receipt.origin == .memory)
-            hold.open()
-            while try await cache.get("k") != "new" { await Task.yield() }
-            // From then on what was read before the write cannot be kept any more.
-            while gate.isLive(before) { await Task.yield() }
+            let level = try unheard(server)
+            try await expectOld(over: level.fetching { _ in "new" }, level)
         }
+    }
+
+    @Test("so it has while a level between the two is being filled")
+    func hotKeyOfThree() async throws {
+        try await RedisServer.withServer { server in
+            let level = try unheard(server)
+            let between = MemoryLevel<String, String>(limit: .entries(10)).compose(level.fetching { _ in "new" })
+            try await expectOld(over: between, level)
+        }
+    }
+
+    /// A level whose changes nobody tells of: what is not settled by those who fill memory is never settled.
+    private func unheard(_ server: RedisServer) throws -> RedisLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(TestServer.uniqueName()), coherence: .none)
+    }
+
+    private func expectOld<Lower: CacheLevel<String, String>>(
+        over lower: Lower,
+        _ level: RedisLevel<String, String>
+    ) async throws {
+        let memory = HeldMemory()
+        let cache = memory.compose(lower)
+        let gate = level.shared.gate
+        let before = gate.ticket(for: level.fingerprint(of: "k"))
+        let old = Entry(
+            .value("old"),
+            freshUntil: .now.advanced(by: .seconds(-1)),
+            staleUntil: .now.advanced(by: .seconds(600)),
+            revalidateUntil: .now.advanced(by: .seconds(600)),
+            ticket: before
+        )
+        try await memory.store(old, for: "k")
+        let hold = AsyncGate()
+        memory.hold.withLock { $0 = hold }
+        #expect(try await cache.get("k") == "old")
+        await hold.arrivals()
+        let (value, receipt) = try await cache.getWithReceipt("k")
+        #expect(value == "old" && receipt.origin == .memory)
+        hold.open()
+        while try await cache.get("k") != "new" { await Task.yield() }
+        // From then on what was read before the write cannot be kept any more.
+        while gate.isLive(before) { await Task.yield() }
     }
 
     @Test("a value that was fetched for nobody voids the tickets of reads that began before")
