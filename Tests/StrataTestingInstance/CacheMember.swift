@@ -22,8 +22,11 @@ struct CacheMember {
 
     init(url: String, keyspace: String, leaseMilliseconds: Int) throws {
         var configuration = try RedisConfiguration(url: url)
+        // Patient enough for a busy machine: a call whose budget is spent on the way to its store does not store.
         configuration.connectTimeout = .seconds(20)
         configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(60)
         let (stream, feed) = AsyncStream.makeStream(of: String.self)
         answers = feed

@@ -19,6 +19,8 @@ struct InspectedCache {
         configuration.connectTimeout = .seconds(10)
         configuration.commandTimeout = .seconds(20)
         configuration.healthWindow = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
         adjust(&configuration)
         let redis = try RedisClient(configuration)
         let prefix = "inspect-\(UInt64.random(in: 0 ... .max))"

@@ -20,6 +20,8 @@ struct Cache {
             settings.connectTimeout = .seconds(10)
             settings.commandTimeout = .seconds(20)
             settings.healthWindow = .seconds(20)
+            settings.redisBudget = .seconds(20)
+            settings.breaker.slowAfter = .seconds(20)
             let redis = try RedisClient(settings)
             try await body(Cache(server: server, redis: redis))
             await redis.shutDown()
