@@ -193,7 +193,7 @@ struct RedisClientTests {
             // The command reaches the server, its reply does not reach us.
             proxy.stall(.toClient)
             let increment = Task { try await redis.send("INCR", "n") }
-            while try await server.command("GET", "n").text != "1" { await Task.yield() }
+            while try await server.command("GET", "n").text != "1" { try await nextTurn() }
             proxy.closeConnections()
             proxy.resume(.toClient)
             let error = await #expect(throws: RedisError.self) { try await increment.value }
@@ -205,7 +205,7 @@ struct RedisClientTests {
             proxy.stall(.toClient)
             let read = Task { try await redis.get("n") }
             let before = proxy.snapshot.counts.accepted
-            while try await server.command("CLIENT", "LIST").text.contains("cmd=get") == false { await Task.yield() }
+            while try await server.command("CLIENT", "LIST").text.contains("cmd=get") == false { try await nextTurn() }
             proxy.closeConnections()
             proxy.resume(.toClient)
             #expect(try await read.value == Array("1".utf8))
@@ -276,7 +276,7 @@ struct RedisClientTests {
             try await redis?.ping()
             #expect(try await server.command("CLIENT", "LIST").text.contains("name=strata"))
             redis = nil
-            while try await server.command("CLIENT", "LIST").text.contains("name=strata") { await Task.yield() }
+            while try await server.command("CLIENT", "LIST").text.contains("name=strata") { try await nextTurn() }
         }
     }
 }

@@ -98,9 +98,9 @@ struct TicketRenewalTests {
         let (value, receipt) = try await cache.getWithReceipt("k")
         #expect(value == "old" && receipt.origin == .memory)
         hold.open()
-        while try await cache.get("k") != "new" { await Task.yield() }
+        while try await cache.get("k") != "new" { try await nextTurn() }
         // From then on what was read before the write cannot be kept any more.
-        while gate.isLive(before) { await Task.yield() }
+        while gate.isLive(before) { try await nextTurn() }
     }
 
     @Test("a value that was fetched for nobody voids the tickets of reads that began before")
@@ -116,7 +116,9 @@ struct TicketRenewalTests {
             )
             .fetching { _ in try await source.fetch() }
             try await cache.set("old", for: "k")
-            while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+            while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true {
+                try await nextTurn()
+            }
             let gate = try #require(cache.gate)
             let ticket = gate.ticket(for: cache.fingerprint(of: "k"))
             #expect(try await cache.get("k") == "old")

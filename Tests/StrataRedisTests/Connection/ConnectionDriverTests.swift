@@ -16,7 +16,7 @@ struct ConnectionDriverTests {
     }
 
     /// Starts a call and returns when it is queued.
-    private func queue(_ words: [[UInt8]], on connection: Connection) async -> Task<RESPValue, any Error> {
+    private func queue(_ words: [[UInt8]], on connection: Connection) async throws -> Task<RESPValue, any Error> {
         let before = connection.inFlight
         let call = Task {
             try await connection.call(deadline: .now.advanced(by: .seconds(60))) { writer in
@@ -24,7 +24,7 @@ struct ConnectionDriverTests {
                 for word in words { writer.argument(word) }
             }
         }
-        while connection.inFlight == before { await Task.yield() }
+        while connection.inFlight == before { try await nextTurn() }
         return call
     }
 
@@ -38,8 +38,8 @@ struct ConnectionDriverTests {
         ])
         let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
         let connection = loop.connections[0]
-        let first = await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
-        let second = await queue([Array("GET".utf8), []], on: connection)
+        let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
+        let second = try await queue([Array("GET".utf8), []], on: connection)
         try loop.start()
         let firstError = await #expect(throws: RedisError.self) { try await first.value }
         #expect(firstError?.code == .protocolViolation)
@@ -59,8 +59,8 @@ struct ConnectionDriverTests {
         ])
         let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
         let connection = loop.connections[0]
-        let first = await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
-        let second = await queue([Array("SET".utf8), [], []], on: connection)
+        let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
+        let second = try await queue([Array("SET".utf8), [], []], on: connection)
         try loop.start()
         let firstError = await #expect(throws: RedisError.self) { try await first.value }
         #expect(firstError?.code == .connectionLost)
@@ -83,7 +83,7 @@ struct ConnectionDriverTests {
         let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
         var calls: [Task<RESPValue, any Error>] = []
         for number in 0..<20 {
-            calls.append(await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: loop.connections[0]))
+            calls.append(try await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: loop.connections[0]))
         }
         try loop.start()
         for (number, call) in calls.enumerated() {

@@ -36,7 +36,7 @@ struct FaultInstance {
     }
 
     /// Returns when so many callers wait for another instance.
-    func waits(for count: Int = 1) async {
-        while statistics.waits < count { await Task.yield() }
+    func waits(for count: Int = 1) async throws {
+        while statistics.waits < count { try await nextTurn() }
     }
 }

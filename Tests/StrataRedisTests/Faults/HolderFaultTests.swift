@@ -24,7 +24,7 @@ struct HolderFaultTests {
         in other: FetchingLevel<String, String>
     ) async throws -> Task<(value: String?, receipt: Receipt), any Error> {
         let call = Task { try await other.getWithReceipt("k") }
-        while other.level.statistics.waits == 0 { await Task.yield() }
+        while other.level.statistics.waits == 0 { try await nextTurn() }
         return call
     }
 

@@ -45,7 +45,7 @@ struct SourceFaultTests {
             let first = Task { try await one.cache.get("k") }
             await slow.gate.arrivals()
             let second = Task { try await other.cache.get("k") }
-            await other.waits()
+            try await other.waits()
             slow.gate.open()
             await #expect(throws: CountingSource.Failure()) { try await first.value }
             let shared = await #expect(throws: CacheError.self) { try await second.value }
@@ -73,7 +73,7 @@ struct SourceFaultTests {
             let holder = Task { try await one.cache.get("k") }
             await slow.gate.arrivals()
             let waiter = Task { try await other.cache.get("k") }
-            await other.waits()
+            try await other.waits()
             try await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
             try await server.command("CONFIG", "SET", "maxmemory", "1")
             slow.gate.open()

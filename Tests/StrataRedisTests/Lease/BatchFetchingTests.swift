@@ -177,7 +177,7 @@ struct BatchFetchingTests {
             let first = Task { try await level.get(["a", "b"]) }
             await library.gate.arrivals()
             let second = Task { try await level.get(["b", "c"]) }
-            while level.waiting < 4 { await Task.yield() }
+            while level.waiting < 4 { try await nextTurn() }
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
             library.gate.open()

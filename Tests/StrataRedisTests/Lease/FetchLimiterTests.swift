@@ -82,7 +82,7 @@ struct FetchLimiterTests {
         let first = Task { try await levels[0].get("k") }
         await gate.arrivals()
         let second = Task { try await levels[1].get("k") }
-        while limiter.waiting == 0 { await Task.yield() }
+        while limiter.waiting == 0 { try await nextTurn() }
         #expect(limiter.running == 1)
         gate.open()
         #expect(try await first.value == "users k")

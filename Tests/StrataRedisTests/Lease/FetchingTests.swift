@@ -64,7 +64,7 @@ struct FetchingTests {
             await source.gate.arrivals()
             let wait = Task { try await other.get("k") }
             let name = keyspace.names(for: "k".keyBytes).value
-            while other.level.shared.waiters.awaiting(name.bytes).isEmpty { await Task.yield() }
+            while other.level.shared.waiters.awaiting(name.bytes).isEmpty { try await nextTurn() }
             try await server.command("CONFIG", "RESETSTAT")
             source.gate.open()
             #expect(try await fetch.value == "value")
@@ -186,7 +186,7 @@ struct FetchingTests {
             let lease = keyspace.names(for: "k".keyBytes).lease
             try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(100))
             let call = Task { try await cache.getWithReceipt("k") }
-            while cache.level.statistics.waits == 0 { await Task.yield() }
+            while cache.level.statistics.waits == 0 { try await nextTurn() }
             #expect(source.calls == 0)
             try await cache.level.redis.expire(lease, in: .milliseconds(1))
             let (value, receipt) = try await call.value
@@ -216,7 +216,7 @@ struct FetchingTests {
             .fetching { [source] _ in try await source.fetch() }
         let tasks = (0..<10).map { _ in Task { try await cache.get("k") } }
         await source.gate.arrivals()
-        while cache.waiting < 10 { await Task.yield() }
+        while cache.waiting < 10 { try await nextTurn() }
         source.gate.open()
         for task in tasks { #expect(try await task.value == "value") }
         #expect(source.calls == 1)
@@ -276,7 +276,7 @@ struct FetchingTests {
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             let lease = keyspace.names(for: "k".keyBytes).lease
-            while try await cache.level.redis.exists(lease) == 1 { await Task.yield() }
+            while try await cache.level.redis.exists(lease) == 1 { try await nextTurn() }
             #expect(try await cache.level.redis.exists(keyspace.names(for: "k".keyBytes).lease) == 0)
         }
     }

@@ -19,9 +19,9 @@ struct JoiningTests {
         }
 
         /// A caller of its own, who waits by the time this returns.
-        func caller(number: Int) async -> Task<String?, any Error> {
+        func caller(number: Int) async throws -> Task<String?, any Error> {
             let call = Task { try await cache.get("k") }
-            while level.waiting < number { await Task.yield() }
+            while level.waiting < number { try await nextTurn() }
             return call
         }
     }
@@ -43,7 +43,7 @@ struct JoiningTests {
         try await RedisServer.withServer { server in
             let instance = try await instance(of: server)
             var calls: [Task<String?, any Error>] = []
-            for number in 1...20 { calls.append(await instance.caller(number: number)) }
+            for number in 1...20 { calls.append(try await instance.caller(number: number)) }
             source.gate.open()
             for call in calls { #expect(try await call.value == "value") }
             #expect(source.calls == 1)
@@ -61,12 +61,12 @@ struct JoiningTests {
             let instance = try await instance(of: server)
             let erased = instance.cache.normalized()
             #expect(try await instance.cache.join("k", if: { true })?.value == nil)
-            let first = await instance.caller(number: 1)
+            let first = try await instance.caller(number: 1)
             await source.gate.arrivals()
             #expect(try await instance.cache.join("k", if: { false })?.value == nil)
             #expect(try await instance.cache.join("other", if: { true })?.value == nil)
             let joined = Task { try await erased.join("k", if: { true })?.value }
-            while instance.level.waiting < 2 { await Task.yield() }
+            while instance.level.waiting < 2 { try await nextTurn() }
             try await instance.memory.set("mine", for: "k")
             #expect(try await instance.cache.join("k", if: { true })?.value == nil)
             source.gate.open()
@@ -80,9 +80,9 @@ struct JoiningTests {
     func beginnerLeaves() async throws {
         try await RedisServer.withServer { server in
             let instance = try await instance(of: server)
-            let first = await instance.caller(number: 1)
+            let first = try await instance.caller(number: 1)
             await source.gate.arrivals()
-            let second = await instance.caller(number: 2)
+            let second = try await instance.caller(number: 2)
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
             source.gate.open()
@@ -97,10 +97,10 @@ struct JoiningTests {
         try await RedisServer.withServer { server in
             source.fail(true)
             let instance = try await instance(of: server)
-            let first = await instance.caller(number: 1)
+            let first = try await instance.caller(number: 1)
             await source.gate.arrivals()
-            let second = await instance.caller(number: 2)
-            let third = await instance.caller(number: 3)
+            let second = try await instance.caller(number: 2)
+            let third = try await instance.caller(number: 3)
             third.cancel()
             await #expect(throws: CancellationError.self) { try await third.value }
             source.gate.open()
@@ -126,7 +126,7 @@ struct JoiningTests {
     func staleAbove() async throws {
         try await RedisServer.withServer { server in
             let instance = try await instance(of: server, freshness: FreshnessPolicy(softTimeout: .milliseconds(10)))
-            let first = await instance.caller(number: 1)
+            let first = try await instance.caller(number: 1)
             await source.gate.arrivals()
             let now = MonotonicInstant.now
             let old = Entry(

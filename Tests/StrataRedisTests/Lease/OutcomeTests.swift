@@ -66,7 +66,7 @@ struct OutcomeTests {
                 #expect(context.age != nil)
                 return .notModified()
             }
-            while try await level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+            while try await level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
             let sent = try await bytesReceived(by: server)
             #expect(try await cache.get("k") == text)
             #expect(try await bytesReceived(by: server) - sent < 50_000)
@@ -102,7 +102,7 @@ struct OutcomeTests {
             }
             for key in ["removed", "replaced"] {
                 try await level.set("old", for: key, lifetime: Self.short)
-                while try await level.entry(for: key, ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+                while try await level.entry(for: key, ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
                 #expect(try await cache.get(key) == "old")
             }
             #expect(try await envelope(level, "removed") == nil)
@@ -146,7 +146,7 @@ struct OutcomeTests {
             try await cache.set("old", for: "k")
             #expect(try await cache.get("k", ReadOptions(maximumAge: .seconds(600))) == "old")
             let entry = try #require(try await cache.level.entry(for: "k", ReadRequest()))
-            while entry.age(at: .now) ?? .zero < .milliseconds(20) { await Task.yield() }
+            while entry.age(at: .now) ?? .zero < .milliseconds(20) { try await nextTurn() }
             #expect(try await cache.get("k", ReadOptions(maximumAge: .milliseconds(10))) == "new")
             #expect(try await cache.get("k") == "new")
             #expect(count.value == 1)

@@ -32,7 +32,7 @@ struct StaleFetchingTests {
     /// Writes a value that is stale by the time this returns.
     private func writeOld(_ cache: FetchingLevel<String, String>) async throws {
         try await cache.set("old", for: "k")
-        while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+        while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
     }
 
     @Test("within the window the whole fleet serves the stale value at once, and one instance fetches")
@@ -142,7 +142,7 @@ struct StaleFetchingTests {
             let reloads = (0..<8).map { _ in Task { try await cache.get("k", .reload) } }
             await source.gate.arrivals()
             #expect(try await other.get("k") == "old")
-            while cache.fetches.waiting < 8 { await Task.yield() }
+            while cache.fetches.waiting < 8 { try await nextTurn() }
             source.gate.open()
             for reload in reloads { #expect(try await reload.value == "value") }
             #expect(source.calls == 1)

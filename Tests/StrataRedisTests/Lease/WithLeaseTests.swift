@@ -89,7 +89,7 @@ struct WithLeaseTests {
             let holder = Task {
                 try await redis.withLease(name, options: options) { lease in
                     try await gate.pass()
-                    while lease.isHeld { await Task.yield() }
+                    while lease.isHeld { try await nextTurn() }
                     return "noticed"
                 }
             }
@@ -108,7 +108,7 @@ struct WithLeaseTests {
             let options = LeaseOptions(duration: .milliseconds(100), renewalLimit: .milliseconds(150))
             let outlived = try await redis.withLease(name, options: options) { lease in
                 let wasHeld = lease.isHeld
-                while lease.isHeld { await Task.yield() }
+                while lease.isHeld { try await nextTurn() }
                 return wasHeld
             }
             #expect(outlived)
@@ -133,7 +133,7 @@ struct WithLeaseTests {
                 }
             let tasks = instances.map { instance in Task { try await instance.get("k") } }
             await gate.arrivals()
-            while instances.reduce(0, { $0 + $1.level.statistics.waits }) < 2 { await Task.yield() }
+            while instances.reduce(0, { $0 + $1.level.statistics.waits }) < 2 { try await nextTurn() }
             gate.open()
             for task in tasks { #expect(try await task.value == "value") }
             #expect(calls.total == 1)

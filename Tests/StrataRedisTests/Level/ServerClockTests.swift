@@ -18,7 +18,7 @@ struct ServerClockTests {
             #expect(clock.isMeasuring)
             #expect(try await clock.offset() == first)
             try await server.resume()
-            while clock.isMeasuring { await Task.yield() }
+            while clock.isMeasuring { try await nextTurn() }
             let calls = try await redis.info("commandstats")
             #expect(calls["cmdstat_time"]?.hasPrefix("calls=2,") == true)
         }

@@ -209,8 +209,8 @@ struct OutageTests {
                 return "source \(key)"
             }
         let tasks = (0..<200).map { key in Task { try await cache.get(key) } }
-        while cache.waiting < 200 || cache.limiter.running < 4 { await Task.yield() }
-        while cache.limiter.running + cache.limiter.waiting < 200 { await Task.yield() }
+        while cache.waiting < 200 || cache.limiter.running < 4 { try await nextTurn() }
+        while cache.limiter.running + cache.limiter.waiting < 200 { try await nextTurn() }
         gate.open()
         for (key, task) in tasks.enumerated() { #expect(try await task.value == "source \(key)") }
         #expect(crowd.all == 200)

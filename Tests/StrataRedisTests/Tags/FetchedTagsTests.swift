@@ -90,7 +90,9 @@ struct FetchedTagsTests {
             )
             .fetching { [source] _, _ in try await source.fetch() }
             #expect(try await level.get("k") == "old")
-            while try await level.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { await Task.yield() }
+            while try await level.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true {
+                try await nextTurn()
+            }
             source.hold(gate)
             #expect(try await level.get("k") == "old")
             await gate.arrivals()

@@ -62,7 +62,7 @@ struct FillGateTests {
         let ticket = cache.fillGate.ticket(for: cache.fingerprint(of: "k"))
         let invalidation = Task { try await invalidate(cache, by: kind) }
         // The fill goes on only when the invalidation has begun.
-        while cache.fillGate.isLive(ticket) { await Task.yield() }
+        while cache.fillGate.isLive(ticket) { try await nextTurn() }
         gate.open()
         _ = try await slow.value
         try await invalidation.value

@@ -19,9 +19,9 @@ struct DeafFlightTests {
         _ cache: some CacheLevel<String, Int>,
         _ pool: Pooled<Overheard>,
         passengers: Int
-    ) async -> Task<Int?, any Error> {
+    ) async throws -> Task<Int?, any Error> {
         let task = Task { try await cache.get("k") }
-        while pool.waiting < passengers { await Task.yield() }
+        while pool.waiting < passengers { try await nextTurn() }
         return task
     }
 
@@ -30,12 +30,12 @@ struct DeafFlightTests {
         let gate = FillGate(deafLifetime: .zero)
         gate.setTrustedUntil(.distantFuture)
         let pool = pool(gate)
-        let first = await board(pool, pool, passengers: 1)
-        let joins = await board(pool, pool, passengers: 2)
+        let first = try await board(pool, pool, passengers: 1)
+        let joins = try await board(pool, pool, passengers: 2)
         #expect(pool.underWay == 1)
         gate.setTrustedUntil(.distantPast)
         lower.put(2, for: "k")
-        let afresh = await board(pool, pool, passengers: 3)
+        let afresh = try await board(pool, pool, passengers: 3)
         #expect(pool.underWay == 2)
         held.open()
         #expect(try await first.value == 1)
@@ -46,8 +46,8 @@ struct DeafFlightTests {
     @Test("a flight that began deaf is joined for as long as what it brings may be kept", arguments: [0, 1_000])
     func deafFromTheBeginning(seconds: Int) async throws {
         let pool = pool(FillGate(deafLifetime: .seconds(seconds)))
-        let first = await board(pool, pool, passengers: 1)
-        let second = await board(pool, pool, passengers: 2)
+        let first = try await board(pool, pool, passengers: 1)
+        let second = try await board(pool, pool, passengers: 2)
         #expect(pool.underWay == (seconds == 0 ? 2 : 1))
         held.open()
         #expect(try await first.value == 1)
@@ -58,8 +58,8 @@ struct DeafFlightTests {
     func joinedIsNotKept() async throws {
         let pool = pool(FillGate(deafLifetime: .seconds(1_000)))
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(pool)
-        let first = await board(pool, pool, passengers: 1)
-        let joins = await board(cache, pool, passengers: 2)
+        let first = try await board(pool, pool, passengers: 1)
+        let joins = try await board(cache, pool, passengers: 2)
         #expect(pool.underWay == 1)
         held.open()
         #expect(try await first.value == 1)

@@ -38,7 +38,7 @@ struct FlightHashTests {
         #expect(flights.isUnderWay(Poor(name: "c")))
         let second = names.map { get($0) }
         await held.arrivals(7)
-        while flights.waiting < 8 { await Task.yield() }
+        while flights.waiting < 8 { try await nextTurn() }
         #expect(flights.count == 7)
         held.open()
         for (task, name) in zip(first + second, names + names) { #expect(try await task.value == name) }

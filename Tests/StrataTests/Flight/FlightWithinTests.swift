@@ -63,7 +63,7 @@ struct FlightWithinTests {
         let caller = Task { try await read("k", held()) }
         await gate.arrivals()
         async let joined = inner.join("k") { _ in 2 }
-        while inner.waiting < 2 { await Task.yield() }
+        while inner.waiting < 2 { try await nextTurn() }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         #expect(outer.count == 0 && inner.waiting == 1)
@@ -76,7 +76,7 @@ struct FlightWithinTests {
         let caller = Task { try await read("k", held()) }
         await gate.arrivals()
         let other = Task { try await inner.join("k") { _ in 2 } }
-        while inner.waiting < 2 { await Task.yield() }
+        while inner.waiting < 2 { try await nextTurn() }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
         other.cancel()
@@ -88,7 +88,7 @@ struct FlightWithinTests {
         alone.cancel()
         await #expect(throws: CancellationError.self) { try await alone.value }
         // Nobody opens the gate: that the work ends shows that it was cancelled.
-        while inner.count + outer.count > 0 { await Task.yield() }
+        while inner.count + outer.count > 0 { try await nextTurn() }
     }
 
     @Test("a caller who joins and leaves does not end it")
@@ -96,7 +96,7 @@ struct FlightWithinTests {
         let caller = Task { try await read("k", held()) }
         await gate.arrivals()
         let other = Task { try await inner.join("k") { _ in 2 } }
-        while inner.waiting < 2 { await Task.yield() }
+        while inner.waiting < 2 { try await nextTurn() }
         other.cancel()
         await #expect(throws: CancellationError.self) { try await other.value }
         gate.open()
@@ -113,10 +113,10 @@ struct FlightWithinTests {
         }
         await gate.arrivals()
         let caller = Task { try await read("k") { 2 } }
-        while inner.waiting < 2 { await Task.yield() }
+        while inner.waiting < 2 { try await nextTurn() }
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
-        while inner.waiting > 1 { await Task.yield() }
+        while inner.waiting > 1 { try await nextTurn() }
         gate.open()
         #expect(try await first.value.output == 1)
     }
@@ -146,7 +146,7 @@ struct FlightWithinTests {
             let landed = isInner ? await inner.drain(within: .zero) : await outer.drain(within: .zero)
             #expect(!landed)
             await #expect(throws: CancellationError.self) { try await caller.value }
-            while inner.count + outer.count > 0 { await Task.yield() }
+            while inner.count + outer.count > 0 { try await nextTurn() }
         }
     }
 

@@ -8,8 +8,8 @@ struct PooledTests {
     private let gate = AsyncGate()
 
     /// Returns when so many callers wait for the pool.
-    private func arrivals(_ count: Int, at cache: Pooled<some CacheLevel>) async {
-        while cache.waiting < count { await Task.yield() }
+    private func arrivals(_ count: Int, at cache: Pooled<some CacheLevel>) async throws {
+        while cache.waiting < count { try await nextTurn() }
     }
 
     @Test("A049 A051 callers of a key that is on its way join, and all get its value")
@@ -19,7 +19,7 @@ struct PooledTests {
         let first = Task { try await cache.get("k") }
         await gate.arrivals()
         let others = (0..<20).map { _ in Task { try await cache.get("k") } }
-        await arrivals(21, at: cache)
+        try await arrivals(21, at: cache)
         gate.open()
         for task in [first] + others { #expect(try await task.value == 1) }
         // A caller that came too late to join may have asked again; those who were there have not.
@@ -46,7 +46,7 @@ struct PooledTests {
         let first = Task { try await cache.get("k") }
         await gate.arrivals()
         let second = Task { try await cache.get("k") }
-        await arrivals(2, at: cache)
+        try await arrivals(2, at: cache)
         gate.open()
         await #expect(throws: ProbeLevel.Failure(name: "A")) { try await first.value }
         await #expect(throws: ProbeLevel.Failure(name: "A")) { try await second.value }
@@ -83,7 +83,7 @@ struct PooledTests {
         let cache = probe.pooled()
         let tasks = (0..<1000).map { _ in Task { try await cache.getWithReceipt("k") } }
         await gate.arrivals()
-        await arrivals(1000, at: cache)
+        try await arrivals(1000, at: cache)
         gate.open()
         var joined = 0
         for task in tasks {
@@ -102,7 +102,7 @@ struct PooledTests {
         let first = Task { try await cache.get("k") }
         await gate.arrivals()
         let second = Task { try await cache.get("k") }
-        await arrivals(2, at: cache)
+        try await arrivals(2, at: cache)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         gate.open()
@@ -129,7 +129,7 @@ struct PooledTests {
         let first = Task { try await cache.get("k") }
         await gate.arrivals()
         let second = Task { try await cache.get("k") }
-        await arrivals(2, at: cache)
+        try await arrivals(2, at: cache)
         first.cancel()
         second.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }

@@ -28,7 +28,7 @@ struct UnclaimedFlightTests {
         }
         await held.arrivals()
         async let other = flights.join("k") { _ in 2 }
-        while flights.waiting < 2 { await Task.yield() }
+        while flights.waiting < 2 { try await nextTurn() }
         held.open()
         let outputs = try await [one.output, other.output]
         #expect(outputs == [1, 1] && log.outputs.isEmpty)
@@ -45,7 +45,7 @@ struct UnclaimedFlightTests {
         }
         await held.arrivals()
         async let joined = flights.join("k") { _ in 3 }
-        while flights.waiting < 1 { await Task.yield() }
+        while flights.waiting < 1 { try await nextTurn() }
         held.open()
         let output = try await joined.output
         #expect(output == 2 && log.outputs == [1])
@@ -63,7 +63,7 @@ struct UnclaimedFlightTests {
         await held.arrivals()
         caller.cancel()
         await #expect(throws: CancellationError.self) { try await caller.value }
-        while log.outputs.isEmpty { await Task.yield() }
+        while log.outputs.isEmpty { try await nextTurn() }
         flights.launch("k") { throw CancellationError() }
         await flights.drain(within: .seconds(30))
         #expect(log.outputs == [1])

@@ -32,7 +32,7 @@ struct SourceTests {
         let cache = cache(FreshnessPolicy(freshFor: .milliseconds(40), jitter: 0, earlyRefresh: 0))
         #expect(try await cache.get("k") == "value")
         source.answer(.value("new"))
-        while cache.resident("k", at: .coarse) != nil { await Task.yield() }
+        while cache.resident("k", at: .coarse) != nil { try await nextTurn() }
         #expect(try await cache.get("k") == "new")
         #expect(cache.resident("k", at: .coarse)?.value == "new")
         #expect(source.calls == 2)
@@ -104,7 +104,7 @@ struct SourceTests {
     func dropped() async throws {
         try await memory.store(.aged("a", fresh: -1, stale: -1), for: "a")
         #expect(try await memory.get("a") == nil)
-        while memory.statistics.entries > 0 { await Task.yield() }
+        while memory.statistics.entries > 0 { try await nextTurn() }
     }
 
     @Test("A208 whether stale values are served is each source's own affair")
@@ -115,8 +115,8 @@ struct SourceTests {
         let strict = MemoryLevel<String, String>(limit: .entries(4))
             .compose(other.level(FreshnessPolicy(freshFor: .milliseconds(1))))
         _ = try await (tolerant.get("k"), strict.get("k"))
-        while tolerant.resident("k", at: .coarse) != nil { await Task.yield() }
-        while strict.resident("k", at: .coarse) != nil { await Task.yield() }
+        while tolerant.resident("k", at: .coarse) != nil { try await nextTurn() }
+        while strict.resident("k", at: .coarse) != nil { try await nextTurn() }
         source.fail()
         other.fail()
         #expect(try await tolerant.get("k") == "value")
@@ -187,7 +187,7 @@ struct SourceTests {
         let level = source.level()
         let cache = memory.compose(level)
         let reads = (0..<1000).map { _ in Task { try await cache.get("k") } }
-        while level.waiting < 1000 { await Task.yield() }
+        while level.waiting < 1000 { try await nextTurn() }
         gate.open()
         for read in reads { #expect(try await read.value == "value") }
         #expect(source.calls == 1)

@@ -9,8 +9,8 @@ struct CappedTests {
     private let gate = AsyncGate()
 
     /// Waits until as many reads wait for a slot.
-    private func waiting<Base>(_ count: Int, for level: Capped<Base>) async {
-        while level.waiting != count { await Task.yield() }
+    private func waiting<Base>(_ count: Int, for level: Capped<Base>) async throws {
+        while level.waiting != count { try await nextTurn() }
     }
 
     @Test("A059 up to the limit all reach the level with their keys")
@@ -53,7 +53,7 @@ struct CappedTests {
         await own[0].arrivals()
         await own[1].arrivals()
         let third = Task { try await level.get(2) }
-        await waiting(1, for: level)
+        try await waiting(1, for: level)
         #expect(log.calls.sorted() == ["0", "1"])
         own[0].open()
         if fails {
@@ -115,9 +115,9 @@ struct CappedTests {
         let running = Task { try await level.get("a") }
         await gate.arrivals()
         let given = Task { try await level.get("b") }
-        await waiting(1, for: level)
+        try await waiting(1, for: level)
         let staying = Task { try await level.get("c") }
-        await waiting(2, for: level)
+        try await waiting(2, for: level)
         given.cancel()
         await #expect(throws: CancellationError.self) { try await given.value }
         #expect(level.waiting == 1)
@@ -138,7 +138,7 @@ struct CappedTests {
         await gate.arrivals()
         #expect(level.running == 1)
         let single = Task { try await level.get("a") }
-        await waiting(1, for: level)
+        try await waiting(1, for: level)
         gate.open()
         #expect(try await batch.value == [1, 2, 3])
         #expect(try await single.value == 1)
@@ -160,7 +160,7 @@ struct CappedTests {
         await first.arrivals()
         for key in 1...50 {
             reads.append(Task { try await level.get(key) })
-            await waiting(key, for: level)
+            try await waiting(key, for: level)
         }
         for key in [7, 8, 30] { reads[key].cancel() }
         for key in [7, 8, 30] { _ = try? await reads[key].value }

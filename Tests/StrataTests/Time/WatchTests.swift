@@ -1,3 +1,4 @@
+import StrataTesting
 import Testing
 
 @testable import Strata
@@ -46,28 +47,28 @@ struct WatchTests {
     }
 
     @Test("each deadline is seen to, in whatever order they are set, and none before its time")
-    func order() async {
+    func order() async throws {
         let owner = Owner()
         for wait in [30, 1, 10, 0, 20, -5, 10] { owner.add(.milliseconds(wait)) }
-        while owner.seen < 7 { await Task.yield() }
+        while owner.seen < 7 { try await nextTurn() }
         #expect(owner.early == 0)
         owner.add(.milliseconds(1))
-        while owner.seen < 8 { await Task.yield() }
+        while owner.seen < 8 { try await nextTurn() }
         #expect(owner.early == 0)
     }
 
     @Test("a deadline that is set while the watch looks is not missed", arguments: [0, 1, 5])
-    func duringLook(milliseconds: Int) async {
+    func duringLook(milliseconds: Int) async throws {
         let owner = Owner(late: .milliseconds(milliseconds))
         owner.add(.milliseconds(1))
-        while owner.seen < 2 { await Task.yield() }
+        while owner.seen < 2 { try await nextTurn() }
     }
 
     @Test("many deadlines take few looks")
-    func together() async {
+    func together() async throws {
         let owner = Owner()
         for number in 0..<1000 { owner.add(.milliseconds(20) + .microseconds(number)) }
-        while owner.seen < 1000 { await Task.yield() }
+        while owner.seen < 1000 { try await nextTurn() }
         #expect(owner.looks < 500)
     }
 
