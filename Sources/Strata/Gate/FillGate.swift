@@ -3,9 +3,9 @@ public import Synchronization
 /// Decides whether what was read below may still be kept above: the one mechanism that closes every fill race.
 ///
 /// A table of counters; a key's fingerprint picks its counter. Taking a ticket reads it, an invalidation increments it, a
-/// ticket lives as long as its counter still has the ticket's count. Keys that share a counter are voided together:
-/// over-invalidation is allowed, under-invalidation never happens. No lock, no memory per key, O(1) for everything but
-/// ``voidAll()``, which is O(size of the table).
+/// ticket lives as long as its counter still has the ticket's count, or promises it. Keys that share a counter are voided
+/// together: over-invalidation is allowed, under-invalidation never happens. No lock, no memory per key, O(1) for everything
+/// but ``voidAll()``, which is O(size of the table).
 ///
 /// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
 /// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked

@@ -130,7 +130,7 @@ struct TicketRenewalTests {
         }
     }
 
-    @Test("what nobody takes is taken when the link has told of it, before trust is extended")
+    @Test("what nobody settles is settled when the link has told of it, before trust is extended")
     func late() throws {
         let version = EntryVersion.random()
         let keyspace = Keyspace("renewals")
