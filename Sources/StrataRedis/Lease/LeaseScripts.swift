@@ -136,13 +136,18 @@ enum LeaseScripts {
 
     /// Stores a value that a user has set, and ends any lease: a fetch under way may have found something older.
     ///
-    /// ARGV: value, ms to live.
+    /// ARGV: value, ms to live, until when it may be applied, in ms of the server's clock.
     ///
-    /// The SET comes first: behind a write of its own, a script is let past the memory limit.
+    /// Bytes that were held up on the way arrive long after their caller was told that the write had failed, and newer
+    /// changes may have been acknowledged since. So a write that comes too late is not applied: the answer is 0, else 1.
+    ///
+    /// The SET comes before the DEL: behind a write of its own, a script is let past the memory limit.
     static let write = RedisScript(
         name: "write",
-        digest: "1ddf2ec461c15a2b276b028130a5593ab318a757",
+        digest: "bf1200e919e008d07efbbfb05b315c6e3da4f22f",
         source: """
+            local t = redis.call('TIME')
+            if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[3]) then return 0 end
             redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
             redis.call('DEL', KEYS[2])
             return 1

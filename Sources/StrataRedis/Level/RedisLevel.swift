@@ -164,8 +164,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let names = names(for: key)
         let before = fillGate.ticket(for: names.fingerprint)
         do {
-            try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) {
-                try await redis.budgeted { try await write(entry, names) }
+            try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) { arrival in
+                try await redis.budgeted { try await write(entry, names, &arrival) }
             }
         } catch {
             // It may have been written all the same.
@@ -173,27 +173,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             throw error
         }
         return fillGate.renew(before) ?? .void
-    }
-
-    private func write(_ entry: Entry<Value>, _ names: KeyNames) async throws {
-        let sealed = try await seal(entry, names)
-        shared.beginWrite(names, sealed.entry.version)
-        do {
-            _ = try await counting {
-                try await redis.guarded(.write) { timeout in
-                    try await redis.run(
-                        LeaseScripts.write,
-                        keys: [names.value, names.lease],
-                        arguments: [sealed.bytes, sealed.expiry],
-                        repetition: .repeatable,
-                        timeout: timeout
-                    )
-                }
-            }
-        } catch {
-            shared.abandonWrite(names, sealed.entry.version)
-            throw error
-        }
     }
 
     /// Removes a key, and ends any fetch of it that is under way.
@@ -206,7 +185,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let names = names(for: key)
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
-        try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) {
+        try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) { _ in
             _ = try await counting {
                 try await redis.guarded(.remove) { try await redis.invalidate(names, in: keyspace, timeout: $0) }
             }

@@ -51,6 +51,11 @@ final class ServerClock: Sendable {
     /// By how much the offset may be wrong at most, besides drift, in nanoseconds.
     var error: Int64 { state.withLock { $0.error } }
 
+    /// Takes a new reading and waits for it: the one there is has been found to be wrong.
+    ///
+    /// One round trip.
+    func readAnew() async throws { _ = try await measure() }
+
     private func measure() async throws -> Int64 {
         let before = MonotonicInstant.now
         let time = try await redis.guarded(.read) { try await redis.time(timeout: $0) }

@@ -21,6 +21,8 @@ final class InvalidationReplay: Sendable {
         var worker: Task<Void, Never>?
         /// What the worker waits for between two attempts.
         var sleeper: Task<Void, Never>?
+        /// Until when the worker rests because nothing is due.
+        var restsUntil = MonotonicInstant.distantPast
         /// A connection was made since the last attempt began.
         var isHurried = false
         var isStopped = false
@@ -65,11 +67,13 @@ final class InvalidationReplay: Sendable {
     ///   - target: What is to be invalidated.
     ///   - rank: How much would be lost with it.
     ///   - lifetime: How long what it removes may live.
+    ///   - notBefore: Until when what it removes may still arrive.
     ///   - client: Whose server it is for.
     func record(
         _ target: PendingInvalidations.Target,
         _ rank: PendingInvalidations.Rank,
         for lifetime: Duration,
+        notBefore: MonotonicInstant = .distantPast,
         _ client: RedisClient
     ) {
         let reference = ClientReference(client: client)
@@ -77,10 +81,18 @@ final class InvalidationReplay: Sendable {
             guard !state.isStopped else { return (false, false) }
             let isFirst = state.pending.isEmpty
             let dropped = state.pending.dropped
-            state.pending.record(target, rank, at: .now, for: max(lifetime, Self.shortestMemory))
+            state.pending.record(
+                target,
+                rank,
+                at: .now,
+                for: max(lifetime, Self.shortestMemory),
+                notBefore: notBefore
+            )
             count.store(state.pending.count, ordering: .releasing)
             let hasLost = state.pending.dropped > dropped && !state.toldOfLoss
             if hasLost { state.toldOfLoss = true }
+            // The worker may rest until something later is due.
+            if notBefore < state.restsUntil { state.sleeper?.cancel() }
             if state.worker == nil {
                 state.worker = Task { [self] in await work(for: reference) }
             }
@@ -110,8 +122,11 @@ final class InvalidationReplay: Sendable {
         worker?.cancel()
         await worker?.value
         while count.load(ordering: .acquiring) > 0, .now < deadline {
-            guard await attempt(client, by: deadline) == false else { continue }
-            let pause = min(MonotonicInstant.now.duration(to: deadline), Self.pause.lowerBound)
+            // What may not be carried out in time is carried out too early rather than not at all.
+            let due = state.withLock { $0.pending.firstDue }
+            guard await attempt(client, by: deadline, early: due >= deadline) == false || due > .now else { continue }
+            let wait = max(Self.pause.lowerBound, MonotonicInstant.now.duration(to: due < deadline ? due : .now))
+            let pause = min(MonotonicInstant.now.duration(to: deadline), wait)
             guard (try? await Task.pause(for: pause)) != nil else { break }
         }
         let left = count.load(ordering: .acquiring)
@@ -136,6 +151,7 @@ final class InvalidationReplay: Sendable {
             if failures > 0 { await rest(after: failures) }
             guard !Task.isCancelled, let client = reference.client else { return }
             failures = await attempt(client, by: .distantFuture) ? 0 : failures + 1
+            await restUntilDue()
             let hasEnded = state.withLock { state in
                 if state.pending.isEmpty { state.worker = nil }
                 return state.pending.isEmpty
@@ -144,26 +160,43 @@ final class InvalidationReplay: Sendable {
         }
     }
 
+    /// Waits until something may be carried out.
+    private func restUntilDue() async {
+        let due = state.withLock { state in
+            let due = state.pending.firstDue
+            state.restsUntil = due == .distantFuture ? .distantPast : due
+            return state.restsUntil
+        }
+        defer { state.withLock { $0.restsUntil = .distantPast } }
+        guard .now < due else { return }
+        await rest(for: MonotonicInstant.now.duration(to: due))
+    }
+
     private func rest(after failures: Int) async {
         let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
-        let sleeper = Task { _ = try? await Task.pause(for: whole * Double.random(in: 0.5...1)) }
+        await rest(for: whole * Double.random(in: 0.5...1))
+    }
+
+    private func rest(for pause: Duration) async {
+        let sleeper = Task { _ = try? await Task.pause(for: pause) }
         let isOver = state.withLock { state in
             defer { state.isHurried = false }
             if !state.isStopped { state.sleeper = sleeper }
-            return state.isStopped || state.isHurried
+            return state.isStopped || state.isHurried || state.restsUntil > state.pending.firstDue
         }
         if isOver { sleeper.cancel() }
         await sleeper.value
     }
 
-    /// Carries out what is pending.
+    /// Carries out what is pending and due.
     ///
     /// - Returns: False when one has failed; what was not tried yet is left.
-    private func attempt(_ client: RedisClient, by deadline: MonotonicInstant) async -> Bool {
+    private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Bool {
         var intents = state.withLock { state in
-            state.pending.expire(at: .now)
+            let now = MonotonicInstant.now
+            state.pending.expire(at: now)
             count.store(state.pending.count, ordering: .releasing)
-            return state.pending.inOrder[...]
+            return state.pending.inOrder.filter { early || $0.notBefore <= now }[...]
         }
         guard let first = intents.popFirst() else { return true }
         guard await carryOut(first, client, by: deadline) else { return false }

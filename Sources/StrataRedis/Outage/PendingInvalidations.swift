@@ -69,6 +69,8 @@ struct PendingInvalidations: Sendable {
         /// Tells it from older and newer ones of the same target.
         let number: UInt64
         let madeAt: MonotonicInstant
+        /// Until then what is to be removed may still arrive.
+        let notBefore: MonotonicInstant
         /// When nothing that it could remove lives any more.
         let expiresAt: MonotonicInstant
     }
@@ -108,7 +110,13 @@ struct PendingInvalidations: Sendable {
     /// Keeps an intent in the place of an older one of the same target.
     ///
     /// When there is no room the one that expires first is given up, a failed write before any removal.
-    mutating func record(_ target: Target, _ rank: Rank, at now: MonotonicInstant, for lifetime: Duration) {
+    mutating func record(
+        _ target: Target,
+        _ rank: Rank,
+        at now: MonotonicInstant,
+        for lifetime: Duration,
+        notBefore: MonotonicInstant = .distantPast
+    ) {
         lastNumber += 1
         let old = intents[target]
         let intent = Intent(
@@ -116,6 +124,7 @@ struct PendingInvalidations: Sendable {
             rank: max(rank, old?.rank ?? rank),
             number: lastNumber,
             madeAt: now,
+            notBefore: max(notBefore, old?.notBefore ?? notBefore),
             expiresAt: max(now.advanced(by: lifetime), old?.expiresAt ?? now)
         )
         insert(intent)
@@ -144,6 +153,11 @@ struct PendingInvalidations: Sendable {
     ///
     /// O(n).
     var inOrder: [Intent] { order.reversed().flatMap { $0.places.compactMap { intent(at: $0) } } }
+
+    /// When the first intent may be carried out; ``MonotonicInstant/distantFuture`` when there is none.
+    ///
+    /// O(n).
+    var firstDue: MonotonicInstant { intents.values.reduce(.distantFuture) { min($0, $1.notBefore) } }
 
     // MARK: Inside
 

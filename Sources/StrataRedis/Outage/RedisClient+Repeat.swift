@@ -42,23 +42,32 @@ extension RedisClient {
     ///   - target: What is to be removed when `body` fails.
     ///   - rank: Whether `body` removes or writes.
     ///   - lifetime: How long what may lie there may live.
-    ///   - body: The change.
+    ///   - body: The change. Where it writes, it says until when what it has sent may still be applied: what is repeated
+    ///     before that would be undone by what arrives afterwards.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func keeping<Result>(
         _ target: PendingInvalidations.Target,
         _ rank: PendingInvalidations.Rank,
         for lifetime: Duration,
-        _ body: () async throws -> Result
+        _ body: (_ arrival: inout MonotonicInstant) async throws -> Result
     ) async throws -> Result {
+        var arrival = MonotonicInstant.distantPast
         do {
-            return try await body()
+            return try await body(&arrival)
         } catch {
             // A cancelled call may have been carried out, and may not. What the codec refuses changes nothing.
             if error is RedisError || error is CancellationError {
-                outage.replay.record(target, rank, for: lifetime, self)
+                // The server has answered, or nothing was sent: nothing is under way.
+                if (error as? RedisError)?.hasLanded == true { arrival = .distantPast }
+                outage.replay.record(target, rank, for: lifetime, notBefore: arrival, self)
             }
             throw error
         }
     }
+}
+
+extension RedisError {
+    /// Whether nothing of the call is on its way any more: the server has answered it, or has never been sent it.
+    fileprivate var hasLanded: Bool { effect == .notApplied || serverMessage != nil }
 }

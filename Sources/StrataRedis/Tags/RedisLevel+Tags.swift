@@ -43,7 +43,7 @@ extension RedisLevel {
     public func removeAll() async throws {
         gate?.voidAll()
         defer { gate?.voidAll() }
-        try await redis.keeping(.all(keyspace), .removal, for: freshness.longestLifetime) {
+        try await redis.keeping(.all(keyspace), .removal, for: freshness.longestLifetime) { _ in
             try await counting { try await shared.tags.invalidate(.everything, redis) }
         }
     }

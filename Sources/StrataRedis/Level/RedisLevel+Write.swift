@@ -1,0 +1,78 @@
+internal import Strata
+
+// A write whose caller was told that it has failed must not be applied afterwards, and one that was sent twice must not be
+// applied a second time: others may have changed the value in between, and were told that they have. So a write bears the
+// server time until which it may be applied. What is sent again, or removed in its place, waits until then.
+extension RedisLevel {
+    /// Seals an entry and writes it.
+    ///
+    /// - Parameters:
+    ///   - entry: What is to be written.
+    ///   - names: Where.
+    ///   - arrival: Set to the instant until which what was sent may be applied.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
+    func write(_ entry: Entry<Value>, _ names: KeyNames, _ arrival: inout MonotonicInstant) async throws {
+        let sealed = try await seal(entry, names)
+        shared.beginWrite(names, sealed.entry.version)
+        do {
+            try await send(sealed, names, &arrival)
+        } catch {
+            shared.abandonWrite(names, sealed.entry.version)
+            throw error
+        }
+    }
+
+    /// Sends a write, and once more where it came too late or the connection was lost under it.
+    private func send(_ sealed: Sealed, _ names: KeyNames, _ arrival: inout MonotonicInstant) async throws {
+        let limit = Duration.nanoseconds(try redis.outage.limit(CallBudget.current))
+        let start = MonotonicInstant.now
+        let half = start.advanced(by: limit / 2)
+        do {
+            if try await attempt(sealed, names, until: half, &arrival) { return }
+            // Before its time by the clock that is known here: the server's was set, or it is another server's.
+            if .now < half { try await clock.readAnew() }
+        } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
+            guard arrival < start.advanced(by: limit) else { throw error }
+            try await Task.pause(for: max(.zero, MonotonicInstant.now.duration(to: arrival)))
+        }
+        guard try await attempt(sealed, names, until: start.advanced(by: limit), &arrival) else {
+            throw RedisError(
+                code: .timeout,
+                message: "the write reached the server after its deadline",
+                endpoint: redis.configuration.endpoint.description
+            )
+        }
+    }
+
+    /// Sends a write that may be applied until an instant.
+    ///
+    /// One round trip.
+    ///
+    /// - Returns: Whether it was applied; false when it came too late.
+    private func attempt(
+        _ sealed: Sealed,
+        _ names: KeyNames,
+        until end: MonotonicInstant,
+        _ arrival: inout MonotonicInstant
+    ) async throws -> Bool {
+        let offset = try await clock.offset()
+        let error = clock.error + Self.clockDrift
+        let limit = end.advanced(byNanoseconds: error).serverMilliseconds(offset: offset)
+        arrival = max(arrival, end.advanced(byNanoseconds: 2 * error))
+        let reply = try await counting {
+            try await redis.guarded(.write) { timeout in
+                try await redis.run(
+                    LeaseScripts.write,
+                    keys: [names.value, names.lease],
+                    arguments: [sealed.bytes, sealed.expiry, Array(String(limit).utf8)],
+                    repetition: .once,
+                    timeout: timeout
+                )
+            }
+        }
+        return reply.integer == 1
+    }
+
+    /// By how much two clocks may part between two readings, in nanoseconds: 500 ppm in twenty seconds.
+    private static var clockDrift: Int64 { 10_000_000 }
+}
