@@ -37,6 +37,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
+        fillGate.reserve(for: (upper as? any CountedLevel)?.entryLimit)
         // A level with a gate hands out that gate's tickets, and so none that it was given.
         ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
     }
@@ -207,7 +208,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         var kept = entry
         kept.seal = seal
-        kept.ticket = ticket ?? fillGate.renew(before) ?? .void
+        kept.ticket = ticket ?? fillGate.renew(before, for: lower.fingerprint(of: key)) ?? .void
         var heard: Ticket?
         do {
             heard = try await keep(kept, for: key, askedAt: start)

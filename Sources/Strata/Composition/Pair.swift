@@ -54,7 +54,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
             switch (hearing, toFirst) {
             case (.neither, _): return nil
             case (.upper, true), (.lower, false): return ticket ?? .void
-            case (.upper, false), (.lower, true): return before.flatMap { gate?.renew($0) } ?? .void
+            case (.upper, false), (.lower, true):
+                return before.flatMap { gate?.renew($0, for: fingerprint(of: key)) } ?? .void
             case (.both, _): return .void
             }
         } catch {

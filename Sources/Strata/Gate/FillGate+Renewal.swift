@@ -10,50 +10,57 @@ extension FillGate {
     /// For a value that this process has just written: the ticket was taken before the write, so nobody else's change has
     /// come in between, and reads that began before the write may not be kept any more.
     ///
+    /// - Parameters:
+    ///   - ticket: The ticket that was taken before the write.
+    ///   - fingerprint: The key's.
     /// - Returns: `nil` when the ticket is void; the key's other tickets are then void too.
-    public func renew(_ ticket: Ticket) -> Ticket? {
-        guard let slot = place(of: ticket) else { return nil }
-        let counter = unsafe counters[slot].load(ordering: .acquiring)
-        if counter & Self.countMask == ticket.count {
-            let count = Self.count(after: counter)
-            if exchange(counter, for: count, at: slot) { return ticket.counting(count) }
+    public func renew(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {
+        guard ticket.belongsToGate else { return nil }
+        let slot = ticket.slot
+        var word = unsafe counters[slot].load(ordering: .acquiring)
+        while word & Self.countMask == ticket.count {
+            let count = Self.count(after: word)
+            if exchange(word, for: word & ~(Self.countMask | Self.promised) | count, at: slot) {
+                // Two reads that began together may have been given a word each.
+                void(fingerprint, but: slot)
+                return ticket.counting(count)
+            }
+            word = unsafe counters[slot].load(ordering: .acquiring)
         }
-        advance(slot)
+        void(fingerprint)
         return nil
     }
 
-    /// Like ``renew(_:)``, but the key's other tickets live until ``settle(_:)``.
+    /// Like ``renew(_:for:)``, but the key's other tickets live until ``settle(_:for:)``.
     ///
     /// A counter makes one promise at a time. Where there is another one already, the other tickets are void at once.
     ///
     /// - Returns: The new ticket; `nil` when the old one is void.
-    package func promise(_ ticket: Ticket) -> Ticket? {
-        guard let slot = place(of: ticket) else { return nil }
-        let counter = unsafe counters[slot].load(ordering: .acquiring)
-        // Without the mark of a promise, nor any other.
-        if counter == ticket.count, exchange(counter, for: counter | Self.promised, at: slot) {
-            return ticket.counting((counter &+ 1) & Self.countMask)
+    package func promise(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {
+        guard ticket.belongsToGate else { return nil }
+        var word = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        while word & (Self.countMask | Self.promised) == ticket.count {
+            if exchange(word, for: word | Self.promised, at: ticket.slot) {
+                return ticket.counting((word &+ 1) & Self.countMask)
+            }
+            word = unsafe counters[ticket.slot].load(ordering: .acquiring)
         }
-        return renew(ticket)
+        return renew(ticket, for: fingerprint)
     }
 
     /// Voids every other ticket of a key of which this one was promised; with any other ticket it does nothing.
     ///
     /// One load where nothing is promised.
-    package func settle(_ ticket: Ticket) {
-        guard let slot = place(of: ticket) else { return }
-        let counter = unsafe counters[slot].load(ordering: .acquiring)
-        // If that fails, the key was voided meanwhile, or somebody else has settled it.
-        if Self.promises(ticket, counter) { _ = exchange(counter, for: ticket.count, at: slot) }
-    }
-
-    private func place(of ticket: Ticket) -> Int? {
-        ticket.belongsToGate && UInt64(ticket.slot) <= mask ? ticket.slot : nil
-    }
-
-    private func exchange(_ expected: UInt64, for desired: UInt64, at slot: Int) -> Bool {
-        unsafe counters[slot].compareExchange(expected: expected, desired: desired, ordering: .acquiringAndReleasing)
-            .exchanged
+    package func settle(_ ticket: Ticket, for fingerprint: @autoclosure () -> UInt64) {
+        guard ticket.belongsToGate else { return }
+        var word = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        while Self.promises(ticket, word) {
+            // If that fails, the word was used, voided, or settled by somebody else.
+            if exchange(word, for: word & ~(Self.countMask | Self.promised) | ticket.count, at: ticket.slot) {
+                return void(fingerprint(), but: ticket.slot)
+            }
+            word = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-// Tags have their counters beside the keys': a tag's fingerprint picks one.
+// Tags have their counters beside the keys', found by a tag's fingerprint.
 //
 // Two things close the race between an invalidation and an entry on its way up. An entry whose tags are checked against
 // something (the numbers at Redis) is sealed *before* the check, and what it is checked against changes *before* the counters
@@ -34,11 +34,18 @@ extension FillGate {
         TagSeal(self, slots: slots(tagFingerprints), others: others)
     }
 
-    func slots(_ fingerprints: [UInt64]) -> [UInt32] { fingerprints.map { UInt32(truncatingIfNeeded: $0 & mask) } }
+    func slots(_ fingerprints: [UInt64]) -> [UInt32] {
+        fingerprints.map { UInt32(truncatingIfNeeded: place(of: $0).slot) }
+    }
 
     func sum(ofSlots slots: [UInt32]) -> UInt64 {
         var sum: UInt64 = 0
-        for slot in slots { sum &+= unsafe counters[Int(slot)].load(ordering: .acquiring) & Self.countMask }
+        let now = generation.load(ordering: .relaxed)
+        for slot in slots {
+            let word = unsafe counters[Int(slot)].load(ordering: .acquiring)
+            if word >> Self.generationShift != now { use(Int(slot), word) }
+            sum &+= word & Self.countMask
+        }
         return sum
     }
 

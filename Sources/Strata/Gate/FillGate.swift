@@ -1,11 +1,21 @@
 public import Synchronization
 
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
 /// Decides whether what was read below may still be kept above: the one mechanism that closes every fill race.
 ///
-/// A table of counters; a key's fingerprint picks its counter. Taking a ticket reads it, an invalidation increments it, a
-/// ticket lives as long as its counter still has the ticket's count, or promises it. Keys that share a counter are voided
-/// together: over-invalidation is allowed, under-invalidation never happens. No lock, no memory per key, O(1) for everything
-/// but ``voidAll()``, which is O(size of the table).
+/// Taking a ticket gives the key a counter and reads it, an invalidation of the key increments it, a ticket lives as long as
+/// its counter still has the ticket's count, or promises it. A change of a key that has no ticket here changes nothing: a
+/// process that shares a Redis with busy writers keeps what it has. No lock, O(1) for everything but ``voidAll()``.
+///
+/// Keys share a counter only when a part of the table is full (see `FillGate+Places.swift`); then they are voided together:
+/// over-invalidation is allowed, under-invalidation never happens.
 ///
 /// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
 /// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
@@ -19,41 +29,66 @@ public final class FillGate: Sendable {
     /// matters to an entry that was not asked for in all that time.
     @usableFromInline
     static let countMask: UInt64 = 1 << 40 - 1
-    /// Beside the count: whether the next count is promised, see ``promise(_:)``.
+    /// Beside the count: whether the next count is promised, see ``promise(_:for:)``.
     @usableFromInline
     static let promised: UInt64 = 1 << 40
+    /// Where a word has the tag of the key whose counter it is, and where the generation in which it was last used.
+    static let tagShift: UInt64 = 41
+    @usableFromInline
+    static let generationShift: UInt64 = 61
 
+    /// The words: count, promise, tag, generation.
+    ///
+    /// The memory for all of them is reserved, and used from the beginning up to ``limit``: the system gives a page of it when
+    /// it is touched first.
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
     @usableFromInline
-    let mask: UInt64
-    @usableFromInline
     let trust: Atomic<Int64>
+    /// Modulo 8; see ``place(of:)``.
+    @usableFromInline
+    let generation = Atomic<UInt64>(0)
+    /// How many words are in use; doubled when there is no room, up to ``ceiling``.
+    let limit: Atomic<Int>
+    /// How many words are worth their memory: sixteen for each entry that levels above can hold, where that is known.
+    let ceiling = Atomic<Int>(0)
+    /// Keys that were given a counter, and those that had to share one, in this generation.
+    let claims = Atomic<Int>(0)
+    let shared = Atomic<Int>(0)
     let tagChangeCount = Atomic<UInt64>(0)
     let lastSequence = Atomic<UInt64>(0)
+    /// How many words the table begins with.
+    let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
     public let deafLifetime: Duration
 
-    /// A gate with at least `size` counters, rounded up to a power of two between 2¹⁰ and 2²².
+    /// No table has more words: that many fit into a ticket.
+    static let largest = 1 << 22
+
+    /// A gate with room for `size` keys at the beginning, rounded up to a power of two between 2¹⁰ and 2²².
+    ///
+    /// It grows with the keys that have tickets: up to sixteen times as many words as the memory above holds entries, and up
+    /// to 2²², which is 32 MiB, where that memory is not limited by its entries.
     ///
     /// - Parameters:
-    ///   - size: Twice the entries that are expected above keeps needless invalidation low; 8 bytes each.
+    ///   - size: For how many keys there is room at the beginning; 8 bytes each.
     ///   - deafLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
     ///     needs no messenger and is always trusted.
-    public init(size: Int = 1 << 16, deafLifetime: Duration? = nil) {
+    public init(size: Int = 1 << 12, deafLifetime: Duration? = nil) {
         var rounded = 1 << 10
-        while rounded < min(size, 1 << 22) { rounded *= 2 }
-        mask = UInt64(rounded - 1)
-        unsafe counters = .allocate(capacity: rounded)
-        for index in 0..<rounded { unsafe (counters + index).initialize(to: Atomic<UInt64>(0)) }
+        while rounded < min(size, Self.largest) { rounded *= 2 }
+        smallest = rounded
+        limit = Atomic(rounded)
+        // An atomic number is its bits, and all words begin with zero; pages that are never touched take no memory.
+        guard let memory = unsafe calloc(Self.largest, MemoryLayout<Atomic<UInt64>>.stride) else {
+            fatalError("no address space for a gate")
+        }
+        unsafe counters = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.largest)
         trust = Atomic(deafLifetime == nil ? .max : .min)
         self.deafLifetime = deafLifetime ?? .zero
     }
 
-    deinit {
-        unsafe counters.deinitialize(count: Int(mask) + 1)
-        unsafe counters.deallocate()
-    }
+    deinit { unsafe free(counters) }
 
     // MARK: Tickets
 
@@ -61,9 +96,8 @@ public final class FillGate: Sendable {
     public func ticket(for fingerprint: UInt64) -> Ticket {
         // Trust is looked at first: when it ends in between, the ticket is one of those that its return voids.
         let timed: UInt64 = .coarse < trustedUntil ? 0 : 1
-        let slot = fingerprint & mask
-        let count = unsafe counters[Int(truncatingIfNeeded: slot)].load(ordering: .acquiring)
-        return Ticket(bits: timed << 62 | slot << 40 | count & Self.countMask)
+        let (slot, word) = place(of: fingerprint)
+        return Ticket(bits: timed << 62 | UInt64(slot) << 40 | word & Self.countMask)
     }
 
     /// Whether nothing has voided the ticket.
@@ -71,9 +105,11 @@ public final class FillGate: Sendable {
     /// ``Ticket/none`` always lives, ``Ticket/void`` never.
     @inlinable
     public func isLive(_ ticket: Ticket) -> Bool {
-        guard ticket.belongsToGate, UInt64(ticket.slot) <= mask else { return ticket == .none }
-        let counter = unsafe counters[ticket.slot].load(ordering: .acquiring)
-        return counter & Self.countMask == ticket.count || Self.promises(ticket, counter)
+        guard ticket.belongsToGate else { return ticket == .none }
+        let word = unsafe counters[ticket.slot].load(ordering: .acquiring)
+        guard word & Self.countMask == ticket.count || Self.promises(ticket, word) else { return false }
+        if word >> Self.generationShift != generation.load(ordering: .relaxed) { use(ticket.slot, word) }
+        return true
     }
 
     /// Whether a counter promises a ticket that does not count yet.
@@ -95,40 +131,6 @@ public final class FillGate: Sendable {
         guard isLive(ticket) else { return false }
         if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
         return start.duration(to: now) < deafLifetime
-    }
-
-    /// Voids every ticket of a key.
-    @inlinable
-    public func void(_ fingerprint: UInt64) {
-        advance(Int(truncatingIfNeeded: fingerprint & mask))
-    }
-
-    /// Voids every ticket that was ever taken.
-    ///
-    /// O(size of the table).
-    public func voidAll() {
-        for slot in 0...Int(mask) { advance(slot) }
-    }
-
-    /// The count after every ticket that lives, also a promised one.
-    @inlinable
-    static func count(after counter: UInt64) -> UInt64 {
-        (counter &+ (counter & promised != 0 ? 2 : 1)) & countMask
-    }
-
-    @inlinable
-    func advance(_ slot: Int) {
-        var counter = unsafe counters[slot].load(ordering: .relaxed)
-        while true {
-            let (exchanged, current) = unsafe counters[slot]
-                .compareExchange(
-                    expected: counter,
-                    desired: Self.count(after: counter),
-                    ordering: .acquiringAndReleasing
-                )
-            if exchanged { return }
-            counter = current
-        }
     }
 
     // MARK: Trust

@@ -28,9 +28,9 @@ extension MemoryLevel {
     }
 }
 
-/// The counters of the tags in all memory levels of the process, made when the first tag is met: 512 KiB.
+/// The counters of the tags in all memory levels of the process, made when the first tag is met.
 ///
 /// Levels have different fingerprints for a tag; where two share a counter all the same, they are voided together.
 private enum MemoryTags {
-    static let gate = FillGate(size: 1 << 16)
+    static let gate = FillGate()
 }

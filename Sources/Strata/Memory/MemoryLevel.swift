@@ -165,3 +165,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         LevelLabel("memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")")
     }
 }
+
+extension MemoryLevel: CountedLevel {
+    /// No entry weighs less than 1.
+    var entryLimit: Int { limit.total }
+}

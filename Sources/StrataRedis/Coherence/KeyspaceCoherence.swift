@@ -11,8 +11,8 @@ final class KeyspaceCoherence: LinkListener {
     /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
-    /// What has been told of, and may not have been settled yet.
-    private let told = Locked<[TicketRenewal]>([])
+    /// What levels above are to be filled with, and may not have settled yet.
+    private let promised = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -30,28 +30,31 @@ final class KeyspaceCoherence: LinkListener {
         tags.onClear { [weak self] in self?.cleared() }
     }
 
-    /// Whether changes are told at the moment.
+    /// Whether changes are told at the moment, or nobody has to tell.
     var isTrusted: Bool { .now < gate.trustedUntil }
+    /// Whether the link tells of changes at the moment.
+    var isListening: Bool { isTrusted && gate.trustedUntil != .distantFuture }
 
     // MARK: Own writes
 
     /// A write of this process is about to be sent.
     ///
     /// Its echo will be checked and not be taken for a stranger's change.
-    ///
-    /// - Parameters:
-    ///   - names: The key's.
-    ///   - version: The write's.
-    ///   - renewal: Settled when a ping is answered that was sent after the write had begun and the answer to one before, if
-    ///     nobody has settled it before and the echo has come.
-    func beginWrite(_ names: KeyNames, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
+    func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
         guard isTrusted else { return }
-        ownWrites.withLock { $0.begin(names.fingerprint, version, renewal) }
+        if ownWrites.withLock({ $0.begin(names.fingerprint, version) }) { gate.void(names.fingerprint) }
     }
 
     /// The write did not happen.
     func abandonWrite(_ names: KeyNames, _ version: EntryVersion) {
-        ownWrites.withLock { $0.abandon(names.fingerprint, version) }
+        if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) { gate.void(names.fingerprint) }
+    }
+
+    /// Levels above are to be filled with what this process has written.
+    ///
+    /// Whether or not they are, the older value is served no longer than trust lasts that was given before the write.
+    func promise(_ renewal: TicketRenewal) {
+        promised.withLock { $0.append(renewal) }
     }
 
     // MARK: LinkListener
@@ -65,7 +68,7 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
-        settleTold(begunBefore: told)
+        settlePromised(begunBefore: told)
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -73,7 +76,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
-        settleTold(begunBefore: .distantFuture)
+        settlePromised(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         report(.deaf)
@@ -85,11 +88,8 @@ final class KeyspaceCoherence: LinkListener {
         case .changed: gate.void(fingerprint)
         case .look(let version):
             look(name) { [self] found in
-                switch ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) {
-                case .changed: gate.void(fingerprint)
-                case .own(let renewal): if let renewal { told.withLock { $0.append(renewal) } }
-                case .decided: break
-                }
+                let isChange = ownWrites.withLock { $0.looked(fingerprint, for: version, found: found) }
+                if isChange { gate.void(fingerprint) }
             }
         }
         wakeWaiters(for: name, fingerprint)
@@ -111,11 +111,11 @@ final class KeyspaceCoherence: LinkListener {
     /// Trust is extended for what was changed before a certain instant, so that has to be heeded first.
     ///
     /// What was written later has until the next time to be filled: what is older may be served for as long from then on.
-    private func settleTold(begunBefore instant: MonotonicInstant) {
-        let due = told.withLock { told in
-            let due = told.filter { $0.begun < instant }
-            told.removeAll { $0.begun < instant }
-            return due
+    private func settlePromised(begunBefore instant: MonotonicInstant) {
+        let due = promised.withLock { promised in
+            let rest = promised.partition { $0.begun < instant }
+            defer { promised.removeSubrange(rest...) }
+            return promised[rest...]
         }
         for renewal in due { renewal.settle() }
     }

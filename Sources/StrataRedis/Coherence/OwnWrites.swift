@@ -5,9 +5,12 @@ internal import Strata
 /// The server tells of every change, also of one's own: it compares connections, and the link is another than the writer's.
 /// An echo cannot be told from a stranger's notice, and the two may come as one when both changes fell into the same turn
 /// of the server's event loop. So a notice for a key that this process has just written is neither believed nor ignored:
-/// the version that lies there now is looked at. A second notice while the look is under way is believed.
+/// the version that lies there now is looked at, and until the answer is here the notice is held. A held notice is believed
+/// as soon as the look can no longer clear it: a second notice comes, the write is refused, or another one begins.
 ///
-/// Counting echoes or ignoring them for some time would be wrong; see `models/` for what then goes stale.
+/// Every notice ends in one of two ways: it is believed, or a look that was sent after it has found this process' version.
+///
+/// Counting echoes or ignoring them for some time would be wrong; see `Models/coherence.pml` for what then goes stale.
 struct OwnWrites: Sendable {
     /// What a notice means.
     enum Verdict: Equatable {
@@ -17,50 +20,45 @@ struct OwnWrites: Sendable {
         case look(EntryVersion)
     }
 
-    /// What a look has found out.
-    enum Finding {
-        /// The key has changed.
-        case changed
-        /// The own write still lies there; what is left to be taken for it.
-        case own(TicketRenewal?)
-        /// A second notice came meanwhile, or another own write: it is decided otherwise.
-        case decided
-    }
-
-    private enum State {
-        case awaitsEcho
-        case looking
+    private struct Write {
+        let version: EntryVersion
+        /// Whether a notice is held until the look is answered.
+        var holdsNotice = false
     }
 
     /// Beyond this many, an echo is believed: that costs a read and keeps memory bounded.
     static let capacity = 4096
 
-    private var writes: [UInt64: (version: EntryVersion, state: State, renewal: TicketRenewal?)] = [:]
+    private var writes: [UInt64: Write] = [:]
 
     var count: Int { writes.count }
 
     /// A write is about to be sent.
-    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion, _ renewal: TicketRenewal? = nil) {
-        guard writes[fingerprint] != nil || writes.count < Self.capacity else { return }
-        writes[fingerprint] = (version, .awaitsEcho, renewal)
+    ///
+    /// - Returns: Whether a held notice is to be believed now.
+    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion) -> Bool {
+        let before = writes.removeValue(forKey: fingerprint)
+        if writes.count < Self.capacity { writes[fingerprint] = Write(version: version) }
+        return before?.holdsNotice == true
     }
 
     /// The write has failed, or was refused.
-    mutating func abandon(_ fingerprint: UInt64, _ version: EntryVersion) {
-        if writes[fingerprint]?.version == version { writes[fingerprint] = nil }
+    ///
+    /// - Returns: Whether a held notice is to be believed now.
+    mutating func abandon(_ fingerprint: UInt64, _ version: EntryVersion) -> Bool {
+        guard let write = writes[fingerprint], write.version == version else { return false }
+        writes[fingerprint] = nil
+        return write.holdsNotice
     }
 
     /// The server has told of a change.
     mutating func notice(_ fingerprint: UInt64) -> Verdict {
-        guard let write = writes[fingerprint] else { return .changed }
-        switch write.state {
-        case .awaitsEcho:
-            writes[fingerprint]?.state = .looking
-            return .look(write.version)
-        case .looking:
+        guard let write = writes[fingerprint], !write.holdsNotice else {
             writes[fingerprint] = nil
             return .changed
         }
+        writes[fingerprint]?.holdsNotice = true
+        return .look(write.version)
     }
 
     /// A change was learned of in another way, and is believed.
@@ -68,17 +66,17 @@ struct OwnWrites: Sendable {
         writes[fingerprint] = nil
     }
 
-    /// What the look has found; `nil` when it has failed.
-    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Finding {
-        // Gone from the table: a second notice came, which was believed already.
-        guard let write = writes[fingerprint], write.version == version, write.state == .looking else {
-            return .decided
-        }
+    /// A look was answered.
+    ///
+    /// - Parameter found: The version that lies there; `nil` for none, or when the look has failed.
+    /// - Returns: Whether the held notice is to be believed. Where it has been believed already, false.
+    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Bool {
+        guard let write = writes[fingerprint], write.version == version, write.holdsNotice else { return false }
         writes[fingerprint] = nil
-        return found == version ? .own(write.renewal) : .changed
+        return found != version
     }
 
-    /// Nothing is told any more, so no echo will come.
+    /// Everything counts as changed, or nothing is told any more.
     mutating func removeAll() {
         writes.removeAll()
     }

@@ -89,8 +89,8 @@ extension FetchingLevel {
         }
         var kept = sealed.entry
         kept.ticket = .void
-        let renewal = TicketRenewal(level.shared.gate, of: entry.ticket)
-        level.shared.beginWrite(lease.names, kept.version, renewal)
+        let renewal = TicketRenewal(level.shared, of: entry.ticket, for: lease.names.fingerprint)
+        level.shared.beginWrite(lease.names, kept.version)
         do {
             let outcome =
                 if let bytes {

@@ -172,7 +172,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             fillGate.void(names.fingerprint)
             throw error
         }
-        return fillGate.renew(before) ?? .void
+        return fillGate.renew(before, for: names.fingerprint) ?? .void
     }
 
     /// Removes a key, and ends any fetch of it that is under way.

@@ -7,10 +7,6 @@ import Testing
 struct OwnWritesTests {
     private let version = EntryVersion.random()
 
-    private func isOwn(_ finding: OwnWrites.Finding) -> Bool { if case .own = finding { true } else { false } }
-    private func isChange(_ finding: OwnWrites.Finding) -> Bool { if case .changed = finding { true } else { false } }
-    private func isDecided(_ finding: OwnWrites.Finding) -> Bool { if case .decided = finding { true } else { false } }
-
     @Test("a notice for a key that nobody here has written is a change")
     func stranger() {
         var writes = OwnWrites()
@@ -20,9 +16,9 @@ struct OwnWritesTests {
     @Test("a notice for an own write is looked into, and the write is kept if it still is the one")
     func echo() {
         var writes = OwnWrites()
-        writes.begin(1, version)
+        _ = writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
-        #expect(isOwn(writes.looked(1, for: version, found: version)))
+        #expect(writes.looked(1, for: version, found: version) == false)
         #expect(writes.count == 0)
         #expect(writes.notice(1) == .changed)
     }
@@ -31,41 +27,115 @@ struct OwnWritesTests {
     func merged() {
         for found in [EntryVersion.random(), nil] {
             var writes = OwnWrites()
-            writes.begin(1, version)
+            _ = writes.begin(1, version)
             #expect(writes.notice(1) == .look(version))
-            #expect(isChange(writes.looked(1, for: version, found: found)))
+            #expect(writes.looked(1, for: version, found: found) == true)
         }
     }
 
     @Test("a second notice while the look is under way is believed, and what the look finds is of no interest then")
     func second() {
         var writes = OwnWrites()
-        writes.begin(1, version)
+        _ = writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
         #expect(writes.notice(1) == .changed)
-        #expect(isDecided(writes.looked(1, for: version, found: version)))
+        #expect(writes.looked(1, for: version, found: version) == false)
     }
 
-    @Test("a look for a write that another own write has replaced decides nothing")
+    @Test("another own write begins while a look is out: the notice is believed, and the look decides nothing")
     func replaced() {
         var writes = OwnWrites()
-        writes.begin(1, version)
+        #expect(writes.begin(1, version) == false)
         #expect(writes.notice(1) == .look(version))
         let later = EntryVersion.random()
-        writes.begin(1, later)
-        #expect(isDecided(writes.looked(1, for: version, found: later)))
+        #expect(writes.begin(1, later) == true)
+        #expect(writes.looked(1, for: version, found: later) == false)
         #expect(writes.notice(1) == .look(later))
+    }
+
+    @Test("a write is refused while a look is out: the notice is believed")
+    func refused() {
+        var writes = OwnWrites()
+        _ = writes.begin(1, version)
+        #expect(writes.notice(1) == .look(version))
+        #expect(writes.abandon(1, version) == true)
+        #expect(writes.looked(1, for: version, found: .random()) == false)
+    }
+
+    @Test(
+        "every notice is believed, or cleared by a look that was sent after it and found the own version",
+        arguments: 0..<4
+    )
+    func walk(number: Int) {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed of OwnWritesTests.walk: \(seed)")
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<2_000 {
+            var writes = OwnWrites()
+            /// What lies at the server, and how often it has been changed.
+            var (stored, changes): (EntryVersion?, Int) = (nil, 0)
+            /// Up to which change the key was voided, or found to hold an own version.
+            var settled = 0
+            var (undelivered, sending): (Int, [EntryVersion]) = (0, [])
+            var looks: [(version: EntryVersion, found: EntryVersion?, at: Int)] = []
+            func step() {
+                switch Int.random(in: 0..<7, using: &random) {
+                case 0 where sending.count < 2:
+                    let version = EntryVersion.random()
+                    sending.append(version)
+                    if writes.begin(1, version) { settled = changes }
+                case 1:
+                    guard !sending.isEmpty else { return }
+                    // Executed, or refused.
+                    let version = sending.removeFirst()
+                    if Bool.random(using: &random) {
+                        (stored, changes, undelivered) = (version, changes + 1, undelivered + 1)
+                    } else if writes.abandon(1, version) {
+                        settled = changes
+                    }
+                case 2:
+                    (stored, changes, undelivered) = (
+                        Bool.random(using: &random) ? .random() : nil, changes + 1, undelivered + 1
+                    )
+                case 3 where undelivered > 0: deliver()
+                case 4 where !looks.isEmpty: answer()
+                default: break
+                }
+            }
+            func deliver() {
+                // Notices of one turn come as one.
+                undelivered = 0
+                switch writes.notice(1) {
+                case .changed: settled = changes
+                case .look(let version): looks.append((version, stored, changes))
+                }
+            }
+            func answer() {
+                let look = looks.removeFirst()
+                if writes.looked(1, for: look.version, found: look.found) {
+                    settled = changes
+                } else if look.found == look.version {
+                    settled = max(settled, look.at)
+                }
+            }
+            for _ in 0..<40 { step() }
+            if undelivered > 0 { deliver() }
+            while !looks.isEmpty { answer() }
+            #expect(settled == changes || !sending.isEmpty)
+            for version in sending where writes.abandon(1, version) { settled = changes }
+            #expect(settled == changes)
+        }
     }
 
     @Test("a write that failed leaves nothing; a change that was learned of otherwise is believed")
     func abandoned() {
         var writes = OwnWrites()
-        writes.begin(1, version)
-        writes.abandon(1, .random())
+        _ = writes.begin(1, version)
+        #expect(writes.abandon(1, .random()) == false)
         #expect(writes.count == 1)
-        writes.abandon(1, version)
+        #expect(writes.abandon(1, version) == false)
         #expect(writes.notice(1) == .changed)
-        writes.begin(1, version)
+        _ = writes.begin(1, version)
         writes.believe(1)
         #expect(writes.notice(1) == .changed)
     }
@@ -73,7 +143,7 @@ struct OwnWritesTests {
     @Test("memory is bounded; what does not fit is treated as a stranger's")
     func bounded() {
         var writes = OwnWrites()
-        for number in 0..<(UInt64(OwnWrites.capacity) + 10) { writes.begin(number, version) }
+        for number in 0..<(UInt64(OwnWrites.capacity) + 10) { _ = writes.begin(number, version) }
         #expect(writes.count == OwnWrites.capacity)
         #expect(writes.notice(UInt64(OwnWrites.capacity) + 5) == .changed)
         writes.removeAll()

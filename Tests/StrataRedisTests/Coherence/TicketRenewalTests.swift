@@ -6,11 +6,34 @@ import Testing
 
 @Suite("The right to keep what was just written", .timeLimit(.minutes(1)))
 struct TicketRenewalTests {
+    private let names = Keyspace("renewals").names(for: Array("k".utf8))
+
+    /// What hears of changes, and whose looks are answered with this version at once, or by `look`.
+    private func coherence(
+        _ version: EntryVersion = .random(),
+        look: (@Sendable (@escaping @Sendable (EntryVersion?) -> Void) -> Void)? = nil
+    ) -> KeyspaceCoherence {
+        let coherence = KeyspaceCoherence(
+            keyspace: Keyspace("renewals"),
+            deafLifetime: .seconds(3),
+            look: { _, completion in if let look { look(completion) } else { completion(version) } },
+            get: { _, completion in completion(nil) },
+            tagLookout: { _, _ in }
+        )
+        coherence.linkEstablished(trustedUntil: .now.advanced(by: .seconds(600)))
+        return coherence
+    }
+
+    private func renewal(_ coherence: KeyspaceCoherence, of ticket: Ticket) -> TicketRenewal {
+        TicketRenewal(coherence, of: ticket, for: names.fingerprint)
+    }
+
     @Test("everybody gets the same ticket, and all others of the key are void when it is settled")
     func once() {
-        let gate = FillGate()
-        let (before, fetched) = (gate.ticket(for: 7), gate.ticket(for: 7))
-        let renewal = TicketRenewal(gate, of: fetched)
+        let coherence = coherence()
+        let gate = coherence.gate
+        let (before, fetched) = (gate.ticket(for: names.fingerprint), gate.ticket(for: names.fingerprint))
+        let renewal = renewal(coherence, of: fetched)
         let taken = renewal.take()
         // What levels above still serve lives until they are filled.
         #expect(gate.isLive(taken) && gate.isLive(before))
@@ -21,19 +44,64 @@ struct TicketRenewalTests {
 
     @Test("after a change there is no right any more")
     func changed() {
-        let gate = FillGate()
-        let renewal = TicketRenewal(gate, of: gate.ticket(for: 7))
-        gate.void(7)
+        let coherence = coherence()
+        let renewal = renewal(coherence, of: coherence.gate.ticket(for: names.fingerprint))
+        coherence.gate.void(names.fingerprint)
         #expect(renewal.take() == .void && renewal.take() == .void)
     }
 
     @Test("a change after the taking voids what was taken")
     func changedLater() {
-        let gate = FillGate()
-        let renewal = TicketRenewal(gate, of: gate.ticket(for: 7))
+        let coherence = coherence()
+        let renewal = renewal(coherence, of: coherence.gate.ticket(for: names.fingerprint))
         let taken = renewal.take()
-        gate.void(7)
-        #expect(!gate.isLive(taken) && renewal.take() == taken)
+        coherence.gate.void(names.fingerprint)
+        #expect(!coherence.gate.isLive(taken) && renewal.take() == taken)
+    }
+
+    @Test("nobody tells of changes: nothing is promised that nobody would settle")
+    func unheardOf() {
+        for deafLifetime in [nil, Duration.seconds(3)] {
+            let coherence = KeyspaceCoherence(
+                keyspace: Keyspace("renewals"),
+                deafLifetime: deafLifetime,
+                look: { _, _ in },
+                get: { _, _ in },
+                tagLookout: { _, _ in }
+            )
+            let before = coherence.gate.ticket(for: names.fingerprint)
+            let taken = renewal(coherence, of: before).take()
+            #expect(coherence.gate.isLive(taken) && !coherence.gate.isLive(before))
+        }
+    }
+
+    @Test("the link is lost before anybody has settled it: what is older is void")
+    func lost() {
+        let coherence = coherence()
+        let before = coherence.gate.ticket(for: names.fingerprint)
+        let taken = renewal(coherence, of: before).take()
+        coherence.linkLost()
+        #expect(coherence.gate.isLive(taken) && !coherence.gate.isLive(before))
+    }
+
+    @Test(
+        "a store is refused, or another begins, while the look at another's write is out: the other's write is heeded"
+    )
+    func heldNotice() {
+        for isRefused in [true, false] {
+            let version = EntryVersion.random()
+            let answers = Locked<[@Sendable (EntryVersion?) -> Void]>([])
+            let coherence = coherence(look: { answer in answers.withLock { $0.append(answer) } })
+            let memory = coherence.gate.ticket(for: names.fingerprint)
+            coherence.beginWrite(names, version)
+            coherence.changed(names.value.bytes)
+            #expect(answers.withLock { $0.count } == 1)
+            if isRefused { coherence.abandonWrite(names, version) } else { coherence.beginWrite(names, .random()) }
+            #expect(!coherence.gate.isLive(memory))
+            let later = coherence.gate.ticket(for: names.fingerprint)
+            answers.withLock { $0[0] }(.random())
+            #expect(coherence.gate.isLive(later))
+        }
     }
 
     /// Memory whose writes wait from a certain moment on.
@@ -56,7 +124,7 @@ struct TicketRenewalTests {
     @Test("while memory is being filled with a refreshed value, it has the one before")
     func hotKey() async throws {
         try await RedisServer.withServer { server in
-            let level = try unheard(server)
+            let level = try await heard(server)
             try await expectOld(over: level.fetching { _ in "new" }, level)
         }
     }
@@ -64,15 +132,18 @@ struct TicketRenewalTests {
     @Test("so it has while a level between the two is being filled")
     func hotKeyOfThree() async throws {
         try await RedisServer.withServer { server in
-            let level = try unheard(server)
+            let level = try await heard(server)
             let between = MemoryLevel<String, String>(limit: .entries(10)).compose(level.fetching { _ in "new" })
             try await expectOld(over: between, level)
         }
     }
 
-    /// A level whose changes nobody tells of: what is not settled by those who fill memory is never settled.
-    private func unheard(_ server: RedisServer) throws -> RedisLevel<String, String> {
-        RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(TestServer.uniqueName()), coherence: .none)
+    /// A level whose link is not pinged while the test lasts: what is not settled by those who fill memory is not settled.
+    private func heard(_ server: RedisServer) async throws -> RedisLevel<String, String> {
+        let redis = try TestServer.client(of: server) { $0.linkPingInterval = .seconds(50) }
+        let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()))
+        try await level.listens()
+        return level
     }
 
     private func expectOld<Lower: CacheLevel<String, String>>(
@@ -133,29 +204,18 @@ struct TicketRenewalTests {
     @Test("what nobody settles is settled when the link has told of it, before trust is extended")
     func late() throws {
         let version = EntryVersion.random()
-        let keyspace = Keyspace("renewals")
-        let coherence = KeyspaceCoherence(
-            keyspace: keyspace,
-            deafLifetime: .seconds(3),
-            look: { _, completion in completion(version) },
-            get: { _, completion in completion(nil) },
-            tagLookout: { _, _ in }
-        )
-        coherence.linkEstablished(trustedUntil: .distantFuture)
-        let names = keyspace.names(for: Array("k".utf8))
+        let coherence = coherence(version)
         let gate = coherence.gate
         let ticket = gate.ticket(for: names.fingerprint)
         let begun = MonotonicInstant.now
-        coherence.beginWrite(names, version, TicketRenewal(gate, of: ticket))
-        coherence.linkTrusted(until: .distantFuture, told: .now)
-        // The write is not told of yet.
-        #expect(gate.isLive(ticket))
+        coherence.beginWrite(names, version)
+        let taken = renewal(coherence, of: ticket).take()
         coherence.changed(names.value.bytes)
-        #expect(gate.isLive(ticket))
+        #expect(gate.isLive(ticket) && gate.isLive(taken))
         // What was written later than that may still be filled: it is no older than what trust is extended for.
-        coherence.linkTrusted(until: .distantFuture, told: begun)
+        coherence.linkTrusted(until: .now.advanced(by: .seconds(600)), told: begun)
         #expect(gate.isLive(ticket))
-        coherence.linkTrusted(until: .distantFuture, told: .now)
-        #expect(!gate.isLive(ticket))
+        coherence.linkTrusted(until: .now.advanced(by: .seconds(600)), told: .now)
+        #expect(!gate.isLive(ticket) && gate.isLive(taken))
     }
 }

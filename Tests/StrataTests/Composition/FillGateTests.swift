@@ -119,12 +119,12 @@ struct FillGateTests {
         let gate = FillGate()
         let read = gate.ticket(for: 1)
         let write = gate.ticket(for: 1)
-        let renewed = try #require(gate.renew(write))
+        let renewed = try #require(gate.renew(write, for: 1))
         #expect(gate.isLive(renewed))
         #expect(!gate.isLive(read))
-        #expect(gate.renew(write) == nil)
+        #expect(gate.renew(write, for: 1) == nil)
         #expect(!gate.isLive(renewed))
-        #expect(gate.renew(.none) == nil && gate.renew(.void) == nil)
+        #expect(gate.renew(.none, for: 1) == nil && gate.renew(.void, for: 1) == nil)
     }
 
     @Test("any fingerprint has a place")

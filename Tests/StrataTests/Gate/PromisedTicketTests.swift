@@ -8,14 +8,14 @@ struct PromisedTicketTests {
     func settled() throws {
         let gate = FillGate()
         let (above, write) = (gate.ticket(for: 1), gate.ticket(for: 1))
-        let promised = try #require(gate.promise(write))
+        let promised = try #require(gate.promise(write, for: 1))
         #expect(gate.isLive(promised) && gate.isLive(above) && gate.isLive(write))
-        gate.settle(above)
+        gate.settle(above, for: 1)
         #expect(gate.isLive(above))
-        gate.settle(promised)
+        gate.settle(promised, for: 1)
         #expect(gate.isLive(promised) && !gate.isLive(above) && !gate.isLive(write))
         #expect(gate.isLive(gate.ticket(for: 1)))
-        gate.settle(promised)
+        gate.settle(promised, for: 1)
         #expect(gate.isLive(promised))
     }
 
@@ -24,23 +24,23 @@ struct PromisedTicketTests {
         for voidsAll in [true, false] {
             let gate = FillGate()
             let above = gate.ticket(for: 1)
-            let promised = try #require(gate.promise(above))
+            let promised = try #require(gate.promise(above, for: 1))
             if voidsAll { gate.voidAll() } else { gate.void(1) }
             #expect(!gate.isLive(promised) && !gate.isLive(above))
             let later = gate.ticket(for: 1)
-            gate.settle(promised)
+            gate.settle(promised, for: 1)
             #expect(gate.isLive(later) && !gate.isLive(promised))
         }
     }
 
-    @Test("a second write of the key voids it; so does one of another key in its place")
+    @Test("a second write of the key voids it")
     func second() throws {
         let gate = FillGate(size: 1024)
-        let (first, second) = (gate.ticket(for: 1), gate.ticket(for: 1 + 1024))
-        let promised = try #require(gate.promise(first))
-        let renewed = try #require(gate.promise(second))
+        let (first, second) = (gate.ticket(for: 1), gate.ticket(for: 1))
+        let promised = try #require(gate.promise(first, for: 1))
+        let renewed = try #require(gate.promise(second, for: 1))
         #expect(gate.isLive(renewed) && !gate.isLive(promised) && !gate.isLive(first))
-        gate.settle(promised)
+        gate.settle(promised, for: 1)
         #expect(gate.isLive(renewed))
     }
 
@@ -50,9 +50,9 @@ struct PromisedTicketTests {
         let write = gate.ticket(for: 1)
         gate.void(1)
         let above = gate.ticket(for: 1)
-        #expect(gate.promise(write) == nil)
+        #expect(gate.promise(write, for: 1) == nil)
         #expect(!gate.isLive(above))
-        #expect(gate.promise(.none) == nil && gate.promise(.void) == nil)
+        #expect(gate.promise(.none, for: 1) == nil && gate.promise(.void, for: 1) == nil)
     }
 
     @Test("seals of tags are not broken by a promise")
@@ -60,9 +60,9 @@ struct PromisedTicketTests {
         let gate = FillGate()
         let seal = try #require(gate.seal(["tag"]))
         let fingerprint = TagName("tag").fingerprint()
-        let promised = try #require(gate.promise(gate.ticket(for: fingerprint)))
+        let promised = try #require(gate.promise(gate.ticket(for: fingerprint), for: fingerprint))
         #expect(seal.isLive)
-        gate.settle(promised)
+        gate.settle(promised, for: fingerprint)
         #expect(!seal.isLive)
     }
 
@@ -109,7 +109,7 @@ struct PromisedTicketTests {
                 gate.voidAll()
                 for key in models.indices { models[key].void() }
             case (2...3, let ticket?):
-                let new = gate.renew(ticket)
+                let new = gate.renew(ticket, for: UInt64(key))
                 #expect((new != nil) == models[key].renew(ticket, beside: false), "step \(step)")
                 if let new {
                     models[key].living.insert(new)
@@ -117,7 +117,7 @@ struct PromisedTicketTests {
                 }
             case (4...6, let ticket?):
                 let stands = models[key].promised
-                let new = gate.promise(ticket)
+                let new = gate.promise(ticket, for: UInt64(key))
                 #expect((new != nil) == models[key].renew(ticket, beside: true), "step \(step)")
                 if let new {
                     models[key].living.insert(new)
@@ -125,7 +125,7 @@ struct PromisedTicketTests {
                     tickets[key].append(new)
                 }
             case (7...9, let ticket?):
-                gate.settle(ticket)
+                gate.settle(ticket, for: UInt64(key))
                 models[key].settle(ticket)
             default:
                 let ticket = gate.ticket(for: UInt64(key))

@@ -55,7 +55,7 @@ final class GatedLevel: CacheLevel {
             ownGate.void(fingerprint(of: key))
             throw error
         }
-        return ownGate.renew(before) ?? .void
+        return ownGate.renew(before, for: fingerprint(of: key)) ?? .void
     }
 
     func remove(_ key: String) async throws {

@@ -1,0 +1,193 @@
+internal import Synchronization
+
+// Where a key's counter is. The table is cut into rows of eight words, a line of the processor's cache each. A key may have
+// its counter in one row of each region: the first region is what the table began with, each further one as large as all
+// before it together. A word bears a tag of twenty bits, made of the key; so a change finds the counter of its key among the
+// few words of its rows, and passes by all others.
+//
+// A change frees the word, since all its tickets are void. When a row is full, its last word is shared: by the key that had it,
+// and by all that find no room. A change of any key that has no word of its own in that row voids it. When that happens often,
+// the table grows.
+//
+// In a table that may not grow any more, words are left over for keys that were read once and never changed. They are given to
+// other keys when they have not been used for two generations: a hit says once a generation that a word is in use. A
+// generation ends when as many keys were given a word as an eighth of the table has. That is twice as many as the levels above
+// hold, so what was not used in all that time has left them.
+extension FillGate {
+    static let row = 8
+    private static let tagMask: UInt64 = (1 << 20 - 1) << tagShift
+    /// A word that all keys of a row share which have none of their own.
+    private static let sharedTag: UInt64 = 1 << tagShift
+    private static let stateMask: UInt64 = countMask | promised
+
+    /// The word of a key, made its own if it has none, with what the word holds.
+    func place(of fingerprint: UInt64) -> (slot: Int, word: UInt64) {
+        let hash = Self.mixed(fingerprint)
+        let tag = Self.tag(hash)
+        while true {
+            let limit = limit.load(ordering: .acquiring)
+            let isFull = limit >= most
+            var free: (slot: Int, word: UInt64)?
+            var common: (slot: Int, word: UInt64)?
+            let now = generation.load(ordering: .relaxed)
+            var region = Region(smallest, limit)
+            repeat {
+                let first = region.row(of: hash)
+                for slot in first..<first + Self.row {
+                    let word = unsafe counters[slot].load(ordering: .acquiring)
+                    let found = word & Self.tagMask
+                    if found == tag {
+                        if word >> Self.generationShift != now { use(slot, word) }
+                        return (slot, word)
+                    }
+                    if found == 0 || isFull && Self.isStale(word, now) { free = (slot, word) }
+                }
+                common = (first + Self.row - 1, unsafe counters[first + Self.row - 1].load(ordering: .acquiring))
+            } while region.advance()
+            if let (slot, word) = free {
+                // Whatever still has a ticket of the key that had the word is void.
+                let count = word & Self.tagMask == 0 ? word & Self.countMask : Self.count(after: word)
+                let claimed = now << Self.generationShift | tag | count
+                guard exchange(word, for: claimed, at: slot) else { continue }
+                countClaim(limit)
+                return (slot, claimed)
+            }
+            if grow(from: limit) { continue }
+            guard let (slot, word) = common else { continue }
+            let joint = now << Self.generationShift | Self.sharedTag | word & Self.stateMask
+            guard word == joint || exchange(word, for: joint, at: slot) else { continue }
+            return (slot, joint)
+        }
+    }
+
+    /// Voids every ticket of a key.
+    ///
+    /// O(1); nothing is written where the key has none.
+    public func void(_ fingerprint: UInt64) {
+        void(fingerprint, but: nil)
+    }
+
+    /// Voids every ticket of a key, except those of one word.
+    func void(_ fingerprint: UInt64, but exempt: Int?) {
+        let hash = Self.mixed(fingerprint)
+        let tag = Self.tag(hash)
+        var region = Region(smallest, limit.load(ordering: .acquiring))
+        repeat {
+            let first = region.row(of: hash)
+            for slot in first..<first + Self.row where slot != exempt {
+                advance(slot) { $0 & Self.tagMask == tag || $0 & Self.tagMask == Self.sharedTag }
+            }
+        } while region.advance()
+    }
+
+    /// Voids every ticket that was ever taken.
+    ///
+    /// O(size of the table).
+    public func voidAll() {
+        for slot in 0..<limit.load(ordering: .acquiring) { advance(slot) { $0 & Self.tagMask != 0 } }
+    }
+
+    /// Voids the tickets of a word and frees it, if it is one of those that are meant.
+    private func advance(_ slot: Int, where isMeant: (UInt64) -> Bool) {
+        var word = unsafe counters[slot].load(ordering: .acquiring)
+        while isMeant(word) {
+            if exchange(word, for: Self.count(after: word), at: slot) { return }
+            word = unsafe counters[slot].load(ordering: .acquiring)
+        }
+    }
+
+    /// The count after every ticket that lives, also a promised one.
+    static func count(after word: UInt64) -> UInt64 {
+        (word &+ (word & promised != 0 ? 2 : 1)) & countMask
+    }
+
+    func exchange(_ expected: UInt64, for desired: UInt64, at slot: Int) -> Bool {
+        unsafe counters[slot].compareExchange(expected: expected, desired: desired, ordering: .acquiringAndReleasing)
+            .exchanged
+    }
+
+    /// Says that a word is in use: at most once a generation for each word.
+    @usableFromInline
+    func use(_ slot: Int, _ word: UInt64) {
+        let now = generation.load(ordering: .relaxed)
+        // If that fails, somebody else has said so, or the word has changed.
+        _ = exchange(word, for: word & ~(7 << Self.generationShift) | now << Self.generationShift, at: slot)
+    }
+
+    /// Says how many entries a level can hold that goes by this gate; `nil` when it cannot tell.
+    func reserve(for entries: Int?) {
+        let words = entries.map { min(max($0, 1), Self.largest / 16) * 16 } ?? Self.largest
+        ceiling.wrappingAdd(words, ordering: .relaxed)
+    }
+
+    // MARK: Inside
+
+    /// How many words the table may have.
+    private var most: Int {
+        let wanted = ceiling.load(ordering: .relaxed)
+        return wanted <= 0 ? Self.largest : min(Self.largest, max(smallest, wanted))
+    }
+
+    /// The regions of the table, from the first.
+    private struct Region {
+        private var start = 0
+        private var size: Int
+        private let limit: Int
+
+        init(_ smallest: Int, _ limit: Int) {
+            size = smallest
+            self.limit = limit
+        }
+
+        /// The first word of a key's row.
+        func row(of hash: UInt64) -> Int {
+            start + Int(truncatingIfNeeded: hash) & (size - 1) & ~(FillGate.row - 1)
+        }
+
+        /// Goes on to the next region; false when there is none.
+        mutating func advance() -> Bool {
+            if start > 0 { size *= 2 }
+            start = size
+            return start < limit
+        }
+    }
+
+    private static func isStale(_ word: UInt64, _ now: UInt64) -> Bool {
+        (now &- word >> generationShift) & 7 >= 2
+    }
+
+    private func countClaim(_ limit: Int) {
+        guard claims.wrappingAdd(1, ordering: .relaxed).newValue >= limit / 8 else { return }
+        claims.store(0, ordering: .relaxed)
+        shared.store(0, ordering: .relaxed)
+        generation.store((generation.load(ordering: .relaxed) &+ 1) & 7, ordering: .relaxed)
+    }
+
+    /// Doubles the table when many keys have found no room in this generation.
+    private func grow(from limit: Int) -> Bool {
+        guard shared.wrappingAdd(1, ordering: .relaxed).newValue > limit / 256, limit < most else {
+            return false
+        }
+        let isGrown = self.limit.compareExchange(
+            expected: limit,
+            desired: limit * 2,
+            ordering: .acquiringAndReleasing
+        )
+        if isGrown.exchanged { shared.store(0, ordering: .relaxed) }
+        return true
+    }
+
+    private static func tag(_ hash: UInt64) -> UInt64 {
+        // Zero is a free word, one a shared one.
+        max(2, hash >> 44) << tagShift
+    }
+
+    /// Fingerprints come from many places; all their bits have to count. The finalizer of SplitMix64 (Steele, Lea and Flood,
+    /// "Fast Splittable Pseudorandom Number Generators", 2014).
+    private static func mixed(_ fingerprint: UInt64) -> UInt64 {
+        var hash = fingerprint &+ 0x9e37_79b9_7f4a_7c15
+        hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
+        hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb
+        return hash ^ hash >> 31
+    }
+}
