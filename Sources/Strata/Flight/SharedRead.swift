@@ -1,11 +1,12 @@
 /// One read of several keys on which each key's flight draws.
 ///
-/// The read runs once, when the first flight asks, and is cancelled when the last flight has left.
+/// The read runs once, when the first flight asks, and is cancelled when the last flight has left. Its failure is everybody's,
+/// also of those who ask later.
 package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     private let keys: [Key]
     private let read: @Sendable ([Key]) async throws -> [Output]
     private let flight = Flights<Int, [Key: Output]>()
-    private let outputs = Locked<[Key: Output]?>(nil)
+    private let outcome = Locked<Result<[Key: Output], any Error>?>(nil)
 
     package init(_ keys: [Key], _ read: @escaping @Sendable ([Key]) async throws -> [Output]) {
         self.keys = keys
@@ -14,13 +15,19 @@ package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Send
 
     /// What the read has for a key; `nil` when the key is not one of those that it asks for.
     package func output(of key: Key) async throws -> Output? {
-        if let known = outputs.withLock({ $0 }) { return known[key] }
+        if let known = outcome.withLock({ $0 }) { return try known.get()[key] }
         let all = try await flight.join(0) { [self] _ in
-            if let known = outputs.withLock({ $0 }) { return known }
-            let found = try await read(keys)
-            let all = Dictionary(zip(keys, found)) { first, _ in first }
-            outputs.withLock { $0 = all }
-            return all
+            if let known = outcome.withLock({ $0 }) { return try known.get() }
+            do {
+                let found = try await read(keys)
+                let all = Dictionary(zip(keys, found)) { first, _ in first }
+                outcome.withLock { $0 = .success(all) }
+                return all
+            } catch {
+                // Cancelled, it has failed nobody: all who asked have left.
+                if !Task.isCancelled { outcome.withLock { $0 = .failure(error) } }
+                throw error
+            }
         }
         return all.output[key]
     }
