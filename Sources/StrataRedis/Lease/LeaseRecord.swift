@@ -11,8 +11,10 @@ enum LeaseRecord: Sendable, Hashable {
     private static let heldMark = UInt8(ascii: "T")
     private static let failedMark = UInt8(ascii: "F")
     private static let tokenLength = 16
-    /// What went wrong is cut to this many bytes.
-    private static let longestMessage = 200
+    /// Names, and what went wrong, are cut to this many bytes.
+    private static let longestText = 200
+    /// More failures in a row are not counted.
+    private static let mostAttempts = 1_000_000
 
     /// A record with a new token, for a holder of this name.
     static func new(holder: String) -> LeaseRecord {
@@ -25,27 +27,35 @@ enum LeaseRecord: Sendable, Hashable {
 
     var bytes: [UInt8] {
         switch self {
-        case .held(let token, let holder): [Self.heldMark] + token + holder.utf8.prefix(Self.longestMessage)
+        case .held(let token, let holder): [Self.heldMark] + token + holder.utf8.prefix(Self.longestText)
         case .failed(let attempts, let message):
-            [Self.failedMark] + Array("\(attempts):".utf8) + message.utf8.prefix(Self.longestMessage)
+            [Self.failedMark] + Array("\(attempts):".utf8) + message.utf8.prefix(Self.longestText)
         }
     }
 
     /// Reads a record; `nil` when the bytes are none.
+    ///
+    /// Anybody may have written them: texts are cut, and the number of failures is between 0 and a million.
     init?(_ bytes: [UInt8]) {
         let rest = bytes.dropFirst()
         switch bytes.first {
         case Self.heldMark where rest.count >= Self.tokenLength:
             self = .held(
                 token: Array(rest.prefix(Self.tokenLength)),
-                holder: String(decoding: rest.dropFirst(Self.tokenLength), as: UTF8.self)
+                holder: Self.text(rest.dropFirst(Self.tokenLength))
             )
         case Self.failedMark:
-            guard let colon = rest.firstIndex(of: UInt8(ascii: ":")),
-                let attempts = Int(String(decoding: rest[..<colon], as: UTF8.self))
-            else { return nil }
-            self = .failed(attempts: attempts, message: String(decoding: rest[(colon + 1)...], as: UTF8.self))
+            let number = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            guard !number.isEmpty, rest.dropFirst(number.count).first == UInt8(ascii: ":") else { return nil }
+            // What does not fit is more than is counted.
+            let attempts = Int(String(decoding: number, as: UTF8.self)) ?? Self.mostAttempts
+            let message = rest.dropFirst(number.count + 1)
+            self = .failed(attempts: min(attempts, Self.mostAttempts), message: Self.text(message))
         default: return nil
         }
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes.prefix(longestText), as: UTF8.self)
     }
 }
