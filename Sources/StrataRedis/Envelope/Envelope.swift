@@ -24,7 +24,8 @@ package import Strata
 /// | 78 | 8 | XXH64 of the payload, seeded with that of the tags, seeded with that of the 78 bytes before |
 /// | 86 | | tags, each with a length of two bytes before it, then the payload |
 ///
-/// Whatever does not fit is a miss and is not deleted: it may be a newer release's.
+/// Whatever does not fit is a miss and is not deleted: it may be a newer release's. What a newer release has written is not
+/// replaced by a fetch either.
 package struct Envelope: Sendable, Hashable {
     /// What the envelope says of its key.
     package enum Kind: UInt8, Sendable {
@@ -91,8 +92,10 @@ package enum EnvelopeFault: Error, Sendable, Hashable, CaseIterable {
     case newerFormat
     /// A kind that this release does not have, or another codec, compression or protection than the level's.
     case unknownContent
-    /// Another schema number than the level's.
-    case otherSchema
+    /// A lower schema number than the level's, and no migration from it.
+    case olderSchema
+    /// A higher schema number than the level's.
+    case newerSchema
     /// The envelope of another key.
     case otherKey
     /// The checksum does not fit.

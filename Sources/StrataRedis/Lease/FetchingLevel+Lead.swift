@@ -45,7 +45,7 @@ extension FetchingLevel {
         var finding = found
         var waiting = Waiting(request: request, since: start)
         defer { waiting.end() }
-        while .now < giveUp, !finding.belongsToOtherRelease {
+        while .now < giveUp, !finding.belongsToNewerRelease {
             let number = level.shared.waiters.enter(names.value.bytes)
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.gate.ticket(for: names.fingerprint)

@@ -7,7 +7,7 @@ extension RedisLevel {
         case entry(Entry<Value>, bytes: [UInt8])
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
-        /// An entry that was invalidated by a tag or a clear, or by what has yet to reach Redis.
+        /// An entry that was invalidated by a tag or a clear, or by what has yet to reach Redis, or that has had its time.
         case void(stamp: [UInt8])
 
         var entry: Entry<Value>? {
@@ -29,9 +29,11 @@ extension RedisLevel {
         }
 
         /// Whether a newer release has written what lies there; it is left to that.
-        var belongsToOtherRelease: Bool {
+        ///
+        /// What an older one has written is replaced.
+        var belongsToNewerRelease: Bool {
             switch self {
-            case .unusable(.newerFormat, _), .unusable(.otherSchema, _): true
+            case .unusable(.newerFormat, _), .unusable(.newerSchema, _): true
             default: false
             }
         }
@@ -66,11 +68,40 @@ extension RedisLevel {
                 counters.add(\.voided)
                 return .void(stamp: Envelope.stamp(of: bytes))
             }
+            // Who fetches in its place keeps it longer than that.
+            guard .now < entry.staleUntil else {
+                counters.add(\.misses)
+                return .void(stamp: Envelope.stamp(of: bytes))
+            }
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
+            let stamp = Envelope.stamp(of: bytes)
+            if error == .newerSchema, try await isVoid(bytes, names, pending) {
+                counters.add(\.voided)
+                return .void(stamp: stamp)
+            }
             counters.add(\.unusable)
-            return .unusable(error, stamp: Envelope.stamp(of: bytes))
+            return .unusable(error, stamp: stamp)
         }
+    }
+
+    /// Whether an envelope whose value cannot be read was invalidated: so it is for the releases that can read it.
+    private func isVoid(
+        _ bytes: [UInt8],
+        _ names: KeyNames,
+        _ pending: PendingInvalidations.Reach
+    ) async throws -> Bool {
+        guard let envelope = try? Envelope(bytes, keyHash: names.fingerprint) else { return false }
+        guard !pending.covers(envelope.tags) else { return true }
+        let question = (envelope.asOf, TagName.unique(envelope.tags))
+        return try await counting { try await shared.tags.admits([question], nil, redis) } == [false]
+    }
+
+    /// Whether bytes are an envelope of a newer release, by its header.
+    func isOfNewerRelease(_ header: [UInt8]) -> Bool {
+        guard header.starts(with: Envelope.magic), header.count > Envelope.magic.count else { return false }
+        guard header[Envelope.magic.count] <= Envelope.formatVersion else { return true }
+        return EnvelopeHeader(header).map { $0.schema > codec.schema } ?? false
     }
 
     func entry(
@@ -99,7 +130,7 @@ extension RedisLevel {
     private func content(of envelope: Envelope, _ names: KeyNames) throws(EnvelopeFault) -> Entry<Value>.Content {
         switch envelope.kind {
         case .absence:
-            guard envelope.schema == codec.schema else { throw .otherSchema }
+            guard envelope.schema == codec.schema else { throw fault(ofSchema: envelope.schema) }
             return .absent
         case .failure: throw .unknownContent
         case .value:
@@ -115,11 +146,15 @@ extension RedisLevel {
             } catch {
                 switch error {
                 case .otherMaking: throw .unknownContent
-                case .otherSchema: throw .otherSchema
+                case .otherSchema: throw fault(ofSchema: envelope.schema)
                 case .undecodable: throw .undecodable
                 }
             }
         }
+    }
+
+    private func fault(ofSchema schema: UInt32) -> EnvelopeFault {
+        schema > codec.schema ? .newerSchema : .olderSchema
     }
 
     /// What is written for an entry: the envelope, and in how many milliseconds Redis drops it.

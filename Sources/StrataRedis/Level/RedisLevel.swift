@@ -43,8 +43,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - codec: How values become bytes.
     ///   - freshness: How long values are good for.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
-    ///     and stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses.
+    ///     Those with a lower one are replaced, those with a higher one stay.
     public init(
         _ redis: RedisClient,
         keyspace: Keyspace,
@@ -76,8 +76,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - freshness: How long values are good for.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses,
-    ///     and stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses.
+    ///     Those with a lower one are replaced, those with a higher one stay.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,

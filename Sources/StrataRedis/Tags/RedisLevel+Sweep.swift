@@ -5,7 +5,7 @@ extension RedisLevel {
     ///
     /// Such entries are served to nobody and expire by themselves; a sweep is for a server that needs their room sooner. It walks
     /// over the database by SCAN, reads the header of each value of this keyspace, and removes those that are void, each only if
-    /// nothing else has taken its place. Bytes that are no envelope, newer formats and other schema numbers are left alone. At
+    /// nothing else has taken its place. Bytes that are no envelope, newer formats and higher schema numbers are left alone. At
     /// the end, tags are forgotten that were last invalidated longer ago than any entry lives.
     ///
     /// ```swift
@@ -114,7 +114,7 @@ private struct SweptHeader: Sendable {
         do {
             var bytes = try await redis.getRange(name, from: 0, through: glimpse - 1)
             guard bytes.starts(with: Envelope.magic), bytes.count > 3, bytes[3] == Envelope.formatVersion,
-                let header = EnvelopeHeader(bytes), header.schema == schema,
+                let header = EnvelopeHeader(bytes), header.schema <= schema,
                 header.keyHash == KeyNames.fingerprint(of: name.bytes)
             else { return nil }
             let end = Envelope.headerSize + Int(header.tagsLength)

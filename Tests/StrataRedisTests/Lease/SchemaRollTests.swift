@@ -1,0 +1,72 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Values that other releases have written", .timeLimit(.minutes(1)))
+struct SchemaRollTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private func level(_ server: RedisServer, schema: UInt32 = 0) throws -> RedisLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text, schema: schema)
+    }
+
+    @Test("an older schema's value is replaced under a lease; so the fleet fetches it once")
+    func olderSchema() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            try await level(server, schema: 1).set("old", for: "k")
+            let fleet = try (0..<2)
+                .map { _ in try level(server, schema: 2).fetching { [source] _ in try await source.fetch() } }
+            for _ in 0..<3 { for instance in fleet { #expect(try await instance.get("k") == "value") } }
+            #expect(source.calls == 1)
+            #expect(fleet.reduce(0) { $0 + $1.level.statistics.stores } == 1)
+        }
+    }
+
+    @Test("an absence under an older schema as well")
+    func olderAbsence() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            source.set(nil)
+            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            #expect(try await older.get("k") == nil)
+            source.set("value")
+            let cache = try level(server, schema: 2).fetching { [source] _ in try await source.fetch() }
+            for _ in 0..<3 { #expect(try await cache.get("k") == "value") }
+            #expect(source.calls == 2)
+        }
+    }
+
+    @Test("a newer schema's value is left alone, until it is invalidated", arguments: [true, false])
+    func newerSchema(byTag: Bool) async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let newer = try level(server, schema: 2)
+            try await newer.set("new", for: "k", tags: ["t"])
+            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            for _ in 0..<3 { #expect(try await older.get("k") == "value") }
+            #expect(source.calls == 3)
+            #expect(try await newer.get("k") == "new")
+            if byTag { try await newer.invalidate(tag: "t") } else { try await newer.clear() }
+            for _ in 0..<3 { #expect(try await older.get("k") == "value") }
+            #expect(source.calls == 4)
+            #expect(older.level.statistics.stores == 1)
+        }
+    }
+
+    @Test("a sweep removes what is void of its own schema and of older ones")
+    func sweep() async throws {
+        try await RedisServer.withServer { server in
+            for schema in 1...3 {
+                try await level(server, schema: UInt32(schema)).set("v", for: "\(schema)")
+            }
+            let level = try level(server, schema: 2)
+            try await level.clear()
+            #expect(try await level.sweep(rate: 1_000_000).removed == 2)
+            #expect(try await level.redis.exists(keyspace.names(for: "3".keyBytes).value) == 1)
+        }
+    }
+}
