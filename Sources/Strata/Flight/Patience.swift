@@ -28,4 +28,6 @@ package struct Patience: Sendable, Hashable {
 }
 
 /// A caller has waited long enough; the flight goes on.
-package struct OutOfPatience: Error {}
+package struct OutOfPatience: Error {
+    package init() {}
+}

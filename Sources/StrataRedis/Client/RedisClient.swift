@@ -128,6 +128,7 @@ public final class RedisClient: Sendable {
     func execute(
         _ repetition: Repetition,
         timeout: Duration? = nil,
+        on connection: Connection? = nil,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         try loop.start()
@@ -135,10 +136,10 @@ public final class RedisClient: Sendable {
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
         let reply: RESPValue
         do {
-            reply = try await nextConnection().call(deadline: deadline, encode: encode)
+            reply = try await (connection ?? nextConnection()).call(deadline: deadline, encode: encode)
         } catch let fault as RedisError where fault.code == .connectionLost {
             guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
-            reply = try await nextConnection().call(deadline: deadline, encode: encode)
+            reply = try await (connection ?? nextConnection()).call(deadline: deadline, encode: encode)
         }
         if case .error(let text) = reply { throw RedisError.reply(text, endpoint: configuration.endpoint.description) }
         return reply
@@ -147,13 +148,14 @@ public final class RedisClient: Sendable {
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     func post(
         deadline: MonotonicInstant,
+        on connection: Connection? = nil,
         completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         encode: (inout CommandWriter) -> Void
     ) {
         do { try loop.start() } catch {
             return completion(.failure(error as? RedisError ?? .shutDown(configuration.endpoint.description)))
         }
-        nextConnection().post(deadline: deadline, completion: completion, encode: encode)
+        (connection ?? nextConnection()).post(deadline: deadline, completion: completion, encode: encode)
     }
 
     /// The link over which the server tells of changes.
@@ -197,7 +199,7 @@ public final class RedisClient: Sendable {
     }
 
     @inline(__always)
-    private func nextConnection() -> Connection {
+    func nextConnection() -> Connection {
         let connections = loop.connections
         guard connections.count > 1 else { return connections[0] }
         let number = turn.wrappingAdd(1, ordering: .relaxed).newValue

@@ -6,6 +6,8 @@ final class KeyspaceCoherence: LinkListener {
     let waiters = KeyWaiters()
     let tags: KeyspaceTags
     private let keyspace: Keyspace
+    /// Whether there is anybody who tells of changes.
+    private let isListener: Bool
     /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
     /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
@@ -25,15 +27,16 @@ final class KeyspaceCoherence: LinkListener {
         self.keyspace = keyspace
         self.look = look
         self.get = get
+        isListener = deafLifetime != nil
         gate = FillGate(deafLifetime: deafLifetime)
         tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
         tags.onClear { [weak self] in self?.cleared() }
     }
 
-    /// Whether changes are told at the moment, or nobody has to tell.
-    var isTrusted: Bool { .now < gate.trustedUntil }
-    /// Whether the link tells of changes at the moment.
-    var isListening: Bool { isTrusted && gate.trustedUntil != .distantFuture }
+    /// Whether changes are told at the moment.
+    ///
+    /// Where nobody ever tells, memory may be trusted all the same.
+    var isTold: Bool { isListener && .now < gate.trustedUntil }
 
     // MARK: Own writes
 
@@ -41,7 +44,7 @@ final class KeyspaceCoherence: LinkListener {
     ///
     /// Its echo will be checked and not be taken for a stranger's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
-        guard isTrusted else { return }
+        guard isTold else { return }
         if ownWrites.withLock({ $0.begin(names.fingerprint, version) }) { gate.void(names.fingerprint) }
     }
 

@@ -32,7 +32,7 @@ final class TicketRenewal: Sendable {
             guard case .open(let old) = state else { return (state.ticket, false) }
             let gate = coherence.gate
             let ticket =
-                coherence.isListening
+                coherence.isTold
                 ? gate.promise(old, for: fingerprint) : gate.renew(old, for: fingerprint)
             state = .taken(ticket ?? .void)
             return (ticket ?? .void, true)

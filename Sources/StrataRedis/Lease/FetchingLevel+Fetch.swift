@@ -5,7 +5,7 @@ extension FetchingLevel {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - lease: The lease; ended here in any case.
+    ///   - lease: The lease; ended in any case.
     ///   - ticket: The right to keep what is fetched, taken before the lease was asked for.
     ///   - failures: How many fetches have failed in a row before.
     ///   - finding: What lies in Redis.
@@ -22,40 +22,27 @@ extension FetchingLevel {
         _ request: ReadRequest,
         _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Led {
-        let fetched: Fetched<Value>
-        do {
-            fetched = try await lease.held(upTo: options.renewalLimit) { [self] in
-                try await callSource(key, lease.names, finding.entry, request, seat)
+        try await lease.held(upTo: options.renewalLimit) { ending in
+            let fetched: Fetched<Value>
+            do {
+                fetched = try await callSource(key, lease.names, finding.entry, request, seat)
+            } catch let failure as SourceFailure {
+                ending = self.ending(after: failure, failures: failures)
+                throw failure
             }
-        } catch let failure as SourceFailure {
-            await end(lease, after: failure, failures: failures)
-            throw failure
-        } catch {
-            try? await lease.end()
-            throw error
+            guard var entry = fetched.entry, fetched.use != .handOut else { return .entry(fetched.entry) }
+            entry.ticket = ticket
+            return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil, &ending)
         }
-        guard var entry = fetched.entry, fetched.use != .handOut else {
-            try? await lease.end()
-            return .entry(fetched.entry)
-        }
-        entry.ticket = ticket
-        return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil)
     }
 
-    /// Tells everybody who waits that the fetch has failed, and that it is not to be tried again at once.
+    /// Everybody who waits is told that the fetch has failed, and that it is not to be tried again at once.
     ///
     /// Of the error only its type is told: its text may hold what others must not read.
-    private func end(_ lease: Lease, after failure: SourceFailure, failures: Int) async {
+    private func ending(after failure: SourceFailure, failures: Int) -> Lease.Ending {
         let doubled = options.failureBackOff.map { min($0.lowerBound * (1 << min(failures, 20)), $0.upperBound) }
-        guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else {
-            try? await lease.end()
-            return
-        }
-        try? await lease.end(
-            failing: "\(type(of: failure.cause))",
-            attempts: failures + 1,
-            backOff: min(backOff, .seconds(3600))
-        )
+        guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else { return .withoutValue }
+        return .failure("\(type(of: failure.cause))", attempts: failures + 1, backOff: backOff)
     }
 
     /// Stores what was fetched.
@@ -66,9 +53,15 @@ extension FetchingLevel {
     ///   - entry: What was fetched.
     ///   - lease: The lease.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
+    ///   - ending: How the lease is to end; changed when the server has answered, which ends it by itself.
     /// - Returns: The entry, with its right to be kept above.
     /// - Throws: `CancellationError`.
-    private func store(_ entry: Entry<Value>, _ lease: Lease, extending bytes: [UInt8]?) async throws -> Led {
+    private func store(
+        _ entry: Entry<Value>,
+        _ lease: Lease,
+        extending bytes: [UInt8]?,
+        _ ending: inout Lease.Ending
+    ) async throws -> Led {
         var unsealed = entry
         unsealed.ticket = .void
         let sealed: RedisLevel<Key, Value>.Sealed
@@ -84,7 +77,6 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
-            try? await lease.end()
             return .entry(unsealed)
         }
         var kept = sealed.entry
@@ -98,6 +90,7 @@ extension FetchingLevel {
                 } else {
                     try await lease.store(sealed.bytes, expiry: sealed.expiry)
                 }
+            ending = .ended
             switch outcome {
             case .stored:
                 level.counters.add(\.stores)
@@ -113,8 +106,6 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
-            // Nobody is to wait for a value that does not come.
-            try? await lease.end()
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return .entry(kept)

@@ -1,11 +1,12 @@
 internal import Strata
 
 extension FetchingLevel {
-    /// Competes for the lease until there is a value, this process fetches it, or nobody can.
+    /// Competes for the lease until there is a value, or this process fetches it.
     ///
     /// While another process leads, this one waits for something to happen to the key, and not for the lease: the value
     /// that is stored wakes it, an end without a value, or an invalidation. While changes are not told it looks again at
-    /// random intervals. In any case it competes again when the lease has had its time.
+    /// random intervals. In any case it competes again when the lease has had its time. Beside a lease that stands nothing is
+    /// fetched: who has waited for ``LeaseOptions/waitLimit`` gives up.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -15,7 +16,7 @@ extension FetchingLevel {
     ///   - waits: Whether another instance's fetch is waited for.
     ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
     /// - Returns: The entry, or that another instance fetches it.
-    /// - Throws: ``SourceFailure``; `CancellationError`.
+    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
     func lead(
         _ key: Key,
         _ names: KeyNames,
@@ -40,23 +41,22 @@ extension FetchingLevel {
         waits: Bool,
         _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Led {
-        let start = MonotonicInstant.now
-        let giveUp = start.advanced(by: options.waitLimit)
         var finding = found
-        var waiting = Waiting(request: request, since: start)
+        var waiting = Waiting(request, upTo: options.waitLimit)
         defer { waiting.end() }
-        while .now < giveUp, !finding.belongsToNewerRelease {
+        while !finding.belongsToNewerRelease {
             let number = level.shared.waiters.enter(names.value.bytes)
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.gate.ticket(for: names.fingerprint)
             let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
-            switch try await Lease.readOrLead(
-                level.redis,
-                level.keyspace,
-                names,
-                duration: options.duration,
-                replacing: finding.stamp
-            ) {
+            // Redis has answered each time before; a long wait must not spend what the call has for it.
+            let answer =
+                if waiting.hasWaited {
+                    try await level.redis.budgeted { try await ask(names, replacing: finding) }
+                } else {
+                    try await ask(names, replacing: finding)
+                }
+            switch answer {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
@@ -68,8 +68,7 @@ extension FetchingLevel {
                 guard waits else { return .othersLead }
                 seat?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
-                waiting.begin(for: holder)
-                let deadline = waiting.deadline(remaining, giveUp, level.shared)
+                let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold)
                 // What was asked for on the I/O thread counts only while no invalidation has yet to reach Redis.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
@@ -80,38 +79,90 @@ extension FetchingLevel {
         }
         return .entry(try await fetchUncoordinated(key, names, request, seat))
     }
+
+    private func ask(
+        _ names: KeyNames,
+        replacing finding: RedisLevel<Key, Value>.Finding
+    ) async throws -> Lease.Answer {
+        try await Lease.readOrLead(
+            level.redis,
+            level.keyspace,
+            names,
+            duration: options.duration,
+            replacing: finding.stamp
+        )
+    }
+
+    /// Fetches for a read that wants nothing of what lies in Redis, and stores what was fetched if nobody else fetches.
+    ///
+    /// - Returns: The entry; that others lead, also when a newer release does, or Redis cannot be asked.
+    /// - Throws: ``SourceFailure``; `CancellationError`.
+    func leadBeside(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ seat: Fetch<Key, Value>.Seat?
+    ) async throws -> Led {
+        let ticket = level.shared.gate.ticket(for: names.fingerprint)
+        let answer: Lease.Answer
+        do {
+            answer = try await Lease.readOrLead(
+                level.redis,
+                level.keyspace,
+                names,
+                duration: options.duration,
+                replacing: nil,
+                .beside
+            )
+        } catch is RedisError {
+            return .othersLead
+        }
+        switch answer {
+        case .leads(let lease, let failures):
+            guard lease.replacedHeader.map({ level.isOfNewerRelease($0) }) != true else {
+                await lease.end(.withoutValue)
+                return .othersLead
+            }
+            return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, seat)
+        case .failed(let message, let retryAfter):
+            throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
+        case .waits, .value: return .othersLead
+        }
+    }
 }
 
 /// The waiting of one caller for another process.
 private struct Waiting {
-    let request: ReadRequest
-    let since: MonotonicInstant
+    private let request: ReadRequest
+    private let since = MonotonicInstant.now
+    private let giveUp: MonotonicInstant
     private(set) var hasWaited = false
     private var holder = ""
     private var pause = 2.0
 
-    init(request: ReadRequest, since: MonotonicInstant) {
+    init(_ request: ReadRequest, upTo limit: Duration) {
         self.request = request
-        self.since = since
+        giveUp = since.advanced(by: limit)
     }
 
-    mutating func begin(for holder: String) {
+    /// When to compete again: when the lease has ended, with some jitter so that not all do at once.
+    ///
+    /// Sooner where nobody tells of changes; and once more when the caller has waited long enough.
+    ///
+    /// - Throws: ``OutOfPatience`` when that is over, too.
+    mutating func deadline(
+        _ holder: String,
+        _ remaining: Duration,
+        isTold: Bool
+    ) throws -> MonotonicInstant {
         hasWaited = true
         self.holder = holder
-    }
-
-    /// When to compete again: when the lease has ended, with some jitter so that not all do at once; sooner where nobody tells
-    /// of changes.
-    mutating func deadline(
-        _ remaining: Duration,
-        _ giveUp: MonotonicInstant,
-        _ coherence: KeyspaceCoherence
-    ) -> MonotonicInstant {
-        let lease = MonotonicInstant.now.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))
-        guard !coherence.isTrusted else { return min(lease, giveUp) }
-        let look = MonotonicInstant.now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
+        let now = MonotonicInstant.now
+        guard now < giveUp else { throw OutOfPatience() }
+        let look = now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
         pause = min(pause * 1.5, 100)
-        return min(look, lease, giveUp)
+        let lease = now.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))
+        return min(isTold ? max(lease, look) : look, giveUp)
     }
 
     func end() {

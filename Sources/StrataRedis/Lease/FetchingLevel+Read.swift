@@ -134,7 +134,10 @@ extension FetchingLevel {
         }
     }
 
-    /// Fetches without looking in Redis, and writes there what was fetched unless that is not wanted either.
+    /// Fetches without serving what lies in Redis, and writes there what was fetched unless that is not wanted either.
+    ///
+    /// Nothing is written without a lease. While another instance has it, this one fetches beside it, and what it finds is
+    /// kept by levels above at most.
     private func fetchBeside(
         _ key: Key,
         _ names: KeyNames,
@@ -142,11 +145,16 @@ extension FetchingLevel {
         _ seat: Fetch<Key, Value>.Seat?
     ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
-        let entry = try await fetchUncoordinated(key, names, request, seat)
-        guard var entry, entry.ticket != .void, !request.options.skipsFilling.contains(.redis) else { return entry }
-        // Refused like any other write when Redis is away; the caller has its value.
-        entry.ticket = (try? await commit(entry, for: key)) ?? .void
-        return entry
+        guard !request.options.skipsFilling.contains(.redis) else {
+            return try await fetchUncoordinated(key, names, request, seat)
+        }
+        switch try await leadBeside(key, names, request, seat) {
+        case .entry(let entry): return entry
+        case .stored(var entry, let renewal):
+            entry.ticket = renewal.take()
+            return entry
+        case .othersLead: return try await fetchUncoordinated(key, names, request, seat)
+        }
     }
 
     /// A stale entry that may still be served.

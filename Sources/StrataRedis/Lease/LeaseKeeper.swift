@@ -14,7 +14,7 @@ final class LeaseKeeper: Watched {
         let lost: @Sendable () -> Void
         /// As far as this process knows.
         var expiry: MonotonicInstant
-        /// When something is to be done; never while a renewal is on its way.
+        /// When something is to be done; its expiry while a renewal is on its way.
         var due: MonotonicInstant
 
         /// To be renewed when a third of the time is over; after a failure at once, but for a moment.
@@ -79,7 +79,8 @@ final class LeaseKeeper: Watched {
                     state.held[number]?.due = held.expiry
                 } else {
                     renewals.append((number, held.lease))
-                    state.held[number]?.due = .distantFuture
+                    // Without an answer until then it is lost, however long the answer may take.
+                    state.held[number]?.due = held.expiry
                 }
             }
             return (lost, renewals, state.held.values.reduce(MonotonicInstant.distantFuture) { min($0, $1.due) })
@@ -110,21 +111,30 @@ final class LeaseKeeper: Watched {
 }
 
 extension Lease {
-    /// Keeps the lease for as long as `body` runs, up to `limit`; it is not ended here.
+    /// Keeps the lease for as long as `body` runs, up to `limit`, and ends it on every way out.
     ///
     /// - Parameters:
     ///   - limit: For how long the lease is renewed in all.
     ///   - lost: Called once when the lease is known to be gone while `body` still runs.
-    ///   - body: What the lease is held for.
+    ///   - body: What the lease is held for. It may say how the lease is to end; by itself it ends without a value.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func held<Result>(
         upTo limit: Duration,
         lost: @escaping @Sendable () -> Void = {},
-        while body: () async throws -> Result
+        while body: (inout Ending) async throws -> Result
     ) async throws -> Result {
         let number = redis.leases.keep(self, upTo: limit, lost: lost)
-        defer { redis.leases.giveBack(number) }
-        return try await body()
+        var ending = Ending.withoutValue
+        do {
+            let result = try await body(&ending)
+            redis.leases.giveBack(number)
+            await end(ending)
+            return result
+        } catch {
+            redis.leases.giveBack(number)
+            await end(ending)
+            throw error
+        }
     }
 }

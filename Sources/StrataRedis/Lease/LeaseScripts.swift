@@ -6,86 +6,105 @@
 enum LeaseScripts {
     /// Reads the value, or becomes the one who fetches it.
     ///
-    /// ARGV: lease record, lease in ms, `miss` or `refresh`, for how many ms a failure is remembered beyond its back-off, the
-    /// version stamp of the value that is to be refreshed. Another value than that is an answer also to who refreshes.
+    /// ARGV: lease record, lease in ms, mode, for how many ms a failure is remembered beyond its back-off, the version stamp of
+    /// the value that is to be refreshed, the longest time to live in ms of a lease and of a failure that are believed.
     ///
-    /// Answers {1, value, 0, ''} with a value; {2, old value or nil, 0, failure before or ''} to the leader; {3, old value or
-    /// nil, ms of the lease, record} while another leads; {4, old value or nil, ms of the back-off, failure} while a
-    /// failure is not to be tried again. Running it again with the same record gives the same answer, so a lost reply locks
-    /// nobody out.
+    /// Of the modes, `miss` takes any value for an answer, `refresh` another one than that with the stamp, and `always` none.
+    ///
+    /// Answers {1, value, 0, ''} with a value; {2, header of the old value or nil, 0, failure before or ''} to the leader; {3,
+    /// nil, ms of the lease, record} while another leads; {4, nil, ms of the back-off, failure} while a failure is not to be
+    /// tried again. Running it again with the same record gives the same answer, so a lost reply locks nobody out.
+    ///
+    /// What lies under the lease's name without an end, for longer than this library writes it, or is longer than its records,
+    /// was not written by it and is replaced.
+    ///
+    /// The value that is to be replaced is kept at least as long as the lease, and served no longer for that: its envelope says
+    /// until when. So what is gone at the store was taken away by somebody, and has not expired.
     static let readOrLead = RedisScript(
         name: "read-or-lead",
-        digest: "129ae2d90796eafce3506dda147edb5c55779223",
+        digest: "3e3285de5b003609b431ede1f85916e3c21dc01c",
         source: """
             local v = redis.call('GET', KEYS[1])
-            if v and (ARGV[3] == 'miss' or string.sub(v, 21, 36) ~= ARGV[5]) then return {1, v, 0, ''} end
-            local l = redis.call('GET', KEYS[2])
-            if l == ARGV[1] then
-              redis.call('PEXPIRE', KEYS[2], ARGV[2])
-              return {2, v, 0, ''}
+            if v and (ARGV[3] == 'miss' or ARGV[3] == 'refresh' and string.sub(v, 21, 36) ~= ARGV[5]) then
+              return {1, v, 0, ''}
             end
-            if l then
+            local f = ''
+            local l = redis.pcall('GETRANGE', KEYS[2], 0, 511)
+            if type(l) == 'string' and l ~= '' and l ~= ARGV[1] and redis.call('STRLEN', KEYS[2]) < 512 then
               local t = redis.call('PTTL', KEYS[2])
-              if string.sub(l, 1, 1) ~= 'F' then return {3, v, t, l} end
-              if t > tonumber(ARGV[4]) then return {4, v, t - tonumber(ARGV[4]), l} end
+              if string.sub(l, 1, 1) ~= 'F' then
+                if t >= 0 and t <= tonumber(ARGV[6]) then return {3, false, t, l} end
+              elseif t >= 0 and t <= tonumber(ARGV[7]) then
+                if t > tonumber(ARGV[4]) then return {4, false, t - tonumber(ARGV[4]), l} end
+                f = l
+              end
             end
             redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-            return {2, v, 0, l or ''}
+            if not v then return {2, false, 0, f} end
+            local p = redis.call('PTTL', KEYS[1])
+            if p >= 0 and p < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+            return {2, string.sub(v, 1, 86), 0, f}
             """
     )
 
-    /// Extends a lease that still stands.
+    /// Extends a lease that still stands, and the value that is to be replaced with it.
     ///
     /// ARGV: lease record, lease in ms. Answers 1, or 0 when the lease is another's or gone.
     static let renew = RedisScript(
         name: "renew",
-        digest: "af66142e9d6a7330837964d13b949c74217d3525",
+        digest: "8b70e3272302d43ec6510d1c99b778b055bcd516",
         source: """
-            if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[2], ARGV[2]) end
-            return 0
+            if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local p = redis.call('PTTL', KEYS[1])
+            if p >= 0 and p < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+            return redis.call('PEXPIRE', KEYS[2], ARGV[2])
             """
     )
 
-    /// Stores a value if the lease still stands, and ends the lease.
+    /// Stores a value if the lease still stands, and ends the lease, whether there is a value to be stored or not.
     ///
     /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given, `none` for
-    /// something too short to have one, empty for nothing. Other programs know nothing of leases: what they have changed
-    /// since shows in the stamp.
+    /// something too short to have one, empty for nothing; channel and message for those who wait in vain. Other programs know
+    /// nothing of leases: what they have changed since shows in the stamp.
     ///
-    /// Answers 1; 0 when the lease is another's or gone. With -2, when somebody has changed the value, and -1, when the server
-    /// had no memory for it, the lease still stands and is to be ended. The SET is protected, or the caller would not be told
-    /// which.
+    /// Answers 1; 0 when the lease is another's or gone; -2 when somebody has changed the value; -1 when the server had no
+    /// memory for it. The SET is protected, or the caller would not be told which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
-        digest: "860e4f083635bb8437c12022fcf7c87957bfc89e",
+        digest: "51d2ebc278ea8fdfe646010e3d8babfe68a22bb5",
         source: """
-            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local n = -2
             local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
             if s == '' and redis.call('EXISTS', KEYS[1]) == 1 then s = 'none' end
-            if s ~= ARGV[4] then return -2 end
-            local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-            if type(r) == 'table' and r.err then return -1 end
+            if s == ARGV[4] then
+              local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+              if type(r) == 'table' and r.err then n = -1 else n = 1 end
+            end
             redis.call('DEL', KEYS[2])
-            return 1
+            if n < 0 then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
+            return n
             """
     )
 
-    /// Makes the value that lies there fresh again if the lease still stands, and ends the lease.
+    /// Makes the value that lies there fresh again if the lease still stands, and ends the lease in any case.
     ///
-    /// ARGV: lease record, header of the envelope, ms to live, version stamp of the value that is meant.
+    /// ARGV: lease record, header of the envelope, ms to live, version stamp of the value that is meant, channel, message.
     ///
     /// Answers as the store does.
     static let extendIfLeader = RedisScript(
         name: "extend-if-leader",
-        digest: "3b27a82611304ef49cac46bfcdf8a1b92eda9d38",
+        digest: "051722ac7faabab3573b485184f266ec6781e282",
         source: """
-            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-            if redis.pcall('GETRANGE', KEYS[1], 20, 35) ~= ARGV[4] then return -2 end
-            local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
-            if type(r) == 'table' and r.err then return -1 end
-            redis.call('PEXPIRE', KEYS[1], ARGV[3])
+            if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            local n = -2
+            if redis.pcall('GETRANGE', KEYS[1], 20, 35) == ARGV[4] then
+              local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
+              if type(r) == 'table' and r.err then n = -1 else n = redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+            end
             redis.call('DEL', KEYS[2])
-            return 1
+            if n < 0 then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
+            return n
             """
     )
 
@@ -94,9 +113,9 @@ enum LeaseScripts {
     /// ARGV: lease record, channel, message. Answers 1, or 0 when the lease is another's or gone.
     static let endWithoutValue = RedisScript(
         name: "end-without-value",
-        digest: "c2abfaa340f8c321a82727fdbe02c8c95ad0614a",
+        digest: "d0a8a4fd1e0bb2fadac133073ed54f2ce475acff",
         source: """
-            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
             redis.call('DEL', KEYS[2])
             redis.call('PUBLISH', ARGV[2], ARGV[3])
             return 1
@@ -109,9 +128,9 @@ enum LeaseScripts {
     /// another's or gone. Where there is no memory for the failure, the lease just ends.
     static let endWithFailure = RedisScript(
         name: "end-with-failure",
-        digest: "91932d391ab72b34b7246ffb7644ef97bf492f91",
+        digest: "bf6a5e6688284eb4cac2f274c72ce16785ce36db",
         source: """
-            if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+            if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
             local r = redis.pcall('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
             if type(r) == 'table' and r.err then redis.call('DEL', KEYS[2]) end
             redis.call('PUBLISH', ARGV[4], ARGV[5])

@@ -47,23 +47,21 @@ extension RedisClient {
     ) async throws -> Result {
         let lease = try await acquire(keyspace.names(for: name.keyBytes), keyspace, options)
         let status = LeaseStatus()
-        do {
-            let result = try await lease.held(upTo: options.renewalLimit, lost: { status.lose() }) {
-                try await body(status)
-            }
-            try? await lease.end()
-            return result
-        } catch {
-            try? await lease.end()
-            throw error
-        }
+        return try await lease.held(upTo: options.renewalLimit, lost: { status.lose() }) { _ in try await body(status) }
     }
 
     private func acquire(_ names: KeyNames, _ keyspace: Keyspace, _ options: LeaseOptions) async throws -> Lease {
         let giveUp = MonotonicInstant.now.advanced(by: options.waitLimit)
         var pause = 5.0
         while true {
-            let answer = try await Lease.readOrLead(self, keyspace, names, duration: options.duration, replacing: nil)
+            let answer = try await Lease.readOrLead(
+                self,
+                keyspace,
+                names,
+                duration: options.duration,
+                replacing: nil,
+                .exclusive
+            )
             if case .leads(let lease, _) = answer { return lease }
             guard .now < giveUp else {
                 throw CacheError(code: .timeout, message: "another instance has held the lease all the time")

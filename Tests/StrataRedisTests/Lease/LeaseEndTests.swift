@@ -1,0 +1,197 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The end of a lease, on every way out", .timeLimit(.minutes(1)))
+struct LeaseEndTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+    /// A lease left behind would stand for longer than a test may take.
+    private let options = LeaseOptions(duration: .seconds(1_000), renewalLimit: .seconds(2_000))
+
+    private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
+
+    private func cache(_ url: String) throws -> FetchingLevel<String, String> {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.healthWindow = .seconds(20)
+        let level = RedisLevel<String, String>(
+            try RedisClient(configuration),
+            keyspace: keyspace,
+            codec: .text,
+            coherence: .none
+        )
+        return level.fetching(options) { [source] _ in try await source.fetch() }
+    }
+
+    /// How often the server has run a command.
+    private func calls(of commands: String..., at server: RedisServer) async throws -> Int {
+        let text = try await server.command("INFO", "commandstats").text
+        return text.split(whereSeparator: \.isNewline)
+            .reduce(0) { sum, line in
+                guard let command = commands.first(where: { line.hasPrefix("cmdstat_\($0):calls=") }) else {
+                    return sum
+                }
+                return sum + (Int(line.dropFirst("cmdstat_\(command):calls=".count).prefix { $0.isNumber }) ?? 0)
+            }
+    }
+
+    private func leaseEnds(at server: RedisServer) async throws {
+        while try await server.command(bytes: [Array("EXISTS".utf8), names.lease.bytes]).integer == 1 {
+            try await nextTurn()
+        }
+    }
+
+    @Test("cancelled while a store is on its way that is refused: nobody waits for the lease")
+    func refused() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let cache = try cache(proxy.url)
+            let foreign = [Array("SET".utf8), names.value.bytes]
+            try await server.command(bytes: foreign + [Array("no envelope, but long enough for a stamp".utf8)])
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            // The clock is known by then, and the server has the script or gets its text.
+            _ = try await cache.level.clock.offset()
+            try await server.command(bytes: foreign + [Array("another one that is no envelope, and is as long".utf8)])
+            let before = try await calls(of: "eval", "evalsha", at: server)
+            proxy.stall(.toClient)
+            source.gate.open()
+            while try await calls(of: "eval", "evalsha", at: server) == before { try await nextTurn() }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            proxy.resume(.toClient)
+            try await leaseEnds(at: server)
+            await proxy.stop()
+        }
+    }
+
+    @Test("cancelled between the fetch and the store: nobody waits for the lease")
+    func sealing() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let cache = try cache(proxy.url)
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            let before = try await calls(of: "time", at: server)
+            proxy.stall(.toClient)
+            source.gate.open()
+            // It asks for the server's time before it stores.
+            while try await calls(of: "time", at: server) == before { try await nextTurn() }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            try await leaseEnds(at: server)
+            proxy.resume(.toClient)
+            await proxy.stop()
+        }
+    }
+
+    @Test("a call that has spent its time for Redis ends its lease nonetheless")
+    func spent() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try cache(server.url)
+            let redis = cache.level.redis
+            let answer = try await Lease.readOrLead(redis, keyspace, names, duration: .seconds(1_000), replacing: nil)
+            guard case .leads(let lease, _) = answer else {
+                Issue.record("no lease")
+                return
+            }
+            let budget = CallBudget(0)
+            await CallBudget.$current.withValue(budget) { await lease.end(.withoutValue) }
+            try await leaseEnds(at: server)
+        }
+    }
+
+    @Test("with several connections the end of a lease cannot overtake what has asked for it")
+    func order() async throws {
+        let scripts = Locked<[(connection: Int, text: String)]>([])
+        let server = try await ScriptedServer.start(answering: { command, connection in
+            guard ["EVAL", "EVALSHA"].contains(command[0]) else { return [.send(text: "+PONG\r\n")] }
+            scripts.withLock { $0.append((connection, command[1])) }
+            return []
+        })
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.connections = 4
+        configuration.commandTimeout = .seconds(600)
+        configuration.redisBudget = .seconds(600)
+        configuration.healthWindow = .seconds(600)
+        let redis = try RedisClient(configuration)
+        for number in 1...8 {
+            let call = Task { [keyspace, names] in
+                _ = try await Lease.readOrLead(redis, keyspace, names, duration: .seconds(600), replacing: nil)
+            }
+            while scripts.withLock({ $0.count }) < 2 * number - 1 { try await nextTurn() }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            while scripts.withLock({ $0.count }) < 2 * number { try await nextTurn() }
+            let last = scripts.withLock { Array($0.suffix(2)) }
+            #expect(last[0].text == LeaseScripts.readOrLead.digest)
+            #expect(last[1].text == LeaseScripts.endWithoutValue.source)
+            #expect(last[0].connection == last[1].connection)
+        }
+        #expect(Set(scripts.withLock { $0.map(\.connection) }).count == 4)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a renewal without an answer is none: the holder learns that its lease is gone")
+    func unknownRenewal() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            var configuration = try RedisConfiguration(url: proxy.url)
+            // Renewals end unanswered long before the lease does.
+            configuration.commandTimeout = .milliseconds(20)
+            configuration.redisBudget = .milliseconds(20)
+            let redis = try RedisClient(configuration)
+            // The first call waits for the connection.
+            while (try? await redis.ping()) == nil { try await nextTurn() }
+            let begun = AsyncGate()
+            let options = LeaseOptions(duration: .seconds(1), renewalLimit: .seconds(1_000))
+            let work = Task { [keyspace] in
+                try await redis.withLease("k", in: keyspace, options: options) { lease in
+                    begun.open()
+                    try await begun.pass()
+                    while lease.isHeld { try await nextTurn() }
+                }
+            }
+            await begun.arrivals()
+            proxy.stall()
+            // Ends with the test's time limit if the lease is taken for renewed.
+            try await work.value
+            await proxy.stop()
+        }
+    }
+
+    @Test("a renewal whose answer does not come at all is not waited for beyond the lease")
+    func hangingRenewal() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            var configuration = try RedisConfiguration(url: proxy.url)
+            configuration.commandTimeout = .seconds(600)
+            configuration.redisBudget = .seconds(600)
+            configuration.healthWindow = .seconds(600)
+            let redis = try RedisClient(configuration)
+            let begun = AsyncGate()
+            let noticed = AsyncGate()
+            let options = LeaseOptions(duration: .milliseconds(300), renewalLimit: .seconds(1_000))
+            let work = Task { [keyspace] in
+                try await redis.withLease("k", in: keyspace, options: options) { lease in
+                    begun.open()
+                    try await begun.pass()
+                    while lease.isHeld { try await nextTurn() }
+                    noticed.open()
+                    try await noticed.pass()
+                }
+            }
+            await begun.arrivals()
+            proxy.stall()
+            await noticed.arrivals()
+            work.cancel()
+            try? await work.value
+            await proxy.stop()
+        }
+    }
+}

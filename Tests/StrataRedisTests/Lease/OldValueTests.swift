@@ -1,0 +1,62 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Old values whose time ends while they are replaced", .timeLimit(.minutes(1)))
+struct OldValueTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
+
+    private func level(_ server: RedisServer) throws -> RedisLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+    }
+
+    /// Begins to replace a value, and returns when nobody may be served it any more.
+    private func outlive(
+        _ cache: FetchingLevel<String, String>,
+        leaseDuration: Duration
+    ) async throws -> Task<String?, any Error> {
+        let level = cache.level
+        try await level.set("old", for: "k", lifetime: EntryLifetime(freshFor: .milliseconds(400)))
+        let reload = Task { try await cache.get("k", .reload) }
+        await source.gate.arrivals()
+        while try await level.get("k") != nil { try await nextTurn() }
+        // Then it is renewed at least once.
+        let end = try await level.redis.time() + leaseDuration
+        while try await level.redis.time() < end { try await nextTurn() }
+        return reload
+    }
+
+    @Test("a value that has its time out while it is replaced has not been changed by others")
+    func expires() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .milliseconds(900))
+            let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
+            let reload = try await outlive(cache, leaseDuration: options.duration)
+            #expect(try await cache.level.get("k") == nil)
+            source.gate.open()
+            #expect(try await reload.value == "value")
+            #expect(cache.level.statistics.refusedStores == 0)
+            #expect(cache.level.statistics.stores == 1)
+            #expect(try await cache.level.get("k") == "value")
+        }
+    }
+
+    @Test("one that somebody deletes has been, also after its time")
+    func deleted() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .milliseconds(900))
+            let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
+            let reload = try await outlive(cache, leaseDuration: options.duration)
+            #expect(try await server.command(bytes: [Array("DEL".utf8), names.value.bytes]).integer == 1)
+            source.gate.open()
+            #expect(try await reload.value == "value")
+            #expect(cache.level.statistics.refusedStores == 1)
+            #expect(try await cache.level.get("k") == nil)
+        }
+    }
+}

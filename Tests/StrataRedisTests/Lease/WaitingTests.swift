@@ -1,0 +1,86 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Waiting for another instance", .timeLimit(.minutes(1)))
+struct WaitingTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+    private let held = Array("T0123456789abcdefsomebody".utf8)
+
+    private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
+
+    @Test("a lease that stands is waited for, and never fetched beside: then there is the stale value, or a timeout")
+    func limit() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(600), earlyRefresh: 0)
+            let cache = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: keyspace,
+                codec: .text,
+                freshness: policy
+            )
+            .fetching(LeaseOptions(waitLimit: .milliseconds(100))) { [source] _ in try await source.fetch() }
+            try await cache.level.redis.set(names.lease, held, expiringIn: .seconds(50))
+            let error = await #expect(throws: CacheError.self) { try await cache.get("k") }
+            #expect(error?.code == .timeout)
+            try await cache.level.redis.delete(names.lease)
+            try await cache.set("old", for: "k")
+            while try await cache.level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true {
+                try await nextTurn()
+            }
+            try await cache.level.redis.set(names.lease, held, expiringIn: .seconds(50))
+            #expect(try await cache.get("k", .reload) == "old")
+            #expect(source.calls == 0)
+            #expect(cache.level.statistics.uncoordinatedFetches == 0)
+            #expect(try await cache.level.redis.exists(names.lease) == 1)
+        }
+    }
+
+    @Test("by default a caller waits for longer than a lease can stand")
+    func defaults() {
+        let options = LeaseOptions()
+        #expect(options.waitLimit > options.renewalLimit + options.duration)
+    }
+
+    @Test(
+        "where nobody tells of changes, those who wait look for them",
+        arguments: [Coherence.none, .lifetime(.seconds(1))]
+    )
+    func untold(coherence: Coherence) async throws {
+        try await RedisServer.withServer { server in
+            // Slept out, it would take longer than the test may.
+            let options = LeaseOptions(
+                duration: .seconds(1_000),
+                renewalLimit: .seconds(2_000),
+                waitLimit: .seconds(3_000)
+            )
+            let (one, other) = try (0..<2)
+                .map { _ in
+                    RedisLevel<String, String>(
+                        try TestServer.client(of: server),
+                        keyspace: keyspace,
+                        codec: .text,
+                        coherence: coherence
+                    )
+                    .fetching(options) { [source] _ in try await source.fetch() }
+                }
+                .pair
+            let fetch = Task { try await one.get("k") }
+            await source.gate.arrivals()
+            let wait = Task { try await other.get("k") }
+            while other.level.statistics.waits == 0 { try await nextTurn() }
+            source.gate.open()
+            #expect(try await fetch.value == "value")
+            #expect(try await wait.value == "value")
+            #expect(source.calls == 1)
+        }
+    }
+}
+
+extension Array {
+    fileprivate var pair: (Element, Element) { (self[0], self[1]) }
+}
