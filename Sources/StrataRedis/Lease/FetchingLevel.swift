@@ -5,7 +5,8 @@ public import Strata
 /// Within this process, callers of one key join one flight. Across processes a lease at the server decides who fetches; the
 /// others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as long as its lease is
 /// renewed in time and the primary neither loses data nor fails over. Outside that more than one may fetch; each caller still
-/// gets a right value. A fetched value is never stored by an instance whose lease does not stand at that moment.
+/// gets a right value. So does a read that leaves Redis out (``/Strata/ReadOptions/skipsReading``): it does not wait for another
+/// instance's fetch. A fetched value is never stored by an instance whose lease does not stand at that moment.
 ///
 /// How long values are good for, what is served when they are old, and how long anybody waits is the level's
 /// ``RedisLevel/freshness``. A fetch that nobody waits for any more goes on in the background within the limits given there;
