@@ -76,14 +76,14 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
         LevelLabel("on executor, \(type(of: executor))", parts: [base.label])
     }
 
-    private func there<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await withTaskExecutorPreference(executor) { try await Self.off(body) }
-    }
-
-    /// An actor's caller would otherwise keep the work on the actor: a preference only holds where no actor does.
-    @concurrent
-    private static func off<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
-        try await body()
+    /// Runs work on the executor from its first instruction on.
+    ///
+    /// The work is typed `@concurrent`: a preference holds only where no actor does, and other work would begin wherever its
+    /// caller is, on the caller's thread, and be on the executor after its first suspension only.
+    private func there<Result: Sendable>(
+        _ body: @concurrent @Sendable () async throws -> Result
+    ) async throws -> Result {
+        try await withTaskExecutorPreference(executor) { try await body() }
     }
 }
 

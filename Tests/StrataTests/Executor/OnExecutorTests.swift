@@ -1,29 +1,34 @@
+import Foundation
 import Strata
 import StrataTesting
 import Testing
 
-/// Runs jobs on the global executor's threads, and knows when a thread is running one of them.
+/// Runs jobs on threads of its own, and knows whether the thread that asks is one of them.
 private final class MarkedExecutor: TaskExecutor {
     private let running = Locked(0)
+    private let queue = DispatchQueue(label: "own")
+    private static let mark = DispatchSpecificKey<Bool>()
+
+    init() { queue.setSpecific(key: Self.mark, value: true) }
 
     var jobs: Int { running.withLock { $0 } }
+
+    /// Whether the thread runs a job of such an executor now.
+    static var isHere: Bool { DispatchQueue.getSpecific(key: mark) == true }
 
     func enqueue(_ job: consuming ExecutorJob) {
         running.withLock { $0 += 1 }
         let unowned = UnownedJob(job)
-        Task.detached { unowned.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        queue.async { unowned.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 
-/// Says on which executor each call came.
+/// Says on which thread each call came.
 private struct WhereLevel: CacheLevel {
     let log: CallLog
 
     private func note(_ call: String) {
-        withUnsafeCurrentTask { task in
-            let name = task?.unownedTaskExecutor == nil ? "anywhere" : "there"
-            log.add("\(call) \(name)")
-        }
+        log.add("\(call) \(MarkedExecutor.isHere ? "there" : "anywhere")")
     }
 
     func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? {
