@@ -31,7 +31,9 @@ package class Flight: @unchecked Sendable {
     var seat: Passenger?
     /// Whether the flight goes on when nobody waits any more.
     var isAnchored = false
-    /// When an anchored flight has had its time.
+    /// Whether the flight has had its time, and was cancelled for it.
+    var isOverdue = false
+    /// When an anchored flight has had its time; then, when it is forgotten though it has not landed.
     var end = MonotonicInstant.distantFuture
     /// No later than the flight's end and the first passenger's.
     var due = MonotonicInstant.distantFuture

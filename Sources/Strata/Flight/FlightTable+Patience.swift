@@ -1,9 +1,12 @@
 extension FlightTable: Watched {
+    /// How long a flight that was cancelled has to heed that.
+    private static var grace: Duration { .seconds(1) }
+
     /// Lets passengers go whose patience has ended, while their flights go on if there is room for that; and ends anchored
     /// flights that have had their time: those who wait are told, later callers start anew, and the work is cancelled.
     ///
-    /// A flight that was cancelled counts until it heeds that. O(flights), and O(passengers) of those for which something is
-    /// due.
+    /// A flight that was cancelled counts until it heeds that, and a second at most: work that hangs for good would take the
+    /// place of others for good. O(flights), and O(passengers) of those for which something is due.
     func look(at now: MonotonicInstant) -> MonotonicInstant {
         let (release, next) = state.withLock { state in
             var release = Release()
@@ -11,8 +14,14 @@ extension FlightTable: Watched {
                 let leaving = state.release(from: flight, at: now)
                 release.passengers += leaving
                 if flight.end <= now {
-                    flight.end = .distantFuture
-                    release.abandoned.append(flight)
+                    if flight.isOverdue {
+                        state.remove(flight)
+                        flight.end = .distantFuture
+                    } else {
+                        flight.isOverdue = true
+                        flight.end = now.advanced(by: Self.grace)
+                        release.abandoned.append(flight)
+                    }
                 } else if !flight.isAnchored, !leaving.isEmpty, state.anchored < anchorLimit {
                     state.anchor(flight, until: now.advanced(by: completionLimit))
                 } else if !flight.isAnchored, flight.passengers.isEmpty {

@@ -4,6 +4,10 @@
 /// The limit is strict: a slot that becomes free is handed to the first who waits and is never free in between. O(1), but for
 /// slots that were given up, which are stepped over once.
 ///
+/// A fetch that is cancelled has a moment to end (``grace``). One that does not heed its cancellation loses its slot then, or a
+/// few that hang would lock out all others for good. From then on more than the limit are under way: those that hang beside
+/// those that count.
+///
 /// One limiter may be given to several levels, for example all that ask one database. Not to levels that ask each other:
 /// with all slots taken by the outer ones, the inner ones would wait for ever.
 ///
@@ -14,17 +18,28 @@
 /// ```
 public final class FetchLimiter: Sendable {
     private struct State {
-        var running = 0
+        /// The numbers of those who have a slot.
+        var held: Set<UInt64> = []
+        /// Those among them who were cancelled, and when they lose it.
+        var cancelled: [UInt64: MonotonicInstant] = [:]
         /// Numbers are given in the order of arrival, so the first who waits has the lowest.
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         var lastNumber: UInt64 = 0
         /// No number below this one waits.
         var first: UInt64 = 1
 
-        mutating func next() -> CheckedContinuation<Void, any Error>? {
+        /// Takes a slot back, and hands it to the first who waits.
+        ///
+        /// - Returns: Who has it now, to be resumed; `nil` for nobody, or when it was taken back before.
+        mutating func takeBack(_ number: UInt64) -> CheckedContinuation<Void, any Error>? {
+            cancelled[number] = nil
+            guard held.remove(number) != nil else { return nil }
             while !waiting.isEmpty {
                 defer { first += 1 }
-                if let continuation = waiting.removeValue(forKey: first) { return continuation }
+                if let continuation = waiting.removeValue(forKey: first) {
+                    held.insert(first)
+                    return continuation
+                }
             }
             return nil
         }
@@ -32,17 +47,23 @@ public final class FetchLimiter: Sendable {
 
     /// How many may run at once.
     public let limit: Int
+    /// How long a fetch that was cancelled keeps its slot if it does not end.
+    public let grace: Duration
     private let state = Locked(State())
+    private let watch = Watch()
 
     /// A limiter with all its slots free.
     ///
-    /// - Parameter limit: How many may run at once; less than one counts as one.
-    public init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: How many may run at once; less than one counts as one.
+    ///   - grace: How long a fetch that was cancelled keeps its slot if it does not end.
+    public init(limit: Int, grace: Duration = .seconds(1)) {
         self.limit = max(1, limit)
+        self.grace = max(.zero, grace)
     }
 
-    /// How many are running now.
-    public var running: Int { state.withLock { $0.running } }
+    /// How many have a slot now.
+    public var running: Int { state.withLock { $0.held.count } }
 
     /// How many are waiting now.
     public var waiting: Int { state.withLock { $0.waiting.count } }
@@ -53,53 +74,79 @@ public final class FetchLimiter: Sendable {
     /// - Throws: What `body` throws; `CancellationError` when the task is cancelled before its turn, and `body` does not run.
     /// - Returns: What `body` returns.
     public func run<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await enter()
-        defer { leave() }
-        try Task.checkCancellation()
-        return try await body()
+        let number = try await enter()
+        return try await withTaskCancellationHandler {
+            defer { leave(number) }
+            try Task.checkCancellation()
+            return try await body()
+        } onCancel: {
+            cancel(number)
+        }
     }
 
-    private func enter() async throws {
-        let place: UInt64? = state.withLock { state in
-            guard state.running >= limit else {
-                state.running += 1
-                return nil
-            }
+    /// - Returns: The number under which a slot is held.
+    private func enter() async throws -> UInt64 {
+        let (number, hasEntered) = state.withLock { state in
             state.lastNumber += 1
-            return state.lastNumber
+            return (state.lastNumber, enter(state.lastNumber, &state))
         }
-        guard let number = place else { return }
+        guard !hasEntered else { return number }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let enters = state.withLock { state in
-                    guard state.running >= limit else {
-                        state.running += 1
-                        return true
-                    }
+                let hasEntered = state.withLock { state in
+                    guard !enter(number, &state) else { return true }
                     // Others may have drawn later numbers and been here sooner.
                     state.first = state.waiting.isEmpty ? number : min(state.first, number)
                     state.waiting[number] = continuation
                     return false
                 }
-                if enters { continuation.resume() } else if Task.isCancelled { giveUp(number) }
+                if hasEntered { continuation.resume() } else if Task.isCancelled { giveUp(number) }
             }
         } onCancel: {
             giveUp(number)
         }
+        return number
     }
 
-    private func leave() {
-        let next = state.withLock { state in
-            let next = state.next()
-            if next == nil { state.running -= 1 }
-            return next
-        }
+    private func enter(_ number: UInt64, _ state: inout State) -> Bool {
+        guard state.held.count < limit else { return false }
+        state.held.insert(number)
+        return true
+    }
+
+    private func leave(_ number: UInt64) {
+        let next = state.withLock { $0.takeBack(number) }
         next?.resume()
+    }
+
+    /// Whoever runs under a number is cancelled: it is to end soon.
+    private func cancel(_ number: UInt64) {
+        let end = MonotonicInstant.now.advanced(by: grace)
+        let isHeld = state.withLock { state in
+            guard state.held.contains(number) else { return false }
+            state.cancelled[number] = end
+            return true
+        }
+        if isHeld { watch.look(after: self, by: end) }
     }
 
     private func giveUp(_ number: UInt64) {
         let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
         continuation?.resume(throwing: CancellationError())
+    }
+}
+
+extension FetchLimiter: Watched {
+    /// Takes the slots of those back who were cancelled and have not ended.
+    ///
+    /// O(cancelled).
+    package func look(at now: MonotonicInstant) -> MonotonicInstant {
+        let (resumed, next) = state.withLock { state in
+            let late = state.cancelled.filter { $0.value <= now }.keys
+            return (late.compactMap { state.takeBack($0) }, state.cancelled.values.min() ?? .distantFuture)
+        }
+        for continuation in resumed { continuation.resume() }
+        return next
     }
 }
 

@@ -215,6 +215,26 @@ struct SourceTests {
         gate.open()
         await level.drain(within: .seconds(30))
     }
+
+    @Test("fetches that hang, and do not heed their cancellation, give their slots back")
+    func hangingFetches() async throws {
+        let gate = AsyncGate()
+        let level = Source<String, String>(
+            freshness: FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(5)),
+            limit: 2
+        ) { key in
+            // A task of its own does not hear of the cancellation.
+            if key != "healthy" { try await Task { try await gate.pass() }.value }
+            return key
+        }
+        for key in ["a", "b"] { await #expect(throws: CacheError.self) { try await level.get(key) } }
+        await gate.arrivals(2)
+        var found: String?
+        for _ in 0..<2_000 where found == nil { found = try? await level.get("healthy") }
+        #expect(found == "healthy")
+        gate.open()
+        await level.drain(within: .seconds(30))
+    }
 }
 
 /// A count that tasks can share.
