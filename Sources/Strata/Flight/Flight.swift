@@ -23,10 +23,14 @@ package class Flight: @unchecked Sendable {
     var passengers: [Passenger] = []
     /// The task that does the work, unless it has a host.
     var task: Task<Void, Never>?
+    /// How urgent the most urgent of those is who have boarded.
+    var priority: TaskPriority
     /// Whether that task is cancelled, or will be as soon as it is known.
     var isCancelled = false
     /// Whether nobody wants what the flight brings any more.
     var isAbandoned = false
+    /// The flight that this flight's task waits for, if it does.
+    var awaited: Flight?
     /// The seat that this flight's task has on the flight whose work it does.
     var seat: Passenger?
     /// Whether the flight goes on when nobody waits any more.
@@ -42,6 +46,7 @@ package class Flight: @unchecked Sendable {
         self.table = table
         self.hash = hash
         self.host = host
+        priority = Task.currentPriority
         ticket = table.gate?.ticket(for: fingerprint) ?? .none
         tagChanges = table.gate?.tagChanges
         startedAt = .now

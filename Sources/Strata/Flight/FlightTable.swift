@@ -67,17 +67,44 @@ final class FlightTable: Sendable {
         orOn new: Flight? = nil,
         isSought: (Flight) -> Bool
     ) -> Boarding {
-        state.withLock { state in
-            guard passenger.fate == .waits else { return .tooLate }
+        let priority = Task.currentPriority
+        let (boarding, slow) = state.withLock { state -> (Boarding, Flight?) in
+            guard passenger.fate == .waits else { return (.tooLate, nil) }
             let joined = joinable(hash, isSought, state)
-            guard let flight = joined ?? new else { return .noFlight }
+            guard let flight = joined ?? new else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
             passenger.continuation = continuation
             passenger.end = patience.end(startedAt: flight.startedAt)
             state.seat(passenger, on: flight)
             flight.due = min(flight.due, passenger.end)
-            return .aboard(starts: joined == nil, due: passenger.end)
+            let isSlow = flight.priority < priority
+            if isSlow { flight.priority = priority }
+            return (.aboard(starts: joined == nil, due: passenger.end), isSlow ? flight : nil)
         }
+        if let slow { hurry(slow, priority) }
+        return boarding
+    }
+
+    /// Makes the work of a flight as urgent as who waits for it, and what that work waits for itself.
+    private func hurry(_ flight: Flight, _ priority: TaskPriority) {
+        if let host = flight.host { return host.table.hurry(host, priority) }
+        let (task, awaited) = state.withLock { state in
+            flight.priority = max(flight.priority, priority)
+            return (flight.task, flight.awaited)
+        }
+        if #available(macOS 26, *) { task?.escalatePriority(to: priority) }
+        guard let awaited, awaited !== flight else { return }
+        awaited.table.hurry(awaited, priority)
+    }
+
+    /// Tells on which other flight the task of a flight waits, so that it becomes urgent with it; `nil` for none any more.
+    func waits(_ flight: Flight, for other: Flight?) {
+        let priority = state.withLock { state in
+            flight.awaited = other
+            return flight.priority
+        }
+        guard let other, other.table.state.withLock({ _ in other.priority < priority }) else { return }
+        other.table.hurry(other, priority)
     }
 
     /// Begins a flight whose work its first passenger does, unless one is under way.
@@ -165,11 +192,13 @@ final class FlightTable: Sendable {
 
     /// Tells which task does the work of a flight.
     func started(_ flight: Flight, _ task: Task<Void, Never>) {
-        let isCancelled = state.withLock { state in
+        let (isCancelled, priority) = state.withLock { state in
             flight.task = task
-            return flight.isCancelled
+            return (flight.isCancelled, flight.priority)
         }
         if isCancelled { task.cancel() }
+        // Somebody more urgent may have come before the task was known.
+        if #available(macOS 26, *), Task.currentPriority < priority { task.escalatePriority(to: priority) }
     }
 
     /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.

@@ -71,6 +71,17 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
+        try await join(key, fingerprint: fingerprint, patience: patience, for: nil, joined: joined, work)
+    }
+
+    private func join(
+        _ key: Key,
+        fingerprint: () -> UInt64,
+        patience: Patience,
+        for outer: Flight?,
+        joined: () -> Void,
+        _ work: @escaping @Sendable (Flight) async throws -> Output
+    ) async throws -> (output: Output, role: Role) {
         try Task.checkCancellation()
         let passenger = Passenger(table)
         let hash = key.hashValue
@@ -94,11 +105,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                         joined()
                     }
                     table.watch.look(after: table, by: due)
+                    if let outer { outer.table.waits(outer, for: passenger.flight) }
                 }
             }
         } onCancel: {
             table.leave(passenger)
         }
+        if let outer { outer.table.waits(outer, for: nil) }
         return (try output(for: passenger), role)
     }
 
@@ -162,7 +175,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             if begins { return (try output(for: passenger), .started) }
             guard isWanted else { throw CancellationError() }
         }
-        return try await join(key, fingerprint: fingerprint, patience: patience, joined: joined) { _ in
+        return try await join(key, fingerprint: { fingerprint }, patience: patience, for: outer, joined: joined) { _ in
             try await work()
         }
     }
@@ -210,11 +223,17 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.
+    ///
+    /// Detached: it works for all who join and may outlive the caller who happened to come first, so that one's task-local
+    /// values are not its own. Its priority is the first caller's, until a more urgent one joins.
     private func start(
         _ flight: KeyedFlight<Key, Output>,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) {
-        table.started(flight, Task { await fly(flight) { try await work(flight) } })
+        let task = Task.detached(priority: Task.currentPriority) { [self] in
+            await fly(flight) { try await work(flight) }
+        }
+        table.started(flight, task)
     }
 
     private func fly(_ flight: KeyedFlight<Key, Output>, _ work: @Sendable () async throws -> Output) async {

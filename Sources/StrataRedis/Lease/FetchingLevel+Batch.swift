@@ -84,7 +84,10 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
         self.request = request
         tickets = Dictionary(names.map { ($0, level.shared.gate.ticket(for: $0.fingerprint)) }) { first, _ in first }
         shared = SharedRead(names) { [tickets] names in
-            try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
+            // In a task of its own, so with a budget of its own.
+            try await level.redis.budgeted {
+                try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
+            }
         }
     }
 

@@ -109,6 +109,8 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         let patience = Patience(
             sinceJoining: level.freshness.hardTimeout,
+        // A flight's task has no task-local values of its callers: the budget goes with the work on purpose.
+        let budget = CallBudget.current
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
         while true {
@@ -118,7 +120,7 @@ extension FetchingLevel {
                 patience: patience,
                 within: flight,
                 joined: { seat?.leave() },
-                work
+                { try await CallBudget.$current.withValue(budget) { try await work() } }
             )
             switch led.output {
             case .entry(let entry): return led.role == .joined ? entry?.joined : entry
