@@ -50,7 +50,18 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// A fresh value in the upper level's memory, if nothing has voided it.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        guard let resident = upper.resident(key, at: now) else { return nil }
+        var answers = ConditionAnswers()
+        return resident(key, at: now, &answers)
+    }
+
+    /// A fresh value in the upper level's memory, if nothing has voided it.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        guard let resident = upper.resident(key, at: now, &answers) else { return nil }
         guard let ledger else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
         let fill = ledger.fill(of: key)
         guard fill?.seal?.isLive != false else { return nil }

@@ -8,7 +8,7 @@
 /// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what is found
 /// there is then kept here all the same.
 ///
-/// The condition is asked for every get and never remembered. One that throws ends the get with its error.
+/// The condition is asked once for every get and never remembered. One that throws ends the get with its error.
 ///
 /// ```swift
 /// let cache = memory
@@ -26,17 +26,27 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     @usableFromInline
     let condition: Step<Base.Key, Bool>
 
+    /// Tells this condition's answers from others'.
+    @usableFromInline
+    let number: UInt64
+
     @inlinable
     init(_ base: Base, _ condition: Step<Base.Key, Bool>) {
         self.base = base
         self.condition = condition
+        number = ConditionNumber.next()
     }
 
     /// The level's entry, if the condition holds.
     ///
     /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard try await condition(key) else { throw CacheError.conditionNotSatisfied }
+        switch request.answers.answer(of: number) {
+        case .holds: break
+        case .fails: throw CacheError.conditionNotSatisfied
+        case .throwing(let error): throw error
+        case nil: guard try await condition(key) else { throw CacheError.conditionNotSatisfied }
+        }
         return try await base.entry(for: key, request)
     }
 
@@ -56,8 +66,20 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     /// What the level's memory has, if the condition holds and can be asked without suspending.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        // The level first: so the condition of a key that is not there is asked once a get and not twice.
-        guard condition.isImmediate, let resident = base.resident(key, at: now), condition.immediately(key) == true
+        var answers = ConditionAnswers()
+        return resident(key, at: now, &answers)
+    }
+
+    /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken down.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        // The level first: so the condition of a key that is not there is asked later, and once.
+        guard condition.isImmediate, let resident = base.resident(key, at: now, &answers),
+            condition.holds(key, number, &answers)
         else { return nil }
         return resident
     }
@@ -73,7 +95,7 @@ extension CacheLevel {
     ///
     /// A hit in memory still does not suspend.
     ///
-    /// - Parameter condition: Asked for each get, on the hot path: it should be quick, and without side effects.
+    /// - Parameter condition: Asked once for each get, on the hot path: it should be quick, and without side effects.
     /// - Returns: The level with its condition.
     @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Key) throws -> Bool) -> Conditioned<Self> {

@@ -41,6 +41,14 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+
     /// Told to the level.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await there { try await base.store(entry, for: key) }

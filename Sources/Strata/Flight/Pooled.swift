@@ -89,6 +89,14 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+
     /// Voids the flight and stores the entry.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         flights.void(key)

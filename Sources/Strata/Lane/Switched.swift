@@ -71,6 +71,19 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        switch choose(key) {
+        case .first: pair.first.resident(key, at: now, &answers)
+        case .second: pair.second.resident(key, at: now, &answers)
+        }
+    }
+
 
     /// Stored in the key's lane.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {

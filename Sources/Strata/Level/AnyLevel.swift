@@ -9,7 +9,7 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     /// Called through the existential it would be the generic code, which asks the runtime for every step: four times the
     /// time of a hit.
     @usableFromInline
-    let reside: @Sendable (Key, MonotonicInstant) -> Resident<Value>?
+    let reside: @Sendable (Key, MonotonicInstant, inout ConditionAnswers) -> Resident<Value>?
 
     /// Erases a level.
     ///
@@ -20,7 +20,7 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
             self = erased
         } else {
             base = level
-            reside = { key, now in level.resident(key, at: now) }
+            reside = { key, now, answers in level.resident(key, at: now, &answers) }
         }
     }
 
@@ -36,7 +36,18 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
 
     /// What the level inside returns.
     @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { reside(key, now) }
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        var answers = ConditionAnswers()
+        return reside(key, now, &answers)
+    }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { reside(key, now, &answers) }
 
     /// What the level inside returns.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {

@@ -15,6 +15,14 @@ extension CacheLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { nil }
 
+    /// What can be told without suspending; no condition is known.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { resident(key, at: now) }
+
     /// Nothing is under way that could be joined.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? { nil }

@@ -6,16 +6,19 @@ extension CacheLevel {
     /// - Throws: What the level that was asked last has thrown; `CancellationError`.
     @inlinable
     public func get(_ key: Key) async throws -> Value? {
-        if let resident = resident(key, at: .coarse) { return resident.value }
-        return try await missed(key)
+        var answers = ConditionAnswers()
+        if let resident = resident(key, at: .coarse, &answers) { return resident.value }
+        return try await missed(key, answers)
     }
 
     // By itself, or a hit would have to keep what is needed after a suspension.
     @inlinable
     @inline(never)
-    func missed(_ key: Key) async throws -> Value? {
+    func missed(_ key: Key, _ answers: ConditionAnswers) async throws -> Value? {
         if let joined = try await join(key, if: { true }) { return try joined.value }
-        return try await entry(for: key, ReadRequest())?.value
+        var request = ReadRequest()
+        request.answers = answers
+        return try await entry(for: key, request)?.value
     }
 
     /// The value of a key, read as the options say.

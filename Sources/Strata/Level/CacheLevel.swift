@@ -57,6 +57,12 @@ public protocol CacheLevel<Key, Value>: Sendable, CustomStringConvertible {
     /// This is the hot path. It takes no lock that all readers share, and does not allocate.
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>?
 
+    /// The same, for a read that goes on when there is nothing: conditions on the way take their answers down and are not asked
+    /// again.
+    ///
+    /// A level that hands the question on to another one hands the answers on with it.
+    func resident(_ key: Key, at now: MonotonicInstant, _ answers: inout ConditionAnswers) -> Resident<Value>?
+
     /// Waits for a read of this key that is under way in this process, if there is one that an ordinary read may join.
     ///
     /// The short way for the many who miss the same key at once. A level that has something to say of the key itself, or

@@ -25,6 +25,14 @@ public struct ReadRequest: Sendable {
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
 
+    /// What conditions have answered before, when only memory was asked.
+    @usableFromInline
+    package var answers = ConditionAnswers()
+    /// Takes down which keys of a batch have failed, where failures are left out.
+    package var leftOut: FailureNotes?
+    /// Is told when it makes sense to ask again for what has failed.
+    package var retryHint: RetryHint?
+
     /// A request, by default that of an ordinary read.
     @inlinable
     public init(
@@ -50,6 +58,24 @@ public struct ReadRequest: Sendable {
         request.leavesOutFailures = false
         return request
     }
+
+    /// The same request, of which nothing has been answered yet.
+    package var anew: ReadRequest {
+        var request = self
+        request.answers = ConditionAnswers()
+        return request
+    }
+
+    /// The same request for several keys of a level above another one: a key that fails is asked for below, and no other.
+    func going(on notes: FailureNotes) -> ReadRequest {
+        var request = self
+        request.leavesOutFailures = true
+        request.leftOut = notes
+        return request
+    }
+
+    /// Whether a level is not to be asked, since it is a source and the read has no use for one.
+    package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level is any Fetcher }
 
     /// The same request by a level that is filled with the answer.
     package var filling: ReadRequest {

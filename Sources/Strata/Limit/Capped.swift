@@ -41,6 +41,14 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+
     /// How many reads are running now, in all levels that share the limit.
     public var running: Int { limiter.running }
 

@@ -68,6 +68,14 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
     /// Stored in both levels; both are tried.
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { pair.first.resident(key, at: now, &answers) }
+
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {

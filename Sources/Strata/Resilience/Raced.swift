@@ -85,6 +85,16 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
+    }
+
 
     /// Told to both levels; both are tried.
     ///

@@ -54,6 +54,14 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+
     /// How many reads the closure has answered since the start, or tried to.
     public var recovered: Int { recoveries.count }
 

@@ -37,7 +37,7 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
     ///
     /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await retrying { _ in try await base.entry(for: key, request) }
+        try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
     }
 
     /// The level's entries, from the first attempt that does not fail.
@@ -46,12 +46,22 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         // A failure that is left out cannot be tried again, so that waits for the last attempt.
         let strict = request.strict
-        return try await retrying { isLast in try await base.entries(for: keys, isLast ? request : strict) }
+        return try await retrying { retry in
+            try await base.entries(for: keys, retry >= policy.times ? request : strict)
+        }
     }
 
     /// What the level's memory has.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// How many retries there were since the start.
     public var retried: Int { retries.count }
@@ -65,11 +75,11 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
         )
     }
 
-    private func retrying<Result>(_ work: (_ isLast: Bool) async throws -> Result) async throws -> Result {
+    private func retrying<Result>(_ work: (_ retry: Int) async throws -> Result) async throws -> Result {
         var retry = 0
         while true {
             do {
-                return try await work(retry >= policy.times)
+                return try await work(retry)
             } catch {
                 guard retry < policy.times, !(error is CancellationError), isWorthIt(error) else { throw error }
                 try Task.checkCancellation()

@@ -46,6 +46,14 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+
     /// How many reads have taken too long since the start.
     public var timedOut: Int { timeouts.count }
 

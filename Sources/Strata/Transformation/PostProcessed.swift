@@ -43,7 +43,18 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
     /// What the level's memory has, processed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        process.resident(of: base, key, at: now)
+        var answers = ConditionAnswers()
+        return process.resident(of: base, key, at: now, &answers)
+    }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        process.resident(of: base, key, at: now, &answers)
     }
 
     /// `post-processed`, with the level inside.

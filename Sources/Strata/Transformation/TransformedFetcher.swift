@@ -35,7 +35,18 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel,
     /// What the fetcher has in memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        transformer.step.resident(of: base, key, at: now)
+        var answers = ConditionAnswers()
+        return transformer.step.resident(of: base, key, at: now, &answers)
+    }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        transformer.step.resident(of: base, key, at: now, &answers)
     }
 
     /// `values transformed`, with both types and the fetcher inside.

@@ -53,6 +53,17 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         return base.resident(inner, at: now)
     }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        guard let inner = step.immediately(key) else { return nil }
+        return base.resident(inner, at: now, &answers)
+    }
+
     /// Stores the entry under the transformed key.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await base.store(entry, for: try await step(key))

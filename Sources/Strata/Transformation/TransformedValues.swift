@@ -38,7 +38,18 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
     /// What the level's memory has, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        transformer.forward.resident(of: base, key, at: now)
+        var answers = ConditionAnswers()
+        return transformer.forward.resident(of: base, key, at: now, &answers)
+    }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        transformer.forward.resident(of: base, key, at: now, &answers)
     }
 
     /// Stores the entry with its value transformed back.

@@ -35,9 +35,10 @@ enum Step<Input, Output>: Sendable {
     func resident<Level: CacheLevel>(
         of level: Level,
         _ key: Level.Key,
-        at now: MonotonicInstant
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
     ) -> Resident<Output>? where Input == (Level.Key, Level.Value) {
-        guard isImmediate, let resident = level.resident(key, at: now),
+        guard isImmediate, let resident = level.resident(key, at: now, &answers),
             let output = immediately((key, resident.value))
         else { return nil }
         return Resident(value: output, ticket: resident.ticket)

@@ -120,4 +120,54 @@ struct ConditionedTests {
         }
         #expect(try await suspending.batchGetSome(["a", "b", "c"]) == [1, 2])
     }
+
+    @Test("A045 the condition of a key that memory holds is asked once a get", arguments: [true, false, nil])
+    func askedOnce(answer: Bool?) async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(4))
+        try await memory.set(1, for: "k")
+        let level = memory.conditioned { [asked] (key: String) in
+            asked.add(key)
+            guard let answer else { throw Refusal() }
+            return answer
+        }
+        _ = try? await level.get("k")
+        #expect(asked.calls == ["k"])
+        let below = ProbeLevel(["k": 2])
+        let cache = level.compose(below)
+        #expect(try await cache.get("k") == (answer == true ? 1 : 2))
+        #expect(asked.calls == ["k", "k"])
+        let wrapped = level.retry(RetryPolicy(times: 0)).capped(2).recover { _, _ in 3 }.normalized()
+        #expect(try await wrapped.get("k") == (answer == true ? 1 : 3))
+        #expect(asked.calls == ["k", "k", "k"])
+    }
+
+    @Test("A045 the condition of a key whose entry in memory is void is asked once a get")
+    func askedOnceVoid() async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(4))
+        let level = memory.conditioned { [asked] (key: String) in
+            asked.add(key)
+            return true
+        }
+        let below = GatedLevel(["k": 1])
+        let cache = level.compose(below)
+        #expect(try await cache.get("k") == 1)
+        #expect(asked.calls == ["k"])
+        below.changeElsewhere(2, for: "k")
+        #expect(try await cache.get("k") == 2)
+        #expect(asked.calls == ["k", "k"])
+    }
+
+    @Test("A045 each attempt of a read that is tried again asks the condition anew")
+    func askedForEachAttempt() async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(4))
+        try await memory.set(1, for: "k")
+        let level =
+            memory.conditioned { [asked] (key: String) in
+                asked.add(key)
+                return asked.calls.count > 2
+            }
+            .retry(RetryPolicy(times: 3, delay: .zero))
+        #expect(try await level.get("k") == 1)
+        #expect(asked.calls.count == 3)
+    }
 }
