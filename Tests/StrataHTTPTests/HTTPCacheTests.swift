@@ -54,6 +54,36 @@ struct HTTPCacheTests {
         }
     }
 
+    @Test("options of a read mean what they mean over any source")
+    func options() async throws {
+        let answers = script(
+            .response(200, ["cache-control": "max-age=60, stale-if-error=60"], body: "1"),
+            .response(200, ["cache-control": "max-age=60, stale-if-error=60"], body: "2"),
+            .response(200, ["cache-control": "max-age=60, stale-if-error=60"], body: "3")
+        )
+        try await LocalServer.with(answers) { server async throws in
+            let memory = Memory(limit: .entries(4))
+            let cache = HTTPCache(in: memory, HTTPFetcher())
+            let resource = server.resource()
+            #expect(try await cache.get(resource, .cached) == nil)
+            #expect(try await HTTPFetcher().entry(for: resource, ReadRequest(options: .cached)) == nil)
+            #expect(server.requests.isEmpty)
+            #expect(try await text(cache.get(resource)) == "1")
+            #expect(try await text(cache.get(resource, .cached)) == "1")
+            #expect(try await text(cache.get(resource, ReadOptions(maximumAge: .seconds(60)))) == "1")
+            #expect(server.requests.count == 1)
+            #expect(try await text(cache.get(resource, .reload)) == "2")
+            #expect(try await text(cache.get(resource, ReadOptions(maximumAge: .seconds(-1)))) == "3")
+            #expect(try await text(cache.get(resource)) == "3")
+            #expect(server.requests.count == 3)
+            try await age(memory, resource, by: 1)
+            #expect(try await cache.get(resource, .cached) == nil)
+            #expect(try await text(cache.get(resource, .cached.with(staleness: .allowed))) == "3")
+            #expect(try await text(cache.get(resource, .stale)) == "3")
+            #expect(server.requests.count == 3)
+        }
+    }
+
     @Test("a stale one is asked about by its tag and date; not modified makes it fresh, with its old body")
     func revalidated() async throws {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"

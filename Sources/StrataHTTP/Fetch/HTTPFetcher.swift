@@ -42,6 +42,7 @@ public final class HTTPFetcher: Fetcher {
     ///
     /// - Throws: As ``fetch(_:revalidating:)``.
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let outcome = try await fetch(key)
         let end = MonotonicInstant.now
@@ -184,6 +185,7 @@ extension HTTPLifetime {
             content,
             freshUntil: end,
             staleUntil: end.advanced(by: .seconds(staleIfError)),
+            storedAt: now,
             fetchDuration: took,
             ticket: isStorable ? .none : .void
         )

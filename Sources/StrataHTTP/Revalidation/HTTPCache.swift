@@ -17,6 +17,9 @@ public import Strata
 /// | stale, within `stale-if-error`, and the server fails | it is served as stale |
 ///
 /// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
+///
+/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about what is
+/// fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
 public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -66,24 +69,25 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         let kept = try await found(key, request)
         let now = MonotonicInstant.now
         if let kept {
-            if kept.isFresh(at: now) {
+            switch verdict(on: kept, of: key, request, at: now) {
+            case .serve where kept.isFresh(at: now):
                 counted.withLock { $0.hits += 1 }
                 return outward(kept)
-            }
-            if let lifetime = kept.value?.lifetime, lifetime.staleWhileRevalidate > 0,
-                now < kept.freshUntil.advanced(by: .seconds(lifetime.staleWhileRevalidate)), refreshes.add(key)
-            {
+            case .serve, .serveAndRefresh:
                 counted.withLock { $0.servedStale += 1 }
                 return outward(kept)
+            case .fallBack, .useless: break
             }
         }
+        guard request.options.source != .never else { return nil }
         do {
-            let entry = try await refresh(key, kept)
+            let entry = try await refresh(key, kept, isKept: !leavesUnfilled(request))
             request.recorder?.step(.hit, at: .source, from: now, to: .now)
             return entry
         } catch {
             request.recorder?.step(.miss, at: .source, from: now, to: .now)
-            guard let kept, let lifetime = kept.value?.lifetime, Self.allowsStale(error),
+            guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
+                Self.allowsStale(error),
                 MonotonicInstant.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
             else { throw error }
             counted.withLock { $0.servedStale += 1 }
@@ -91,18 +95,54 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         }
     }
 
+    /// What the read may do with what is kept.
+    ///
+    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about it.
+    private func verdict(
+        on kept: Entry<HTTPContent>,
+        of key: HTTPResource,
+        _ request: ReadRequest,
+        at now: MonotonicInstant
+    ) -> Verdict {
+        var entry = outward(kept)
+        let window = Duration.seconds(kept.value?.lifetime.staleWhileRevalidate ?? 0)
+        entry.revalidateUntil = entry.freshUntil.advanced(by: window)
+        entry.staleUntil = max(entry.staleUntil, entry.revalidateUntil)
+        entry.refreshAt = entry.freshUntil
+        if case .refresh = request.purpose, entry.isFresh(at: now) { return .serve }
+        let verdict = request.verdict(on: entry, at: now)
+        guard verdict == .serveAndRefresh, !refreshes.add(key) else { return verdict }
+        return request.options.staleness == .allowed ? .serve : .fallBack
+    }
+
+    private func leavesUnfilled(_ request: ReadRequest) -> Bool {
+        storage.origin.map { request.options.skipsFilling.contains($0) } ?? false
+    }
+
     private func found(_ key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        if let origin = storage.origin, request.options.skipsReading.contains(origin) { return nil }
         do {
-            return try await storage.entry(for: key, request)
+            // Whatever is kept, however old: what the read may do with it is judged here.
+            var asked = request
+            asked.options = ReadOptions(
+                skipsReading: request.options.skipsReading,
+                skipsFilling: request.options.skipsFilling
+            )
+            return try await storage.entry(for: key, asked)
         } catch {
             if Task.isCancelled { throw CancellationError() }
+            request.failed(error, at: storage, since: .now)
             counted.withLock { $0.failures += 1 }
             return nil
         }
     }
 
     /// Asks the server, and keeps what it says.
-    private func refresh(_ key: HTTPResource, _ kept: Entry<HTTPContent>?) async throws -> Entry<HTTPContent> {
+    private func refresh(
+        _ key: HTTPResource,
+        _ kept: Entry<HTTPContent>?,
+        isKept: Bool = true
+    ) async throws -> Entry<HTTPContent> {
         let start = MonotonicInstant.now
         let outcome = try await fetcher.fetch(key, revalidating: kept?.value)
         let now = MonotonicInstant.now
@@ -118,7 +158,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             counted.withLock { $0.fetches += 1 }
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
-        await keep(entry, for: key, insteadOf: kept)
+        if isKept { await keep(entry, for: key, insteadOf: kept) }
         return entry
     }
 
