@@ -48,6 +48,7 @@ let package = Package(
         ),
         .target(
             name: "Strata",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
             swiftSettings: strictSettings
         ),
         .target(

@@ -30,6 +30,7 @@ extension ReadRequest {
             return try await body()
         } catch {
             if Task.isCancelled { throw CancellationError() }
+            leftOut?.add(error)
             return nil
         }
     }

@@ -56,7 +56,7 @@ extension Composed {
         if !isSealed { entry.ticket = .void }
         let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
-            do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.add() }
+            kept = await fill(entry, for: key, request, askedAt: start)
         }
         // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
         // settles the ticket itself, if it gets it.
@@ -68,6 +68,48 @@ extension Composed {
         case .both: entry.ticket = .void
         }
         return entry
+    }
+
+    /// Keeps an entry above: at once in memory, elsewhere for as long as the read waits, and then in the background.
+    ///
+    /// - Returns: The upper level's own ticket for what it keeps now, if that is known by then.
+    private func fill(
+        _ entry: Entry<Value>,
+        for key: Key,
+        _ request: ReadRequest,
+        askedAt start: MonotonicInstant
+    ) async -> Ticket? {
+        let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        guard ledger != nil else {
+            do {
+                return try await keep(entry, for: key, askedAt: start)
+            } catch {
+                failures.fill(error, of: upper)
+                request.failed(error, at: upper, since: begin)
+                return nil
+            }
+        }
+        let outcome = await fills.run { [self] in
+            do {
+                return try await keep(entry, for: key, askedAt: start)
+            } catch {
+                failures.fill(error, of: upper)
+                throw error
+            }
+        }
+        switch outcome {
+        case .done(let kept): return kept
+        case .failed(let error): request.failed(error, at: upper, since: begin)
+        case .late:
+            failures.lateFills.add()
+            let origin = upper.origin ?? EntryOrigin(upper.label.kind)
+            request.recorder?.step(.filling, at: origin, from: begin, to: .now)
+        case .refused:
+            let error = CacheError(code: .timeout, message: "too many fills of the level have not ended")
+            failures.fill(error, of: upper)
+            request.failed(error, at: upper, since: begin)
+        }
+        return nil
     }
 
     /// Keeps what a read has brought that was joined.

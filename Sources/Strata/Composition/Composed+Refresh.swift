@@ -18,11 +18,12 @@ extension Composed {
 
     /// Fetches a key anew in the background, unless that is under way.
     func refresh(_ key: Key, _ old: Entry<Value>) {
-        refreshes.launch(key) { [self] in
+        refreshes.launch(key) { [self] hint in
             let start = MonotonicInstant.now
             let heard = heardTicket(key).asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
-            let request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
+            var request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
+            request.retryHint = hint
             guard let below = try await lower.entry(for: key, request.filling) else {
                 // There is no value any more, and nothing that says so which could be kept.
                 fillGate.void(lower.fingerprint(of: key))
@@ -40,7 +41,8 @@ extension Composed {
 extension ReadRequest {
     /// Whether the read does not ask a level.
     func leavesOut(_ level: some CacheLevel) -> Bool {
-        !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
+        spares(level)
+            || !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
     }
 
     /// Whether the read does not fill a level.

@@ -1,3 +1,5 @@
+internal import Logging
+
 /// One level above another: ask the upper, then the lower, and fill the upper with what the lower had.
 ///
 /// | operation | upper | lower |
@@ -7,7 +9,12 @@
 /// | remove, clear | told | told, also when the upper failed |
 ///
 /// A fill is kept only if no invalidation of its key came since the lower level was asked; see ``FillGate``. So a remove
-/// that has returned is never undone by a get that was under way. A fill that fails is counted and the value returned.
+/// that has returned is never undone by a get that was under way.
+///
+/// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
+/// once in ten seconds, and stands in the receipt. Memory is filled at once. A get waits for other levels to be filled for as
+/// long as ``fillPatience``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
+/// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
 public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
@@ -29,10 +36,15 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     let ledger: FillLedger<Lower.Key>?
     @usableFromInline
     let hearing: Hearing
-    let failures = Tally()
+    /// How long a get waits for the upper level to be filled, if that is not memory.
+    public var fillPatience: Duration { fills.patience }
+    let failures: LevelFailures
+    let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
 
-    init(upper: Upper, lower: Lower) {
+    init(upper: Upper, lower: Lower, fillPatience: Duration, logger: Logger?) {
+        failures = LevelFailures(logger)
+        fills = Fills(patience: fillPatience)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
@@ -42,8 +54,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
     }
 
+    /// How many reads of the upper level have failed since the start.
+    public var failedReads: Int { failures.reads.count }
+
     /// How many fills of the upper level have failed since the start.
-    public var failedFills: Int { failures.count }
+    public var failedFills: Int { failures.fills.count }
+
+    /// How many fills of the upper level took longer than a get waits for since the start.
+    public var lateFills: Int { failures.lateFills.count }
 
     // MARK: Reading
 
@@ -74,17 +92,20 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     ///
     /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once, with a
     /// refresh in the background, where the policy or the request says so.
+    ///
+    /// - Throws: What the lower level throws, as it is, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        var errors: [any Error] = []
         var above: Entry<Value>?
         let heard = heardTicket(key)
         if !request.leavesOut(upper) {
+            let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             do {
                 above = try await upper.entry(for: key, request)
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                errors.append(error)
+                failures.read(error, of: upper)
+                request.failed(error, at: upper, since: start)
             }
         }
         let start = MonotonicInstant.now
@@ -104,38 +125,56 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .useless: spare = nil
         }
         try Task.checkCancellation()
+        guard !request.spares(lower) else { return nil }
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+        var asked = request.having(above, asFallback: spare != nil).filling
+        if spare != nil { asked.retryHint = RetryHint() }
         do {
             let heard = heard.asking(upper.gate)
-            let asked = request.having(above, asFallback: spare != nil).filling
             guard let below = try await lower.entry(for: key, asked) else { return nil }
             return await filling(below, for: key, ticket, heard, request, askedAt: start)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            if let spare, spare.isUsable(at: .now) {
-                // Asking again is in vain for as long as that.
-                if (error as? CacheError)?.retryAfter != nil { refreshes.pause(key, after: error) }
-                request.recorder?.stale(because: (error as? CacheError)?.code == .timeout ? .late : .failed)
-                return spare
+            guard let spare, spare.isUsable(at: .now) else {
+                request.retryHint?.tell(asked.retryHint?.delay)
+                throw error
             }
-            throw CacheError.combining(errors + [error])
+            // Asking again is in vain for as long as that.
+            if let delay = asked.retryHint?.delay ?? (error as? CacheError)?.retryAfter {
+                refreshes.pause(key, for: delay)
+            }
+            request.failed(error, at: lower, since: start)
+            request.recorder?.stale(because: (error as? CacheError)?.code == .timeout ? .late : .failed)
+            return spare
         }
     }
 
     /// Asks the upper level for all keys, then the lower one for those that are missing, in one call each.
+    ///
+    /// A key that fails above, or is excluded there, is missing there, and no other is for its sake.
+    ///
+    /// - Throws: What the lower level throws, as it is; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        var errors: [any Error] = []
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         let heard = keys.map { heardTicket($0) }
         if !request.leavesOut(upper) {
+            let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+            let notes = FailureNotes()
             do {
-                entries = try await upper.entries(for: keys, request)
-            } catch is CancellationError {
-                throw CancellationError()
+                entries = try await upper.entries(for: keys, request.going(on: notes))
             } catch {
-                errors.append(error)
+                notes.add(error)
+            }
+            let errors = notes.all
+            // A level that cancels what it was asked ends a batch, but for one that leaves out what fails.
+            if !request.leavesOutFailures, errors.contains(where: { $0 is CancellationError }) || Task.isCancelled {
+                throw CancellationError()
+            }
+            for error in errors {
+                failures.read(error, of: upper)
+                request.failed(error, at: upper, since: start)
             }
         }
         let start = MonotonicInstant.now
@@ -154,6 +193,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         guard !missing.isEmpty else { return entries }
         try Task.checkCancellation()
+        guard !request.spares(lower) else {
+            for index in missing { entries[index] = nil }
+            return entries
+        }
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {
@@ -172,9 +215,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch {
             let now = MonotonicInstant.now
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
-            guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else {
-                throw CacheError.combining(errors + [error])
-            }
+            guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
+            request.leftOut?.add(error)
+            request.failed(error, at: lower, since: start)
             return entries
         }
     }
@@ -266,12 +309,13 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         lower.relieve(pressure)
     }
 
-    /// Waits for refreshes in the background, and for those of both levels.
+    /// Waits for refreshes and fills in the background, and for those of both levels.
     public func drain(within limit: Duration) async {
         async let above: Void = upper.drain(within: limit)
         async let own: Void = refreshes.drain(within: limit)
+        async let filled: Void = fills.drain(within: limit)
         await lower.drain(within: limit)
-        _ = await (above, own)
+        _ = await (above, own, filled)
     }
 
     func throwAny(_ errors: [any Error]) throws {
@@ -300,27 +344,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         return LevelLabel(
             "composed",
-            counters: [total("failed_fills", failedFills), total("refreshes_under_way", refreshes.count)],
+            counters: [
+                total("failed_reads", failedReads), total("failed_fills", failedFills), total("late_fills", lateFills),
+                total("refreshes_under_way", refreshes.count),
+            ],
             parts: [above, below].flatMap { $0.kind == "composed" ? $0.parts : [$0] }
-        )
-    }
-}
-
-extension CacheLevel {
-    /// This level over another one: asked first, filled by it, written with it.
-    public func compose<Lower: CacheLevel>(_ lower: Lower) -> Composed<Self, Lower>
-    where Lower.Key == Key, Lower.Value == Value {
-        Composed(upper: self, lower: lower)
-    }
-}
-
-extension Composed {
-    /// Puts another level below both: `a.compose(b).compose(c)` is built as `a` over (`b` over `c`).
-    public func compose<Bottom: CacheLevel>(_ bottom: Bottom) -> Composed<Upper, Composed<Lower, Bottom>>
-    where Bottom.Key == Key, Bottom.Value == Value {
-        Composed<Upper, Composed<Lower, Bottom>>(
-            upper: upper,
-            lower: Composed<Lower, Bottom>(upper: lower, lower: bottom)
         )
     }
 }

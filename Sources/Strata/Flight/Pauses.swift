@@ -6,7 +6,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
         var until: MonotonicInstant
         /// How long the next one will be, unless somebody says otherwise.
         var step: Duration
-        let reason: String
+        let reason: (any Error)?
     }
 
     private static var capacity: Int { 4096 }
@@ -17,7 +17,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
     package init() {}
 
     /// How much is left of a key's pause, and why it was made; `nil` when there is none.
-    package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: String)? {
+    package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: (any Error)?)? {
         pauses.withLock { pauses in
             guard let pause = pauses[key], now < pause.until else { return nil }
             return (now.duration(to: pause.until), pause.reason)
@@ -25,7 +25,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Makes a pause: as long as given, up to an hour; else from 100 ms, doubled each time, up to 5 s.
-    package func pause(_ key: Key, for duration: Duration? = nil, because reason: String = "") {
+    package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
         let now = MonotonicInstant.now
         pauses.withLock { pauses in
             if pauses.count >= Self.capacity { pauses = pauses.filter { now < $0.value.until } }

@@ -12,14 +12,15 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - work: Fetches; returns whether there is a fresh entry now.
-    package func launch(_ key: Key, _ work: @escaping @Sendable () async throws -> Bool) {
+    ///   - work: Fetches; returns whether there is a fresh entry now. It tells the hint when asking again makes sense.
+    package func launch(_ key: Key, _ work: @escaping @Sendable (RetryHint) async throws -> Bool) {
         guard !isPaused(key, at: .now) else { return }
         flights.launch(key) { [self] in
+            let hint = RetryHint()
             do {
-                if try await work() { pauses.end(key) } else { pauses.pause(key) }
+                if try await work(hint) { pauses.end(key) } else { pauses.pause(key) }
             } catch {
-                pause(key, after: error)
+                pause(key, for: hint.delay ?? (error as? CacheError)?.retryAfter)
             }
         }
     }
@@ -28,9 +29,7 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     package func isPaused(_ key: Key, at now: MonotonicInstant) -> Bool { pauses.left(for: key, at: now) != nil }
 
     /// Asking for a key was in vain.
-    package func pause(_ key: Key, after error: any Error) {
-        pauses.pause(key, for: (error as? CacheError)?.retryAfter)
-    }
+    package func pause(_ key: Key, for delay: Duration?) { pauses.pause(key, for: delay) }
 
     /// Waits until none is running.
     package func drain(within limit: Duration) async { await flights.drain(within: limit) }

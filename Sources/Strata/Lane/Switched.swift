@@ -40,16 +40,20 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// What the key's lane has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         switch choose(key) {
-        case .first: pair.marked(try await first.entry(for: key, request), isFirst: true)
-        case .second: pair.marked(try await second.entry(for: key, request), isFirst: false)
+        case .first:
+            if request.spares(first) { return nil }
+            return pair.marked(try await first.entry(for: key, request), isFirst: true)
+        case .second:
+            if request.spares(second) { return nil }
+            return pair.marked(try await second.entry(for: key, request), isFirst: false)
         }
     }
 
     /// What the keys' lanes have: each lane is asked by one call, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let lanes = keys.map(choose)
-        let toFirst = keys.indices.filter { lanes[$0] == .first }
-        let toSecond = keys.indices.filter { lanes[$0] == .second }
+        let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
+        let toSecond = request.spares(second) ? [] : keys.indices.filter { lanes[$0] == .second }
         async let ofFirst = request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
         let ofSecond = try await request.leavingOut { try await second.entries(of: keys, at: toSecond, request) }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
@@ -67,10 +71,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// Stored in the key's lane.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        _ = try await commit(entry, for: key)
-    }
     /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
@@ -84,6 +84,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
+    /// Stored in the key's lane.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        _ = try await commit(entry, for: key)
+    }
 
     /// Stored in the key's lane.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {

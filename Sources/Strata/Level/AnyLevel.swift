@@ -26,12 +26,14 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
 
     /// What the level inside returns.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await base.entry(for: key, request)
+        if request.spares(base) { return nil }
+        return try await base.entry(for: key, request)
     }
 
     /// What the level inside returns.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request)
+        if request.spares(base) { return Array(repeating: nil, count: keys.count) }
+        return try await base.entries(for: keys, request)
     }
 
     /// What the level inside returns.

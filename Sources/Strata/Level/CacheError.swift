@@ -13,13 +13,18 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
         /// No level has the key.
         public static let miss = Code(description: "miss")
-        /// Several levels have failed; ``CacheError/causes`` has each one's error, the last level's last.
+        /// Several levels could not be written or emptied; ``CacheError/causes`` has each one's error, the last level's last.
+        ///
+        /// Never thrown by a read.
         public static let levelsFailed = Code(description: "levels failed")
         /// The value cannot be encoded, or the stored bytes cannot be decoded.
         public static let codec = Code(description: "codec")
         /// The value is larger than the level's limit.
         public static let tooLarge = Code(description: "too large")
-        /// The source has failed for somebody else just now, and is not asked again yet.
+        /// The source has failed in another process just now, and is not asked again yet.
+        ///
+        /// ``CacheError/transferred`` tells of what, if that error can travel. In the process in which the source has failed,
+        /// every caller gets its own error.
         public static let sourceFailed = Code(description: "source failed")
         /// The condition of a level or a transformer does not hold.
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")
@@ -45,6 +50,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public var causes: [any Error]
     /// When it makes sense to ask again.
     public var retryAfter: Duration?
+    /// What has failed in another process, if it was an error that can travel.
+    public var transferred: TransferredError?
 
     /// An error with its parts.
     public init(code: Code, message: String, causes: [any Error] = []) {
@@ -60,6 +67,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     package static func sourceFailed(_ message: String, retryAfter: Duration) -> CacheError {
         var error = CacheError(code: .sourceFailed, message: "the last fetch failed with \(message)")
         error.retryAfter = retryAfter
+        error.transferred = TransferredError(text: message)
         return error
     }
 

@@ -25,7 +25,7 @@ extension CacheLevel {
     ///
     /// - Throws: As ``get(_:)``. A read that must not use what there is, and may not ask the source, is a miss and no error.
     public func get(_ key: Key, _ options: ReadOptions) async throws -> Value? {
-        try await permitted(entry(for: key, ReadRequest(options: options)), options)?.value
+        try await permitted(wanted(key, ReadRequest(options: options)), options)?.value
     }
 
     /// The value of a key, with an account of where it was found and what it took.
@@ -38,7 +38,7 @@ extension CacheLevel {
         let recorder = ReceiptRecorder()
         let start = MonotonicInstant.now
         let entry = permitted(
-            try await entry(for: key, ReadRequest(recorder: recorder, options: options)),
+            try await wanted(key, ReadRequest(recorder: recorder, options: options)),
             options
         )
         let end = MonotonicInstant.now
@@ -55,7 +55,9 @@ extension CacheLevel {
 
     /// The values of several keys in their order, `nil` where there is none.
     public func get(_ keys: [Key], _ options: ReadOptions = .ordinary) async throws -> [Value?] {
-        try await entries(for: keys, ReadRequest(options: options)).map { permitted($0, options)?.value }
+        let request = ReadRequest(options: options)
+        guard !request.spares(self) else { return Array(repeating: nil, count: keys.count) }
+        return try await entries(for: keys, request).map { permitted($0, options)?.value }
     }
 
     /// Sets a value in this level and those below it.
@@ -95,6 +97,11 @@ extension CacheLevel {
     /// Forgets everything in this level and those below it.
     public func clear() async throws {
         try await removeAll()
+    }
+
+    /// The entry, unless this is a source that is not to be asked.
+    private func wanted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        request.spares(self) ? nil : try await entry(for: key, request)
     }
 
     /// What a read with such options may return of what the lowest level had.

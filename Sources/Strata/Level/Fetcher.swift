@@ -2,6 +2,8 @@
 ///
 /// As a level it accepts everything: storing and removing succeed at once and do nothing, so a cache with a source at its
 /// bottom can be written like any other.
+///
+/// A read that is not to ask the source (``ReadOptions/cached``) does not come here: whatever asks levels leaves fetchers out.
 public protocol Fetcher<Key, Value>: CacheLevel {}
 
 extension Fetcher {
@@ -28,8 +30,16 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
 
     /// What the closure returns, without a lifetime of its own.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
-        guard let value = try await fetch(key) else { return nil }
+        let value: Value?
+        do {
+            value = try await fetch(key)
+        } catch {
+            request.recorder?.failed(error, at: .source, from: start)
+            throw error
+        }
+        guard let value else { return nil }
         let end = MonotonicInstant.now
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         return Entry(.value(value), fetchDuration: start.duration(to: end))

@@ -44,6 +44,10 @@ public struct Receipt: Sendable, Hashable {
         public static let miss = Event(description: "miss")
         /// The level failed.
         public static let failed = Event(description: "failed")
+        /// The level was not asked: its condition does not hold.
+        public static let excluded = Event(description: "excluded")
+        /// The level is still being filled; the read did not wait for that.
+        public static let filling = Event(description: "filling")
         /// Another task of this process was asking already.
         public static let joined = Event(description: "joined")
         /// Another process was fetching.
@@ -64,6 +68,8 @@ public struct Receipt: Sendable, Hashable {
         public let duration: Duration
         /// For whom the read has waited: the instance that was fetching.
         public let whom: String?
+        /// What was thrown: the name of its type, or its code if it is a ``CacheError``; `nil` when nothing was.
+        public let error: String?
     }
 
     /// The level that had the value; `nil` when none had.

@@ -2,11 +2,14 @@
 ///
 /// Safe to share: a read may run in several tasks.
 public final class ReceiptRecorder: Sendable {
-    private let steps = Locked<[Receipt.Step]>([])
+    private let recorded = Locked<[Receipt.Step]>([])
     private let staleReason = Locked<Receipt.StaleReason?>(nil)
 
     /// An empty record.
     public init() {}
+
+    /// The steps so far, in their order; also those of a read that has failed.
+    public var steps: [Receipt.Step] { recorded.withLock { $0 } }
 
     /// Adds a step.
     public func step(
@@ -14,10 +17,12 @@ public final class ReceiptRecorder: Sendable {
         at origin: EntryOrigin,
         from start: MonotonicInstant,
         to end: MonotonicInstant,
-        whom: String? = nil
+        whom: String? = nil,
+        error: String? = nil
     ) {
-        let step = Receipt.Step(event: event, origin: origin, duration: start.duration(to: end), whom: whom)
-        steps.withLock { $0.append(step) }
+        let duration = start.duration(to: end)
+        let step = Receipt.Step(event: event, origin: origin, duration: duration, whom: whom, error: error)
+        recorded.withLock { $0.append(step) }
     }
 
     /// Says why a stale value is handed out; the level nearest to the caller says so last.
@@ -38,7 +43,7 @@ public final class ReceiptRecorder: Sendable {
             staleReason: state == .stale ? staleReason.withLock { $0 } : nil,
             age: entry?.age(at: end),
             duration: start.duration(to: end),
-            steps: steps.withLock { $0 }
+            steps: steps
         )
     }
 }

@@ -34,15 +34,16 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The first level's entry; the fallback's when the first has thrown.
     ///
-    /// - Throws: ``CacheError/Code/levelsFailed`` with both errors when both have failed; `CancellationError`.
+    /// - Throws: What the fallback throws, as it is, when both have failed; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.spares(first) { return nil }
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
         } catch {
-            return pair.marked(
-                try await recovering(error) { try await fallback.entry(for: key, request) },
-                isFirst: false
-            )
+            try recover(from: error, request, since: start)
+            if request.spares(fallback) { return nil }
+            return pair.marked(try await fallback.entry(for: key, request), isFirst: false)
         }
     }
 
@@ -50,13 +51,16 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.spares(first) { return Array(repeating: nil, count: keys.count) }
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
             // A failure that is left out looks like a miss, which would not be recovered.
             return try await first.entries(for: keys, request.strict)
                 .map { pair.marked($0, isFirst: true) }
         } catch {
-            return try await recovering(error) { try await fallback.entries(for: keys, request) }
-                .map { pair.marked($0, isFirst: false) }
+            try recover(from: error, request, since: start)
+            if request.spares(fallback) { return Array(repeating: nil, count: keys.count) }
+            return try await fallback.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
         }
     }
 
@@ -64,10 +68,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
-    /// Stored in both levels; both are tried.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
-
-    /// Stored in both levels; both are tried.
     /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
@@ -76,6 +76,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { pair.first.resident(key, at: now, &answers) }
 
+    /// Stored in both levels; both are tried.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
+
+    /// Stored in both levels; both are tried.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
@@ -124,19 +128,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    private func recovering<Result>(
-        _ error: any Error,
-        _ body: () async throws -> Result
-    ) async throws -> Result {
+    /// Goes on to the fallback, unless it was a cancellation that has ended the read.
+    private func recover(from error: any Error, _ request: ReadRequest, since start: MonotonicInstant) throws {
         guard !(error is CancellationError) else { throw error }
         try Task.checkCancellation()
         recoveries.add()
-        do {
-            return try await body()
-        } catch let second {
-            if second is CancellationError { throw second }
-            throw CacheError.combining([error, second])
-        }
+        request.failed(error, at: first, since: start)
     }
 }
 

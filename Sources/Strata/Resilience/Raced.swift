@@ -39,7 +39,14 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: What the level that decides throws; `CancellationError` when the caller is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await FirstOutcome.of(
+        if request.spares(first) {
+            guard !request.spares(second) else { return nil }
+            return pair.marked(try await second.entry(for: key, request), isFirst: false)
+        }
+        guard !request.spares(second) else {
+            return pair.marked(try await first.entry(for: key, request), isFirst: true)
+        }
+        return try await FirstOutcome.of(
             [
                 { [pair] in pair.marked(try await pair.first.entry(for: key, request), isFirst: true) },
                 { [pair] in pair.marked(try await pair.second.entry(for: key, request), isFirst: false) },
@@ -52,7 +59,14 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// By ``RaceRule/firstValue``, the first that has them all.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await FirstOutcome.of(
+        if request.spares(first) {
+            guard !request.spares(second) else { return Array(repeating: nil, count: keys.count) }
+            return try await second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+        }
+        guard !request.spares(second) else {
+            return try await first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
+        }
+        return try await FirstOutcome.of(
             [
                 { [pair] in
                     try await pair.first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
@@ -71,6 +85,16 @@ where First.Key == Second.Key, First.Value == Second.Value {
         pair.first.resident(key, at: now) ?? pair.second.resident(key, at: now)
     }
 
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
+    }
+
     /// Stored in both levels; both are tried.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
@@ -85,16 +109,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? {
-        pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
-    }
-
 
     /// Told to both levels; both are tried.
     ///

@@ -91,12 +91,17 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             outcome = wasSeated ? answer ?? .absent() : try await one(key, context)
         } catch {
             if Task.isCancelled, error is CancellationError { throw error }
+            recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
         // A source that makes an outcome of its cancellation has not failed.
         if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError { throw error }
         let end = MonotonicInstant.now
-        recorder?.step(.fetched, at: .source, from: start, to: end)
+        if case .failure(let error, _) = outcome {
+            recorder?.failed(error, at: .source, from: start)
+        } else {
+            recorder?.step(.fetched, at: .source, from: start, to: end)
+        }
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
     }
 

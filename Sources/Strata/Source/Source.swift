@@ -55,14 +55,15 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
     /// What the closure answers.
     ///
-    /// - Throws: What the closure throws; ``CacheError/Code/sourceFailed`` while the source wants not to be asked;
-    ///   ``CacheError/Code/timeout``; `CancellationError`.
+    /// - Throws: What the closure throws, also what it threw last while it wants not to be asked; ``CacheError/Code/timeout``;
+    ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let fingerprint = fingerprint(of: key)
         if let (left, reason) = pauses.left(for: key, at: start) {
-            throw CacheError.sourceFailed(reason, retryAfter: left)
+            request.retryHint?.tell(left)
+            throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
             let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
@@ -76,7 +77,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             return entry
         } catch let failure as SourceFailure {
             if let wait = failure.retryAfter {
-                pauses.pause(key, for: wait, because: "\(type(of: failure.cause))")
+                pauses.pause(key, for: wait, because: failure.cause)
+                request.retryHint?.tell(wait)
             }
             throw failure.cause
         } catch is OutOfPatience {

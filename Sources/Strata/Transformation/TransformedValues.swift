@@ -76,6 +76,8 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
     }
 }
 
+extension TransformedValues: Fetcher where Base: Fetcher {}
+
 extension CacheLevel {
     /// This level with its values in another form.
     @inlinable

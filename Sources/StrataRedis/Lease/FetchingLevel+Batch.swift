@@ -65,6 +65,7 @@ extension FetchingLevel {
             )
             return role == .joined ? entry?.joined : entry
         } catch let failure as SourceFailure {
+            request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is OutOfPatience {
             throw CacheError.late(since: start)

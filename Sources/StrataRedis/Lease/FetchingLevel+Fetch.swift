@@ -27,7 +27,7 @@ extension FetchingLevel {
             do {
                 fetched = try await callSource(key, lease.names, finding.entry, request, seat)
             } catch let failure as SourceFailure {
-                ending = self.ending(after: failure, failures: failures)
+                ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
             }
             guard var entry = fetched.entry, fetched.use != .handOut else { return .entry(fetched.entry) }
@@ -38,11 +38,13 @@ extension FetchingLevel {
 
     /// Everybody who waits is told that the fetch has failed, and that it is not to be tried again at once.
     ///
-    /// Of the error only its type is told: its text may hold what others must not read.
-    private func ending(after failure: SourceFailure, failures: Int) -> Lease.Ending {
+    /// To other processes only its type is told, and its code if it can travel: its text may hold what others must not read.
+    /// Callers of this process get the error itself for as long as the back-off lasts.
+    private func ending(of key: Key, after failure: SourceFailure, failures: Int) -> Lease.Ending {
         let doubled = options.failureBackOff.map { min($0.lowerBound * (1 << min(failures, 20)), $0.upperBound) }
         guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else { return .withoutValue }
-        return .failure("\(type(of: failure.cause))", attempts: failures + 1, backOff: backOff)
+        sourceErrors.pause(key, for: backOff, because: failure.cause)
+        return .failure(TransferredError.text(of: failure.cause), attempts: failures + 1, backOff: backOff)
     }
 
     /// Stores what was fetched.

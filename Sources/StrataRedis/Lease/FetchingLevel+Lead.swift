@@ -63,7 +63,7 @@ extension FetchingLevel {
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
             case .failed(let message, let retryAfter):
-                throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
+                throw sourceFailure(key, message, retryAfter: retryAfter)
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
                 seat?.leave()
@@ -129,6 +129,22 @@ extension FetchingLevel {
         case .waits, .value: return .othersLead
         }
     }
+}
+
+extension FetchingLevel {
+    /// The failure of a fetch that is not to be repeated yet: as it was thrown, if that was in this process, else as much of it
+    /// as has travelled.
+    private func sourceFailure(_ key: Key, _ message: String, retryAfter: Duration) -> SourceFailure {
+        let told = CacheError.sourceFailed(message, retryAfter: retryAfter)
+        // Another process may have failed since, in another way.
+        guard let own = sourceErrors.left(for: key, at: .now)?.reason,
+            message.hasPrefix(TransferredError.text(of: own).prefix(Self.comparedLength))
+        else { return SourceFailure(told) }
+        return SourceFailure(own, retryAfter: retryAfter)
+    }
+
+    /// How much of a failure's text is sure to come back from Redis as it was sent.
+    private static var comparedLength: Int { 24 }
 }
 
 /// The waiting of one caller for another process.

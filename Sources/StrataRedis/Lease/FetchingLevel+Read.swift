@@ -40,9 +40,11 @@ extension FetchingLevel {
             return try await fetchBeside(key, names, request, seat)
         }
         let finding: RedisLevel<Key, Value>.Finding
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
             finding = try await look()
-        } catch is RedisError {
+        } catch let error as RedisError {
+            request.recorder?.failed(error, at: .redis, from: start)
             guard request.options.source != .never else { return nil }
             return try await share(key, names, request, sparing: nil, flight, seat) { [self] in
                 .entry(try await fetchUncoordinated(key, names, request, seat))
@@ -107,10 +109,10 @@ extension FetchingLevel {
         _ seat: Fetch<Key, Value>.Seat?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
-        let patience = Patience(
-            sinceJoining: level.freshness.hardTimeout,
         // A flight's task has no task-local values of its callers: the budget goes with the work on purpose.
         let budget = CallBudget.current
+        let patience = Patience(
+            sinceJoining: level.freshness.hardTimeout,
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
         while true {

@@ -28,6 +28,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
+    /// What the source has thrown in this process, for as long as it is not to be asked again.
+    let sourceErrors = Pauses<Key>()
 
     /// What has come of a competition for the lease.
     enum Led: Sendable {
@@ -60,7 +62,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// The entry of a key from Redis, or from the source.
     ///
-    /// - Throws: What the source has thrown; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
+    /// - Throws: What the source has thrown, as it is, also while it is not asked again; ``/Strata/CacheError/Code/sourceFailed``
+    ///   when that was in another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         do {
@@ -76,6 +79,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
             }
             return entry
         } catch let failure as SourceFailure {
+            request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is OutOfPatience {
             throw CacheError.late(since: start)

@@ -35,6 +35,18 @@ struct RedisConformanceTests {
         }
         expectNone(await suite.run())
     }
+
+    @Test("options mean the same over a source below Redis", arguments: [false, true])
+    func source(isBelowMemory: Bool) async throws {
+        let redis = try await TestServer.client()
+        let suite = SourceConformance { source in
+            let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName("conformance")))
+                .fetching(source)
+            return isBelowMemory
+                ? MemoryLevel<String, String>(limit: .entries(1_000)).compose(level).normalized() : level.normalized()
+        }
+        expectNone(await suite.run())
+    }
 }
 
 /// Says what was found, which a comparison with nothing does not.

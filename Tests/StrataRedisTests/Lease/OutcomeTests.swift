@@ -113,7 +113,10 @@ struct OutcomeTests {
 
     @Test("a failure with its own time: nobody in the fleet asks before")
     func retryAfter() async throws {
-        struct Busy: Error {}
+        struct Busy: TransferableError {
+            var transferCode: String { "busy" }
+            var transferDetail: String { "until noon" }
+        }
         try await RedisServer.withServer { server in
             let count = SharedCount()
             let fleet = try (0..<3)
@@ -125,10 +128,18 @@ struct OutcomeTests {
                         }
                 }
             await #expect(throws: Busy.self) { try await fleet[0].get("k") }
-            for instance in fleet {
+            for instance in fleet.dropFirst() {
                 let error = await #expect(throws: CacheError.self) { try await instance.get("k") }
                 #expect(error?.code == .sourceFailed)
                 #expect(error?.retryAfter ?? .zero > .seconds(900))
+                #expect(error?.transferred?.code == "busy")
+                #expect(error?.transferred?.detail == "until noon")
+            }
+            // Where it was thrown, it stays what it is.
+            let memory = MemoryLevel<String, String>(limit: .entries(4)).conditioned { _ in false }
+            for _ in 0..<3 {
+                await #expect(throws: Busy.self) { try await fleet[0].get("k") }
+                await #expect(throws: Busy.self) { try await memory.compose(fleet[0]).get(["k", "k"]) }
             }
             #expect(count.value == 1)
         }

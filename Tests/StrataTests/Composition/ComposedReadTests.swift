@@ -1,3 +1,4 @@
+import Logging
 import Strata
 import StrataTesting
 import Testing
@@ -30,15 +31,107 @@ struct ComposedReadTests {
         #expect(lower.calls == [.get("k")])
     }
 
-    @Test("A021 when both fail the last level's error is the last of those that are thrown")
-    func bothFail() async throws {
-        upper.failGets("A")
+    @Test(
+        "A021 whatever happened above, the last level's error reaches the caller as it was thrown",
+        arguments: [0, 1, 2]
+    )
+    func bothFail(above: Int) async throws {
+        if above == 1 { upper.failGets("A") }
         lower.failGets("B")
-        let error = await #expect(throws: CacheError.self) { try await upper.compose(lower).get("k") }
-        #expect(error?.code == .levelsFailed)
-        #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "A"), .init(name: "B")])
-        upper.failGets(nil)
-        await #expect(throws: ProbeLevel.Failure(name: "B")) { try await upper.compose(lower).get("k") }
+        let excluded = upper.conditioned { _ in above < 2 }
+        let cache = excluded.compose(lower)
+        await #expect(throws: ProbeLevel.Failure(name: "B")) { try await cache.get("k") }
+        await #expect(throws: ProbeLevel.Failure(name: "B")) { try await cache.get(["k", "l"]) }
+        let nested = MemoryLevel<String, Int>(limit: .entries(4)).compose(cache)
+        await #expect(throws: ProbeLevel.Failure(name: "B")) { try await nested.get("k") }
+        let recovered = ProbeLevel().compose(excluded.recover(with: lower))
+        if above > 0 { await #expect(throws: ProbeLevel.Failure(name: "B")) { try await recovered.get("k") } }
+    }
+
+    @Test("A021 a read that fails above stands in the receipt, is counted, and is logged once in a while")
+    func failureAbove() async throws {
+        let log = LogRecorder()
+        upper.failGets("A")
+        lower.put(2, for: "k")
+        lower.put(2, for: "l")
+        let cache = upper.compose(lower, logger: log.logger)
+        let (value, receipt) = try await cache.getWithReceipt("k")
+        #expect(value == 2)
+        #expect(receipt.steps.first?.event == .failed)
+        #expect(receipt.steps.first?.origin.description == upper.label.kind)
+        #expect(receipt.steps.first?.error == "Failure")
+        #expect(try await cache.get(["k", "l"]) == [2, 2])
+        #expect(cache.failedReads == 3)
+        #expect(cache.label.counters.contains(.init("failed_reads", 3)))
+        #expect(log.lines.count == 1)
+        #expect(log.lines.first?.level == .warning)
+        #expect(log.lines.first?.text.contains("error=Failure") == true)
+        let excluded = ProbeLevel().conditioned { _ in false }.compose(lower, logger: log.logger)
+        let (_, other) = try await excluded.getWithReceipt("k")
+        #expect(other.steps.first?.event == .excluded)
+        #expect(excluded.failedReads == 0)
+        #expect(log.lines.count == 1)
+        // Also when the read fails as a whole there is an account of it.
+        lower.failGets("B")
+        let recorder = ReceiptRecorder()
+        _ = try? await cache.entry(for: "k", ReadRequest(recorder: recorder))
+        #expect(recorder.steps.map(\.event) == [.failed])
+    }
+
+    @Test(
+        "A028 a fill that hangs holds up no read for longer than it waits; it goes on, and is drained",
+        .timeLimit(.minutes(1))
+    )
+    func fillHangs() async throws {
+        let gate = AsyncGate()
+        upper.holdSets(gate)
+        for key in ["a", "b", "c"] { lower.put(1, for: key) }
+        let log = LogRecorder()
+        let cache = upper.compose(lower, fillPatience: .milliseconds(5), logger: log.logger)
+        let (value, receipt) = try await cache.getWithReceipt("a")
+        #expect(value == 1)
+        #expect(receipt.steps.last?.event == .filling)
+        #expect(upper.values == [:])
+        // Others do not wait at all.
+        #expect(try await cache.get(["b", "c"]) == [1, 1])
+        #expect(cache.lateFills == 3)
+        #expect(cache.failedFills == 0)
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(upper.values == ["a": 1, "b": 1, "c": 1])
+        upper.holdSets(nil)
+        upper.failSets("A")
+        lower.put(1, for: "d")
+        #expect(try await cache.get("d") == 1)
+        await cache.drain(within: .seconds(30))
+        #expect(cache.failedFills == 1)
+        #expect(log.lines.count == 1)
+    }
+
+    @Test("fills that hang are bounded in number; what is over is counted as failed", .timeLimit(.minutes(1)))
+    func fillsAreBounded() async throws {
+        let gate = AsyncGate()
+        upper.holdSets(gate)
+        let cache = upper.compose(lower, fillPatience: .zero, logger: LogRecorder().logger)
+        for number in 0..<100 {
+            lower.put(number, for: "\(number)")
+            #expect(try await cache.get("\(number)") == number)
+        }
+        #expect(cache.lateFills == 64)
+        #expect(cache.failedFills == 36)
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(upper.values.count == 64)
+    }
+
+    @Test("memory is filled in the task of the read, without a wait")
+    func memoryFills() async throws {
+        lower.put(1, for: "k")
+        let memory = MemoryLevel<String, Int>(limit: .entries(4))
+        let cache = memory.compose(lower, fillPatience: .zero)
+        #expect(try await cache.get("k") == 1)
+        #expect(memory.resident("k", at: .now)?.value == 1)
+        #expect(cache.lateFills == 0)
     }
 
     @Test("A022 any failure above still asks below")
@@ -130,7 +223,7 @@ struct ComposedReadTests {
         let gate = AsyncGate()
         upper.holdSets(gate)
         lower.put(1, for: "k")
-        let cache = upper.compose(lower)
+        let cache = upper.compose(lower, fillPatience: .seconds(600))
         let task = Task { try await cache.get("k") }
         await gate.arrivals()
         #expect(upper.values == [:])
@@ -147,6 +240,36 @@ struct ComposedReadTests {
         #expect(try await cache.get(["b", "a", "c", "b"]) == [2, 1, nil, 2])
         #expect(upper.values == ["a": 1, "b": 2])
         #expect(try await cache.get([] as [String]) == [])
+    }
+
+    @Test("one key of a batch that fails above, or is excluded there, is asked for below, and no other")
+    func batchFailure() async throws {
+        struct Unreadable: Error {}
+        let failing = ClosureLevel<String, Int>(
+            get: { key in
+                if key == "b" { throw Unreadable() }
+                return 1
+            },
+            set: { _, _ in }
+        )
+        let below = BatchProbe(["a": 2, "b": 2, "c": 2])
+        #expect(try await failing.compose(below).get(["a", "b", "c"]) == [1, 2, 1])
+        let holding = ProbeLevel(["a": 1, "b": 1, "c": 1])
+        let excluded = holding.conditioned { $0 != "b" }.compose(below)
+        #expect(try await excluded.get(["a", "b", "c"]) == [1, 2, 1])
+        let suspending = holding.conditioned { key in
+            await Task.yield()
+            return key != "c"
+        }
+        #expect(try await suspending.compose(below).batchGetAll(["a", "b", "c"]) == [1, 2, 2])
+        #expect(below.batches == [["b"], ["b"], ["c"]])
+    }
+
+    @Test("a batch of which a key is cancelled above ends as cancelled")
+    func batchCancelledAbove() async throws {
+        let cancelling = ClosureLevel<String, Int>(get: { _ in throw CancellationError() }, set: { _, _ in })
+        await #expect(throws: CancellationError.self) { try await cancelling.compose(lower).get(["a", "b"]) }
+        #expect(lower.calls == [])
     }
 
     @Test("a stale entry above is served when the level below fails, and only then")

@@ -118,6 +118,6 @@ private final class Defective: CacheLevel {
 }
 
 /// Says what was found, which a comparison with nothing does not.
-private func expectNone(_ findings: [ConformanceFinding], sourceLocation: SourceLocation = #_sourceLocation) {
+func expectNone(_ findings: [ConformanceFinding], sourceLocation: SourceLocation = #_sourceLocation) {
     for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
 }

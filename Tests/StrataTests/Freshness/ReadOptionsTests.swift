@@ -33,6 +33,80 @@ struct ReadOptionsTests {
         #expect(source.calls == 0)
     }
 
+    /// A source as a user writes one: it looks at no options.
+    private struct OwnFetcher: Fetcher {
+        let calls = CallLog()
+
+        func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+            calls.add(key)
+            return Entry(value: "fetched")
+        }
+    }
+
+    @Test("cached only: no source is asked, however it is built in")
+    func noSourceIsAsked() async throws {
+        let own = OwnFetcher()
+        func expectNotAsked(
+            _ cache: some CacheLevel<String, String>,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws {
+            #expect(try await cache.get("k", .cached) == nil, sourceLocation: sourceLocation)
+            #expect(try await cache.get(["k", "l"], .cached) == [nil, nil], sourceLocation: sourceLocation)
+            #expect(try await cache.getWithReceipt("k", .cached).value == nil, sourceLocation: sourceLocation)
+            #expect(own.calls.calls == [], sourceLocation: sourceLocation)
+        }
+        try await expectNotAsked(own)
+        try await expectNotAsked(own.normalized())
+        try await expectNotAsked(memory.compose(own))
+        try await expectNotAsked(memory.compose(own.normalized()).normalized())
+        try await expectNotAsked(memory.compose(own.capped(2).retry().timeout(.seconds(60)).pooled()))
+        try await expectNotAsked(memory.compose(memory).compose(own.conditioned { _ in true }))
+        try await expectNotAsked(own.recover(with: own))
+        try await expectNotAsked(memory.recover(with: own))
+        try await expectNotAsked(memory.race(own, .firstValue))
+        try await expectNotAsked(own.race(memory))
+        try await expectNotAsked(switchLevels(own, memory) { _ in .first })
+        try await expectNotAsked(switchLevels(memory, own) { $0 == "k" ? .first : .second })
+        let asked = CallLog()
+        let closure = ClosureFetcher<String, String> { key in
+            asked.add(key)
+            return key
+        }
+        #expect(try await closure.entry(for: "k", ReadRequest(options: .cached)) == nil)
+        #expect(asked.calls == [])
+        #expect(try await memory.compose(own).get("k") == "fetched")
+        #expect(try await memory.compose(own).get("k", .cached) == "fetched")
+    }
+
+    @Test("options mean the same over every source")
+    func conformance() async {
+        expectNone(
+            await SourceConformance { source in
+                MemoryLevel<String, String>(limit: .entries(1_000)).compose(ClosureFetcher(source))
+            }
+            .run()
+        )
+        expectNone(
+            await SourceConformance { source in
+                MemoryLevel<String, String>(limit: .entries(1_000)).compose(Source(source)).normalized()
+            }
+            .run()
+        )
+        expectNone(
+            await SourceConformance { source in
+                MemoryLevel<String, String>(limit: .entries(1_000)).compose(ClosureFetcher(source).pooled().capped(2))
+            }
+            .run()
+        )
+        // One that asks in spite of what a read wants is found out.
+        let findings = await SourceConformance { source in
+            MemoryLevel<String, String>(limit: .entries(1_000))
+                .compose(ClosureLevel<String, String>(get: source, set: { _, _ in }))
+        }
+        .run()
+        #expect(!findings.isEmpty)
+    }
+
     @Test("stale allowed: whatever there is, at once; it is fetched anew in the background")
     func staleAllowed() async throws {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")

@@ -216,6 +216,21 @@ struct SourceTests {
         await level.drain(within: .seconds(30))
     }
 
+    @Test("while the source wants not to be asked, every caller gets the error that it threw")
+    func pause() async throws {
+        source.answer(.failure(ToldSource.Failure(), retryAfter: .seconds(600)))
+        let level = source.level()
+        let cache = memory.compose(level)
+        for _ in 0..<3 { await #expect(throws: ToldSource.Failure()) { try await cache.get("k") } }
+        #expect(source.calls == 1)
+        // With an old value at hand nobody asks below in vain.
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        for _ in 0..<3 { #expect(try await cache.get("k") == "old") }
+        let (_, receipt) = try await cache.getWithReceipt("k")
+        #expect(receipt.staleReason == .paused)
+        #expect(source.calls == 1)
+    }
+
     @Test("fetches that hang, and do not heed their cancellation, give their slots back")
     func hangingFetches() async throws {
         let gate = AsyncGate()

@@ -1,0 +1,47 @@
+public import Logging
+
+extension CacheLevel {
+    /// This level over another one: asked first, filled by it, written with it.
+    ///
+    /// - Parameters:
+    ///   - lower: The level below.
+    ///   - fillPatience: How long a get waits for this level to be filled, if it is not memory; then it goes on in the background.
+    ///   - logger: Is told when this level fails and the read goes on below; by default one named `strata`.
+    /// - Returns: Both levels as one.
+    public func compose<Lower: CacheLevel>(
+        _ lower: Lower,
+        fillPatience: Duration = .milliseconds(250),
+        logger: Logger? = nil
+    ) -> Composed<Self, Lower>
+    where Lower.Key == Key, Lower.Value == Value {
+        Composed(upper: self, lower: lower, fillPatience: fillPatience, logger: logger)
+    }
+}
+
+extension Composed {
+    /// Puts another level below both: `a.compose(b).compose(c)` is built as `a` over (`b` over `c`).
+    ///
+    /// - Parameters:
+    ///   - bottom: The level below both.
+    ///   - fillPatience: How long a get waits for the level directly above it to be filled, if that is not memory.
+    ///   - logger: Is told when that level fails and the read goes on below; by default that of this composition.
+    /// - Returns: All as one.
+    public func compose<Bottom: CacheLevel>(
+        _ bottom: Bottom,
+        fillPatience: Duration = .milliseconds(250),
+        logger: Logger? = nil
+    ) -> Composed<Upper, Composed<Lower, Bottom>>
+    where Bottom.Key == Key, Bottom.Value == Value {
+        Composed<Upper, Composed<Lower, Bottom>>(
+            upper: upper,
+            lower: Composed<Lower, Bottom>(
+                upper: lower,
+                lower: bottom,
+                fillPatience: fillPatience,
+                logger: logger ?? failures.logger
+            ),
+            fillPatience: self.fillPatience,
+            logger: failures.logger
+        )
+    }
+}

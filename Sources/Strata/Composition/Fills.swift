@@ -1,0 +1,56 @@
+internal import Synchronization
+
+/// Fills of a level that may be slow, each in a task of its own: waited for a moment, then owned, bounded and drained here.
+final class Fills: Sendable {
+    /// What became of a fill, as far as its read knows.
+    enum Outcome: Sendable {
+        /// It is done.
+        case done(Ticket?)
+        /// It has failed.
+        case failed(any Error)
+        /// It goes on.
+        case late
+        /// Too many go on already.
+        case refused
+    }
+
+    /// How long after a fill was late nobody waits for another one.
+    private static let rest: Duration = .seconds(1)
+
+    /// How long a read waits.
+    let patience: Duration
+    private let flights = Flights<UInt64, Ticket?>(anchorLimit: 64, completionLimit: .seconds(10))
+    private let last = Atomic<UInt64>(0)
+    private let noWaitUntil = Atomic<Int64>(0)
+
+    init(patience: Duration) {
+        self.patience = patience
+    }
+
+    /// Begins a fill and waits for it, unless fills have been late just now.
+    ///
+    /// - Parameter work: Fills the level; sees to it itself that a failure is counted.
+    /// - Returns: What became of it.
+    func run(_ work: @escaping @Sendable () async throws -> Ticket?) async -> Outcome {
+        let number = last.wrappingAdd(1, ordering: .relaxed).newValue
+        let now = MonotonicInstant.now
+        let waits = patience > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
+        guard waits else { return flights.launch(number, work) ? .late : .refused }
+        do {
+            return .done(
+                try await flights.join(number, patience: Patience(sinceJoining: patience)) { _ in
+                    try await work()
+                }
+                .output
+            )
+        } catch is OutOfPatience {
+            noWaitUntil.store(MonotonicInstant.now.advanced(by: Self.rest).nanoseconds, ordering: .relaxed)
+            return .late
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    /// Waits for those that go on.
+    func drain(within limit: Duration) async { await flights.drain(within: limit) }
+}

@@ -1,0 +1,60 @@
+internal import Logging
+
+/// Counts what goes wrong in the upper level of a composition, where it is nobody's error: the read goes on below.
+///
+/// The first failure is logged, and then one line for all of ten seconds.
+final class LevelFailures: Sendable {
+    private struct Silence: Sendable {
+        var until = MonotonicInstant.distantPast
+        var unlogged = 0
+    }
+
+    private static let pause: Duration = .seconds(10)
+
+    let reads = Tally()
+    let fills = Tally()
+    let lateFills = Tally()
+    private let silence = Locked(Silence())
+    let logger: Logger?
+
+    /// - Parameter logger: Gets the lines; `nil` for one named `strata`, made by whatever the process logs with.
+    init(_ logger: Logger?) {
+        self.logger = logger
+    }
+
+    /// A read of the upper level has failed.
+    ///
+    /// A condition that does not hold is no failure.
+    func read(_ error: any Error, of level: some CacheLevel) {
+        guard (error as? CacheError)?.code != .conditionNotSatisfied else { return }
+        reads.add()
+        log("a level of a cache cannot be read: levels below are asked", error, level)
+    }
+
+    /// The upper level could not be filled.
+    func fill(_ error: any Error, of level: some CacheLevel) {
+        fills.add()
+        log("a level of a cache cannot be filled: the value is returned all the same", error, level)
+    }
+
+    private func log(_ message: Logger.Message, _ error: any Error, _ level: some CacheLevel) {
+        let now = MonotonicInstant.now
+        let unlogged: Int? = silence.withLock { silence in
+            guard silence.until <= now else {
+                silence.unlogged += 1
+                return nil
+            }
+            defer { silence = Silence(until: now.advanced(by: Self.pause)) }
+            return silence.unlogged
+        }
+        guard let unlogged else { return }
+        (logger ?? Logger(label: "strata"))
+            .warning(
+                message,
+                metadata: [
+                    "level": "\(level.label.kind)", "error": "\(CacheError.name(of: error))",
+                    "unlogged": "\(unlogged)",
+                ]
+            )
+    }
+}
