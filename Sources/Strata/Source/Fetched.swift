@@ -131,9 +131,9 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         switch outcome {
         case .value(let value, let lifetime, let tags): return entry(.value(value), lifetime, tags)
-        case .absent(let lifetime):
+        case .absent(let lifetime, let tags):
             guard lifetime.freshFor ?? policy.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
-            return entry(.absent, lifetime)
+            return entry(.absent, lifetime, tags)
         case .notModified(let lifetime):
             guard let old else {
                 let message = "there is no value that could be unchanged"

@@ -200,7 +200,8 @@ extension RedisLevel {
     ///
     /// - Parameters:
     ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Returns the values of the keys; a key that it leaves out has none. Others than those asked for are ignored.
+    ///   - fetch: Returns the values of the keys; a key that it leaves out has none, and no tag ends that. Others than those
+    ///     asked for are ignored.
     ///     What it throws reaches all who wait for one of the keys.
     /// - Returns: The level with its source.
     public func fetching(
@@ -219,8 +220,9 @@ extension RedisLevel {
     ///
     /// - Parameters:
     ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Asks for several keys, each with its old value, if there is one. A key that it leaves out has no value; one
-    ///     that has failed by itself is answered by ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
+    ///   - fetch: Asks for several keys, each with its old value, if there is one. A key that it leaves out has no value and no
+    ///     tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it some. One that has failed by itself is answered by
+    ///     ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The level with its source.
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),

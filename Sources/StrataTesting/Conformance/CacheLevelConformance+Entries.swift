@@ -65,6 +65,15 @@ extension CacheLevelConformance {
                 try await level.store(Entry(.value(value(1)), tags: ["a", "b/ü"]), for: key(1))
                 notes.expect(try await level.entry(for: key(1), ReadRequest())?.tags, is: ["a", "b/ü"], "tags")
             },
+            Check(name: "an absence goes with its tag", needs: [.absences, .tags]) { [key, value] level, notes in
+                let end = MonotonicInstant.now.advanced(by: .seconds(100))
+                try await level.store(Entry(.absent, freshUntil: end, tags: ["a", "b"]), for: key(1))
+                try await level.set(value(2), for: key(2), tags: ["c"])
+                let kept = try await level.entry(for: key(1), ReadRequest())
+                notes.expect(kept?.tags, is: ["a", "b"], "tags")
+                try await level.invalidate(tag: "b")
+                notes.expect(try await level.entry(for: key(1), ReadRequest()) == nil, "it outlives its tag")
+            },
             Check(name: "times at the ends of their range do no harm") { [key, value] level, notes in
                 for nanoseconds in [Int64.min, -1, 0, .max - 1, .max] {
                     let time = MonotonicInstant(nanoseconds: nanoseconds)

@@ -57,6 +57,74 @@ struct FetchedTagsTests {
         }
     }
 
+    @Test("an absence goes with its tag as a value does, fetched alone or with others", arguments: [false, true])
+    func absence(together: Bool) async throws {
+        try await RedisServer.withServer { server in
+            let found = Locked<[String: String]>([:])
+            let calls = SharedCount()
+            func instance() throws -> Cache {
+                let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
+                return MemoryLevel(limit: .entries(10))
+                    .compose(
+                        together
+                            ? level.fetching(several: { (asked: [String: FetchContext<String>]) in
+                                calls.increment()
+                                let found = found.withLock { $0 }
+                                return Dictionary(
+                                    uniqueKeysWithValues: asked.keys.map { ($0, .found(found[$0], tags: ["of \($0)"])) }
+                                )
+                            })
+                            : level.fetching { key, _ in
+                                calls.increment()
+                                return .found(found.withLock { $0[key] }, tags: ["of \(key)"])
+                            }
+                    )
+            }
+            let (one, other) = (try instance(), try instance())
+            try await one.lower.level.listens()
+            try await other.lower.level.listens()
+            for cache in [one, other] { #expect(try await cache.get(["k", "l"]) == [nil, nil]) }
+            let before = calls.value
+            found.withLock { $0 = ["k": "new", "l": "new"] }
+            try await one.invalidate(tag: "of k")
+            // The absence of the other key bears another tag, and is still remembered.
+            #expect(try await one.get(["k", "l"]) == ["new", nil])
+            while try await other.get("k") == nil { try await other.lower.level.redis.ping() }
+            #expect(try await other.get(["k", "l"]) == ["new", nil])
+            #expect(calls.value == before + 1)
+        }
+    }
+
+    @Test("a tag invalidated while an absence that bears it is fetched: nobody is told of the absence any more")
+    func absenceDuringFetch() async throws {
+        try await RedisServer.withServer { server in
+            let gate = gate
+            let found = Locked<String?>(nil)
+            let held = Locked(true)
+            func instance() throws -> Cache {
+                MemoryLevel(limit: .entries(10))
+                    .compose(
+                        RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
+                            .fetching { _, _ in
+                                let value = found.withLock { $0 }
+                                if held.withLock({ $0 }) { try await gate.pass() }
+                                return .found(value, tags: ["t"])
+                            }
+                    )
+            }
+            let (one, other) = (try instance(), try instance())
+            let early = Task { try await one.get("k") }
+            await gate.arrivals()
+            found.withLock { $0 = "new" }
+            held.withLock { $0 = false }
+            try await other.invalidate(tag: "t")
+            gate.open()
+            #expect(try await early.value == nil)
+            #expect(try await other.get("k") == "new")
+            #expect(try await one.get("k") == "new")
+        }
+    }
+
     @Test("a tag invalidated while a value that bears it is fetched: the caller has it, nobody serves it")
     func duringFetch() async throws {
         try await RedisServer.withServer { server in

@@ -27,6 +27,22 @@ struct ComposedTagTests {
         try await expectForgets(MemoryLevel(limit: .entries(4)).compose(source))
     }
 
+    @Test("an absence that a source tells of goes with its tag, and is fetched anew")
+    func absence() async throws {
+        let told = ToldSource()
+        let cache = MemoryLevel<String, String>(limit: .entries(4)).compose(told.level())
+        told.answer(.absent(tags: ["red"]))
+        #expect(try await cache.get("k") == nil)
+        told.answer(.value("new", tags: ["red"]))
+        #expect(try await cache.get("k") == nil)
+        try await cache.invalidate(tag: "green")
+        #expect(try await cache.get("k") == nil)
+        #expect(told.calls == 1)
+        try await cache.invalidate(tag: "red")
+        #expect(try await cache.get("k") == "new")
+        #expect(told.calls == 2)
+    }
+
     @Test("through three levels, however they are nested")
     func nested() async throws {
         let (one, two) = (MemoryLevel<String, Int>(limit: .entries(4)), MemoryLevel<String, Int>(limit: .entries(4)))

@@ -61,8 +61,8 @@ struct SoakInstance: AsyncParsableCommand {
             for key in asked.keys {
                 group.addTask {
                     do {
-                        guard let value = try await log.fetch(key, from: source) else { return (key, .absent()) }
-                        return (key, .value(value, tags: [SoakTags.name(of: key)]))
+                        let value = try await log.fetch(key, from: source)
+                        return (key, .found(value, tags: [SoakTags.name(of: key)]))
                     } catch {
                         return (key, .failure(error))
                     }
