@@ -54,8 +54,10 @@ extension FillGate {
     /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
     public var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
-    /// Raises the number; it never sinks.
-    package func raiseSequence(to number: UInt64) {
-        lastSequence.max(number, ordering: .acquiringAndReleasing)
+    /// Sets the number.
+    ///
+    /// It sinks only where a higher one turns out to have been made up: nothing is valid that bears one above the level's own.
+    package func setSequence(_ number: UInt64) {
+        lastSequence.store(number, ordering: .releasing)
     }
 }

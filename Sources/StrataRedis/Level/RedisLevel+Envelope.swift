@@ -180,6 +180,7 @@ extension RedisLevel {
         fetchedSince start: MonotonicInstant? = nil
     ) async throws -> Sealed {
         try TagLimits.check(entry.tags)
+        shared.tags.used()
         let asOf = entry.asOf == 0 ? try await shared.tags.asOfNow(redis) : entry.asOf
         let offset = try await clock.offset()
         let now = MonotonicInstant.now

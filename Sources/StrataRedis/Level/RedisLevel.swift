@@ -64,7 +64,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             deafLifetime: coherence.deafLifetime(redis.configuration),
             look: redis.versionLook(),
             get: redis.valueLook(),
-            tagLookout: redis.tagLookout(in: keyspace)
+            tagLookout: redis.tagLookout(in: keyspace, entriesLiving: freshness.longestLifetime)
         )
         listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil
     }

@@ -1,4 +1,5 @@
 internal import Strata
+internal import Synchronization
 
 /// A keyspace's invalidations by tag and by clear, as one instance sees them.
 ///
@@ -13,6 +14,9 @@ final class KeyspaceTags: Sendable {
     private let lookout: Lookout
     private let table = Locked(TagTable())
     private let onClear = Locked<(@Sendable () -> Void)?>(nil)
+    /// When something of the keyspace was last asked for at Redis, and when the marks were last looked at to keep them warm.
+    private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
+    private let lastGlimpse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
 
     init(keyspace: Keyspace, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
@@ -37,6 +41,7 @@ final class KeyspaceTags: Sendable {
 
     func linkTrusted() {
         if change({ $0.pong() }).voidsEverything { onClear.withLock { $0 }?() }
+        keepWarm(at: .coarse)
     }
 
     func linkLost() { table.withLock { $0.lost() } }
@@ -59,17 +64,54 @@ final class KeyspaceTags: Sendable {
 
     @discardableResult
     private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
-        let (effects, highest) = table.withLock { table in (body(&table), table.highest) }
-        gate.raiseSequence(to: highest)
+        let effects = table.withLock { table in
+            let effects = body(&table)
+            gate.setSequence(table.highest)
+            return effects
+        }
         if effects.voidsEverything { gate.voidAll() }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
             lookout(look) { [weak self] marks in
-                guard let self, change({ $0.looked(look, marks) }).voidsEverything else { return }
-                onClear.withLock { $0 }?()
+                self?.changeFromAnswer { $0.looked(look, marks) }
             }
         }
         return effects
+    }
+
+    private func changeFromAnswer(_ body: (inout TagTable) -> TagTable.Effects) {
+        if change(body).voidsEverything { onClear.withLock { $0 }?() }
+    }
+
+    // MARK: Use
+
+    /// Something of the keyspace is asked for at Redis.
+    func used() {
+        let now = MonotonicInstant.coarse
+        lastUse.store(now.nanoseconds, ordering: .relaxed)
+        keepWarm(at: now)
+    }
+
+    /// Looks at the marks now and then, so that a server which evicts what is least used does not evict them.
+    ///
+    /// While changes are told nobody asks for the marks, and the loss of them voids the whole keyspace. They are looked at each
+    /// second while the keyspace is used, then at pauses of an eighth of the time for which it was not, up to a minute: they
+    /// are warmer than any entry. While nobody tells, reads look at them, and a minute is enough to renew their time to live.
+    private func keepWarm(at now: MonotonicInstant) {
+        let last = lastGlimpse.load(ordering: .relaxed)
+        let pause = now.nanoseconds - last
+        guard pause >= 1_000_000_000 else { return }
+        let idle = now.nanoseconds - lastUse.load(ordering: .relaxed)
+        let (isListening, question) = table.withLock { table in
+            (table.isListening, TagTable.Look(epoch: table.epoch, known: table.highest))
+        }
+        guard pause >= (isListening ? min(idle / 8, 60_000_000_000) : 60_000_000_000),
+            lastGlimpse.compareExchange(expected: last, desired: now.nanoseconds, ordering: .relaxed).exchanged
+        else { return }
+        lookout(question) { [weak self] marks in
+            guard let marks else { return }
+            self?.changeFromAnswer { $0.glimpsed(marks, known: question.known) }
+        }
     }
 
     // MARK: Judging
@@ -128,8 +170,10 @@ final class KeyspaceTags: Sendable {
             let answer = try await redis.tagNumbers(of: names, in: keyspace)
             marks = try await known(answer.marks, redis)
             numbers = answer.numbers
-            // Numbers from a hash that was lost are none.
-            if answer.marks == marks {
+            // What makes no sense is replaced, as by an invalidation; until that has succeeded it voids what bears the tag.
+            if !answer.damaged.isEmpty { try? await invalidate(.tags(answer.damaged), redis) }
+            // Numbers from a hash that was lost are none, and void everything.
+            if answer.marks == marks, answer.damaged.isEmpty {
                 let all = names.map { ($0, answer.numbers[$0] ?? 0) }
                 table.withLock { $0.learnt(all, askedAt: epoch) }
             }
@@ -185,16 +229,12 @@ final class KeyspaceTags: Sendable {
     /// everything that lies there is void.
     private func known(_ read: TagMarks?, _ redis: RedisClient) async throws -> TagMarks {
         let highest = table.withLock { $0.highest }
-        var marks = read
-        if marks == nil || marks?.sequence ?? 0 < highest {
-            marks = try await redis.advance(.look, in: keyspace, known: highest)
+        if let read, read.sequence >= highest {
+            changeFromAnswer { $0.learnt(read) }
+            return read
         }
-        guard let marks else { throw redis.unexpected("HMGET") }
-        let latest = table.withLock { table in
-            table.learnt(marks)
-            return table.highest
-        }
-        gate.raiseSequence(to: latest)
+        let marks = try await redis.advance(.look, in: keyspace, known: highest)
+        changeFromAnswer { $0.learnt(marks, known: highest) }
         return marks
     }
 
@@ -208,6 +248,6 @@ final class KeyspaceTags: Sendable {
         if case .tags(let tags) = scope { names = tags }
         let known = table.withLock { $0.highest }
         let marks = try await redis.advance(.take(scope), in: keyspace, known: known)
-        change { $0.took(marks, for: names) }
+        change { $0.took(marks, for: names, known: known) }
     }
 }

@@ -10,6 +10,13 @@ extension RedisClient {
     /// Runs ``TagScripts/advance``.
     ///
     /// One round trip.
+    ///
+    /// - Parameters:
+    ///   - step: Whether a number is taken.
+    ///   - keyspace: Whose.
+    ///   - known: The highest number that this instance has heard of.
+    /// - Returns: The marks; with a sequence below `known`, the server does not believe that number.
+    /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
     func advance(_ step: TagStep, in keyspace: Keyspace, known: InvalidationNumber = 0) async throws -> TagMarks {
         let role: RedisRole = if case .take = step { .remove } else { .read }
@@ -26,15 +33,22 @@ extension RedisClient {
         return marks
     }
 
-    private static func arguments(_ step: TagStep, _ keyspace: Keyspace, known: InvalidationNumber) -> [[UInt8]] {
+    private static func arguments(
+        _ step: TagStep,
+        _ keyspace: Keyspace,
+        known: InvalidationNumber,
+        kept memory: Duration = TagMarks.shortestMemory
+    ) -> [[UInt8]] {
+        let memory = max(memory, TagMarks.shortestMemory)
         var arguments = [Array(String(known).utf8), keyspace.events]
-        switch step {
-        case .look: arguments += [Array("l".utf8), []]
-        case .take(.tags(let names)):
-            arguments += [Array("t".utf8), TagEvent.payload(of: names)] + names.map(\.bytes)
-        case .take: arguments += [Array("c".utf8), []]
-        }
-        return arguments
+        let (kind, names): (String, [TagName]) =
+            switch step {
+            case .look: ("l", [])
+            case .take(.tags(let names)): ("t", names)
+            case .take: ("c", [])
+            }
+        arguments += [Array(kind.utf8), Array(String(memory.saturatedNanoseconds / 1_000_000).utf8)]
+        return arguments + [TagEvent.payload(of: names)] + names.map(\.bytes)
     }
 
     private static func marks(in reply: RESPValue) -> TagMarks? {
@@ -46,42 +60,63 @@ extension RedisClient {
         return TagMarks(sequence: sequence, clear: clear)
     }
 
-    /// HMGET: the marks, `nil` where they are lost or make no sense, and the numbers of tags; 0 of those that have none.
+    /// What an HMGET has found.
+    struct TagNumbers: Sendable {
+        /// `nil` where they are lost or make no sense.
+        var marks: TagMarks?
+        /// No tag that was asked for has a higher number than it has here.
+        var numbers: [TagName: InvalidationNumber] = [:]
+        /// Tags whose numbers make no sense.
+        var damaged: [TagName] = []
+    }
+
+    /// HMGET: the marks, and the numbers of tags.
     ///
     /// One round trip.
-    func tagNumbers(
-        of names: [TagName],
-        in keyspace: Keyspace
-    ) async throws -> (marks: TagMarks?, numbers: [TagName: InvalidationNumber]) {
+    func tagNumbers(of names: [TagName], in keyspace: Keyspace) async throws -> TagNumbers {
         let reply = try await guarded(.read) { timeout in
-            try await execute(.repeatable, timeout: timeout) { writer in
-                writer.begin(4 + names.count)
-                writer.argument("HMGET" as StaticString)
-                writer.argument(keyspace.marks)
-                writer.argument("s" as StaticString)
-                writer.argument("c" as StaticString)
-                for name in names { writer.argument(name.bytes) }
+            do {
+                return try await execute(.repeatable, timeout: timeout) { writer in
+                    writer.begin(5 + names.count)
+                    writer.argument("HMGET" as StaticString)
+                    writer.argument(keyspace.marks)
+                    for field in ["s", "c", "f"] as [StaticString] { writer.argument(field) }
+                    for name in names { writer.argument(name.bytes) }
+                }
+            } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+                return RESPValue.null
             }
         }
-        guard case .array(let parts) = reply, parts.count == 2 + names.count else { throw unexpected("HMGET") }
+        // Something else lies there, and is replaced by whoever asks for the marks.
+        if reply.isNull { return TagNumbers() }
+        guard case .array(let parts) = reply, parts.count == 3 + names.count else { throw unexpected("HMGET") }
         let fields = parts.map { part in part.bytes.map { TagMarks.number($0) ?? .max } }
-        var numbers: [TagName: InvalidationNumber] = [:]
-        // What is no number voids whatever bears the tag.
-        for (name, number) in zip(names, fields.dropFirst(2)) { numbers[name] = number ?? 0 }
-        guard let sequence = fields[0], let clear = fields[1], clear <= sequence, sequence != .max else {
-            return (nil, numbers)
+        let floor = fields[2] ?? 0
+        guard let sequence = fields[0], let clear = fields[1], clear <= sequence, floor <= sequence, sequence != .max
+        else { return TagNumbers() }
+        var found = TagNumbers(marks: TagMarks(sequence: sequence, clear: clear))
+        for (name, number) in zip(names, fields.dropFirst(3)) {
+            if number ?? 0 > sequence { found.damaged.append(name) }
+            // What makes no sense voids whatever bears the tag. A tag without a number may have been forgotten.
+            found.numbers[name] = number ?? floor
         }
-        return (TagMarks(sequence: sequence, clear: clear), numbers)
+        return found
     }
 
     /// A function that looks at a keyspace's marks, for calls from the I/O thread.
     ///
     /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
-    func tagLookout(in keyspace: Keyspace) -> KeyspaceTags.Lookout {
+    ///
+    /// - Parameters:
+    ///   - keyspace: Whose.
+    ///   - lifetime: How long its entries live; the marks are kept for longer than that when nobody looks at them.
+    /// - Returns: The function.
+    func tagLookout(in keyspace: Keyspace, entriesLiving lifetime: Duration) -> KeyspaceTags.Lookout {
         let connection = lookout
         let timeout = configuration.commandTimeout
+        let memory = lifetime + TagMarks.reserve
         return { question, completion in
-            let arguments = Self.arguments(.look, keyspace, known: question.known)
+            let arguments = Self.arguments(.look, keyspace, known: question.known, kept: memory)
             @Sendable func post(_ command: StaticString, _ script: String, _ next: (@Sendable () -> Void)?) {
                 connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
                     let reply = try? outcome.get()
@@ -107,13 +142,18 @@ extension RedisClient {
         in keyspace: Keyspace,
         from cursor: UInt64
     ) async throws -> (next: UInt64, fields: [(name: [UInt8], number: [UInt8])]) {
-        let reply = try await execute(.repeatable) { writer in
-            writer.begin(5)
-            writer.argument("HSCAN" as StaticString)
-            writer.argument(keyspace.marks)
-            writer.argument(String(cursor))
-            writer.argument("COUNT" as StaticString)
-            writer.argument(512)
+        let reply: RESPValue
+        do {
+            reply = try await execute(.repeatable) { writer in
+                writer.begin(5)
+                writer.argument("HSCAN" as StaticString)
+                writer.argument(keyspace.marks)
+                writer.argument(String(cursor))
+                writer.argument("COUNT" as StaticString)
+                writer.argument(512)
+            }
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return (0, [])
         }
         guard
             case .array(let parts) = reply, parts.count == 2,

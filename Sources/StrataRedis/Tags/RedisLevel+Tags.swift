@@ -65,6 +65,7 @@ extension RedisLevel {
     private func besideMarks<Found>(
         _ find: (Duration) async throws -> Found
     ) async throws -> (Found, TagMarks.Asked?) {
+        shared.tags.used()
         guard !shared.tags.isKnown else { return (try await redis.guarded(.read) { try await find($0) }, nil) }
         let (found, marks) = try await redis.guarded(.read) { timeout in
             // Their failure is counted where they are asked for.

@@ -17,6 +17,13 @@ struct TagMarks: Sendable, Hashable {
         var tagChanges: UInt64
     }
 
+    /// For how much longer than any entry of the keyspace the marks are kept when nobody uses it.
+    ///
+    /// The time that is left is renewed when a day of it is gone; and an entry's fetch may have taken a while.
+    static let reserve: Duration = .seconds(2 * 86_400)
+    /// For how long they are kept at the least: an entry with tags lives for 30 days at most.
+    static let shortestMemory: Duration = .seconds(30 * 86_400) + reserve
+
     /// Numbers beyond this are nobody's: microseconds since 1970 reach it in the year 2223, and a double holds them all.
     static let highestNumber: InvalidationNumber = 8_000_000_000_000_000
 

@@ -51,14 +51,14 @@ struct TagTable: Sendable {
     /// able to use up all numbers.
     static let longestStep: InvalidationNumber = 366 * 86_400 * 1_000_000
 
-    /// The highest number that was ever learnt, in any way.
+    /// The highest number that was ever learnt, in any way, and was not refuted.
     private(set) var highest: InvalidationNumber = 0
     /// `nil` while nobody tells, or the answer is still out.
     private(set) var standing: Standing?
     private var numbers: [TagName: InvalidationNumber] = [:]
     /// Moves when the table begins anew: answers to questions from before do not go into it.
     private(set) var epoch: UInt64 = 0
-    private var isListening = false
+    private(set) var isListening = false
     private var isLooking = false
     private var looksAgain = false
     /// A number that an answer has shown and that has to be told, with the count of PONGs since.
@@ -152,6 +152,7 @@ struct TagTable: Sendable {
             if question.epoch == epoch { standing = nil }
             return Effects()
         }
+        if isRefuted(question.known, by: marks) { return refuted(by: marks) }
         highest = max(highest, marks.sequence)
         guard isListening, question.epoch == epoch else { return isListening ? Effects(look: look()) : Effects() }
         var effects = Effects(voidsEverything: apply(clear: marks.clear))
@@ -178,7 +179,18 @@ struct TagTable: Sendable {
     // MARK: Answers to this instance's own questions
 
     /// The number that an invalidation of this instance has got; it is effective when the effects are.
-    mutating func took(_ marks: TagMarks, for names: [TagName]) -> Effects {
+    ///
+    /// - Parameters:
+    ///   - marks: The answer.
+    ///   - names: The tags that were invalidated.
+    ///   - known: The number that the server was told with the question.
+    /// - Returns: What is to be done.
+    mutating func took(_ marks: TagMarks, for names: [TagName], known: InvalidationNumber = 0) -> Effects {
+        if isRefuted(known, by: marks) {
+            var effects = refuted(by: marks)
+            effects.voided = names
+            return effects
+        }
         highest = max(highest, marks.sequence)
         let effects = Effects(voidsEverything: apply(clear: marks.clear), voided: names)
         guard isListening else { return effects }
@@ -195,8 +207,34 @@ struct TagTable: Sendable {
     }
 
     /// The marks as somebody has read them.
-    mutating func learnt(_ marks: TagMarks) {
+    ///
+    /// - Parameters:
+    ///   - marks: The answer.
+    ///   - known: The number that the server was told with the question; 0 when it was told none.
+    /// - Returns: What is to be done.
+    mutating func learnt(_ marks: TagMarks, known: InvalidationNumber = 0) -> Effects {
+        if isRefuted(known, by: marks) { return refuted(by: marks) }
         highest = max(highest, marks.sequence)
+        return Effects()
+    }
+
+    /// The marks as they were found by the way; where they are news, they are looked at.
+    mutating func glimpsed(_ marks: TagMarks, known: InvalidationNumber) -> Effects {
+        let effects = learnt(marks, known: known)
+        guard effects == Effects(), let standing else { return effects }
+        return marks.sequence > standing.told || marks.clear > standing.marks.clear ? hashChanged() : effects
+    }
+
+    /// A server that has been told a number answers with a lower one only where it does not believe it.
+    private func isRefuted(_ known: InvalidationNumber, by marks: TagMarks) -> Bool {
+        marks.sequence < known && known <= highest
+    }
+
+    /// The highest number was made up by somebody: this instance begins anew with the server's.
+    private mutating func refuted(by marks: TagMarks) -> Effects {
+        highest = marks.sequence
+        appliedClear = 0
+        return begunAnew()
     }
 
     /// Numbers that were read; the question was asked at `epoch`.

@@ -129,7 +129,7 @@ struct SweepTests {
             #expect(try await level.sweep().forgottenTags == 1)
             let fields = try await level.redis.tagFields(in: keyspace, from: 0).fields
                 .map { String(decoding: $0.name, as: UTF8.self) }
-            #expect(Set(fields) == ["s", "c", "=new", "=renewed", "=not so old", "=odd"])
+            #expect(Set(fields) == ["s", "c", "f", "=new", "=renewed", "=not so old", "=odd"])
             // Invalidated again since it was looked at.
             let reply = try await level.redis.run(
                 TagScripts.forgetTags,

@@ -99,6 +99,48 @@ struct TagTableTests {
         #expect(table.highest == 100)
     }
 
+    @Test("a number that the server does not believe is forgotten, by whichever answer that shows")
+    func refuted() {
+        let absurd = TagTable.longestStep + 50
+        for way in 0..<4 {
+            var table = table()
+            #expect(table.heard(event(100, absurd, .everything)).voidsEverything)
+            #expect(table.highest == absurd)
+            let answer = TagMarks(sequence: 130, clear: 130)
+            let effects =
+                switch way {
+                case 0: table.looked(table.hashChanged().look!, answer)
+                case 1: table.took(answer, for: [red], known: absurd)
+                case 2: table.learnt(answer, known: absurd)
+                default: table.glimpsed(answer, known: absurd)
+                }
+            #expect(effects.voidsEverything && effects.voided == (way == 1 ? [red] : []))
+            #expect(table.highest == 130)
+            #expect(effects.look?.known == 130)
+            _ = table.looked(effects.look!, answer)
+            #expect(table.verdict(asOf: 130, [red]) == .valid)
+            // Clears below it count again.
+            #expect(table.heard(event(130, 140, .everything)).voidsEverything)
+            #expect(table.verdict(asOf: 139, []) == .void)
+        }
+        // An answer to a question from before is not held against what was learnt since.
+        var table = table()
+        #expect(table.took(TagMarks(sequence: 120, clear: 50), for: [red], known: 100) == .init(voided: [red]))
+        #expect(table.learnt(TagMarks(sequence: 110, clear: 50)) == .init())
+        #expect(table.highest == 120)
+    }
+
+    @Test("what is glimpsed changes nothing, unless it is news: then it is looked at")
+    func glimpsed() {
+        var table = table()
+        #expect(table.glimpsed(TagMarks(sequence: 100, clear: 50), known: 100) == .init())
+        #expect(table.verdict(asOf: 100, [red]) == .valid)
+        #expect(table.glimpsed(TagMarks(sequence: 110, clear: 50), known: 100).look != nil)
+        #expect(table.verdict(asOf: 100, [red]) == .valid)
+        var other = self.table()
+        #expect(other.glimpsed(TagMarks(sequence: 100, clear: 100), known: 100).look != nil)
+    }
+
     @Test("answers to this instance's own invalidations may overtake what is told: no gap, and nothing old is valid")
     func overtaking() {
         var table = table()
@@ -137,7 +179,7 @@ struct TagTableTests {
         let effects = other.heard(event(100, 110, .unknownTags))
         #expect(effects.voidsEverything)
         let again = other.looked(first, TagMarks(sequence: 100, clear: 50)).look!
-        _ = other.looked(again, TagMarks(sequence: 100, clear: 50))
+        _ = other.looked(again, TagMarks(sequence: 110, clear: 50))
         #expect(other.verdict(asOf: 105, [green]) == .asks([green]))
     }
 

@@ -52,12 +52,13 @@ struct TagSealTests {
         #expect(seals[2]?.isLive == true)
     }
 
-    @Test("the number of a gate never sinks")
+    @Test("the number of a gate is what its level has set last")
     func sequence() {
         let gate = FillGate()
         #expect(gate.sequence == 0)
-        gate.raiseSequence(to: 7)
-        gate.raiseSequence(to: 5)
+        gate.setSequence(7)
         #expect(gate.sequence == 7)
+        gate.setSequence(5)
+        #expect(gate.sequence == 5)
     }
 }
