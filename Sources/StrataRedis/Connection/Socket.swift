@@ -112,6 +112,7 @@ final class Socket {
     /// acknowledgement, which is what TCP_USER_TIMEOUT bounds (StackExchange.Redis#1848: 15 minutes of outage without it).
     private static func configureTCP(_ descriptor: Int32) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        resetWhenClosed(descriptor)
         set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1)
         #if canImport(Darwin)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPALIVE, 10)
@@ -121,6 +122,16 @@ final class Socket {
         #endif
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPINTVL, 3)
         set(descriptor, Int32(IPPROTO_TCP), TCP_KEEPCNT, 3)
+    }
+
+    /// Lets the close reset the connection.
+    ///
+    /// Otherwise the system goes on sending what the server has not acknowledged, for minutes after nobody answers for it
+    /// any more: a write that was given up would be carried out long after newer ones. When all went well nothing is
+    /// unsent, and a reset is as good an end as another.
+    private static func resetWhenClosed(_ descriptor: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
     }
 
     private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
