@@ -187,7 +187,7 @@ struct LinkMachine: ~Copyable, Sendable {
             handshakeAnswered += 1
             return
         }
-        guard case .integer(let number) = reply else { throw refused("CLIENT ID", reply) }
+        guard let number = reply.number(in: ServerNumber.identifier) else { throw refused("CLIENT ID", reply) }
         phase = .subscribing
         certain = now
         topics.encode(redirectingTo: number, into: &output)

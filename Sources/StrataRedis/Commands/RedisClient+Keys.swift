@@ -37,7 +37,7 @@ extension RedisClient {
             writer.argument("PTTL" as StaticString)
             writer.argument(key)
         }
-        guard let milliseconds = reply.integer else { throw unexpected("PTTL") }
+        guard let milliseconds = reply.number(in: ServerNumber.timeToLive) else { throw unexpected("PTTL") }
         return switch milliseconds {
         case -2: .absent
         case -1: .unlimited
@@ -59,7 +59,7 @@ extension RedisClient {
             writer.argument(key)
             writer.argument(milliseconds)
         }
-        guard let changed = reply.integer else { throw unexpected("PEXPIRE") }
+        guard let changed = reply.count else { throw unexpected("PEXPIRE") }
         return changed != 0
     }
 
@@ -89,7 +89,7 @@ extension RedisClient {
         }
         guard
             case .array(let parts) = reply, parts.count == 2,
-            let next = parts[0].string.flatMap({ UInt64($0) }),
+            let next = parts[0].cursor,
             case .array(let keys) = parts[1]
         else { throw unexpected("SCAN") }
         return (next, keys.compactMap { $0.bytes.map { RedisKey($0) } })
@@ -107,7 +107,7 @@ extension RedisClient {
             writer.argument(command)
             for key in keys { writer.argument(key) }
         }
-        guard let count = reply.integer.flatMap({ Int(exactly: $0) }) else { throw unexpected("\(command)") }
+        guard let count = reply.count else { throw unexpected("\(command)") }
         return count
     }
 

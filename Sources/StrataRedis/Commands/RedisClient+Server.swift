@@ -26,7 +26,8 @@ extension RedisClient {
 
     static func time(in reply: RESPValue) -> Duration? {
         guard case .array(let parts) = reply, parts.count == 2,
-            let seconds = parts[0].integer, let microseconds = parts[1].integer
+            let seconds = parts[0].number(in: ServerNumber.seconds),
+            let microseconds = parts[1].number(in: ServerNumber.microseconds)
         else { return nil }
         return .seconds(seconds) + .microseconds(microseconds)
     }
@@ -77,7 +78,7 @@ extension RedisClient {
             writer.argument(channel)
             writer.argument(message)
         }
-        guard let receivers = reply.integer else { throw unexpected("PUBLISH") }
-        return Int(receivers)
+        guard let receivers = reply.count else { throw unexpected("PUBLISH") }
+        return receivers
     }
 }

@@ -18,7 +18,7 @@ extension RedisClient {
             repetition: .repeatable,
             timeout: timeout
         )
-        guard let count = reply.integer.flatMap({ Int(exactly: $0) }) else { throw unexpected("invalidate") }
+        guard let count = reply.count else { throw unexpected("invalidate") }
         return count
     }
 }

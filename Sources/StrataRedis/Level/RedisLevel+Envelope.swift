@@ -245,6 +245,7 @@ extension RedisLevel {
 
     /// In how many milliseconds Redis drops an entry.
     private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
-        Array(String(max(1, (now.nanoseconds(to: entry.staleUntil) + 999_999) / 1_000_000)).utf8)
+        let left = now.nanoseconds(to: entry.staleUntil)
+        return Array(String(max(1, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))).utf8)
     }
 }

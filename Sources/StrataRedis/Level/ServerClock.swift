@@ -79,7 +79,8 @@ final class ServerClock: Sendable {
     private func note(_ time: Duration, askedAt before: MonotonicInstant) -> Int64 {
         let after = MonotonicInstant.now
         let half = before.nanoseconds(to: after) / 2
-        let offset = time.saturatedNanoseconds - before.nanoseconds - half
+        let middle = before.advanced(byNanoseconds: half)
+        let offset = middle.nanoseconds(to: MonotonicInstant(nanoseconds: time.saturatedNanoseconds))
         state.withLock { state in
             state.offset = offset
             state.error = half

@@ -53,11 +53,11 @@ extension RedisClient {
 
     private static func marks(in reply: RESPValue) -> TagMarks? {
         guard case .array(let parts) = reply, parts.count == 2,
-            let sequence = parts[0].integer.flatMap({ InvalidationNumber(exactly: $0) }),
-            let clear = parts[1].integer.flatMap({ InvalidationNumber(exactly: $0) }),
-            clear <= sequence, sequence <= TagMarks.highestNumber + 1_000_000
+            // A script may go past the highest number by as many as it gives out.
+            let sequence = parts[0].number(in: 0...Int64(TagMarks.highestNumber) + 1_000_000),
+            let clear = parts[1].number(in: 0...sequence)
         else { return nil }
-        return TagMarks(sequence: sequence, clear: clear)
+        return TagMarks(sequence: InvalidationNumber(sequence), clear: InvalidationNumber(clear))
     }
 
     /// What an HMGET has found.
@@ -157,7 +157,7 @@ extension RedisClient {
         }
         guard
             case .array(let parts) = reply, parts.count == 2,
-            let next = parts[0].string.flatMap({ UInt64($0) }),
+            let next = parts[0].cursor,
             case .array(let elements) = parts[1], elements.count.isMultiple(of: 2)
         else { throw unexpected("HSCAN") }
         let fields = stride(from: 0, to: elements.count, by: 2)

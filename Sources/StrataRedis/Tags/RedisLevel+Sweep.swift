@@ -67,7 +67,7 @@ extension RedisLevel {
                     arguments: [header.stamp],
                     repetition: .repeatable
                 )
-                return Int(reply.integer ?? 0)
+                return reply.count ?? 0
             }
             .reduce(0, +)
     }
@@ -77,14 +77,14 @@ extension RedisLevel {
         // A day more, because an entry's fetch may have taken a while before it was written.
         let memory = Self.tagMemory + .seconds(86_400)
         let limit = (try await redis.time() - memory).saturatedNanoseconds / 1_000
-        guard limit > 0 else { return 0 }
+        guard let limit = InvalidationNumber(exactly: limit), limit > 0 else { return 0 }
         var forgotten = 0
         var cursor: UInt64? = 0
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
             cursor = next == 0 ? nil : next
             let old = fields.filter {
-                TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < UInt64(limit)
+                TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < limit
             }
             guard !old.isEmpty else { continue }
             let reply = try await redis.run(
@@ -93,7 +93,7 @@ extension RedisLevel {
                 arguments: old.flatMap { [$0.name, $0.number] },
                 repetition: .repeatable
             )
-            forgotten += Int(reply.integer ?? 0)
+            forgotten += reply.count ?? 0
         }
         return forgotten
     }

@@ -29,12 +29,7 @@ struct TagMarks: Sendable, Hashable {
 
     /// A number as the server has it; `nil` when it is none.
     static func number(_ text: some Collection<UInt8>) -> InvalidationNumber? {
-        guard (1...16).contains(text.count) else { return nil }
-        var number: InvalidationNumber = 0
-        for byte in text {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            number = number * 10 + InvalidationNumber(byte - UInt8(ascii: "0"))
-        }
-        return number <= highestNumber ? number : nil
+        guard (1...16).contains(text.count), text.first != UInt8(ascii: "-") else { return nil }
+        return ServerNumber.decimal(text, in: 0...Int64(highestNumber)).map { InvalidationNumber($0) }
     }
 }

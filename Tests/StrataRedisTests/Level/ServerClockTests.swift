@@ -32,4 +32,22 @@ struct ServerClockTests {
             await #expect(throws: RedisError.self) { try await clock.offset() }
         }
     }
+
+    @Test(
+        "a time that no server shows is no time, and no crash",
+        arguments: ["-9223372037", "-9223372036", "9223372037", "9223372036854775807", "-9223372036854775808", "x"]
+    )
+    func absurd(seconds: String) async throws {
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            switch command[0] {
+            case "PING": [.send(text: "+PONG\r\n")]
+            case "TIME": [.send(text: "*2\r\n$\(seconds.utf8.count)\r\n\(seconds)\r\n$1\r\n0\r\n")]
+            default: [.send(text: "+OK\r\n")]
+            }
+        })
+        let clock = ServerClock(try RedisClient(server.url))
+        let error = await #expect(throws: RedisError.self) { try await clock.offset() }
+        #expect(error?.code == .unexpectedReply)
+        await server.stop()
+    }
 }
