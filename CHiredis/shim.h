@@ -37,7 +37,8 @@ static inline size_t chiredis_sizeof_functions(void) { return sizeof(redisReplyO
 /*
  * Where parsed elements go. A callback returns 0 to refuse the element; parsing then ends with an error.
  * `kind` is one of REDIS_REPLY_STRING, REDIS_REPLY_STATUS, REDIS_REPLY_ERROR. Types of RESP3, which is never asked for,
- * do not get there: hiredis before 1.0 does not know them, and of later ones `foreign` tells.
+ * do not get there: hiredis before 1.0 does not know them, and of later ones `foreign` tells. `unterminated` tells of a
+ * bulk string with something else than a line end behind it, which hiredis passes over unseen.
  */
 typedef struct chiredis_sink {
     void *_Nonnull owner;
@@ -46,6 +47,7 @@ typedef struct chiredis_sink {
     int (*_Nonnull integer)(void *_Nonnull owner, int64_t value);
     int (*_Nonnull null)(void *_Nonnull owner);
     int foreign;
+    int unterminated;
 } chiredis_sink;
 
 /* hiredis asks for an object and takes NULL for "out of memory": the sink itself stands for every accepted element. */
@@ -61,6 +63,11 @@ static void *chiredis_on_string(const redisReadTask *task, char *data, size_t le
     chiredis_sink *sink = (chiredis_sink *)task->privdata;
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS && task->type != REDIS_REPLY_ERROR)
         return chiredis_refuse_foreign(sink); /* verbatim strings and big numbers */
+    /* hiredis calls for a bulk string when the two bytes behind it are here, too. */
+    if (task->type == REDIS_REPLY_STRING && (data[length] != '\r' || data[length + 1] != '\n')) {
+        sink->unterminated = 1;
+        return NULL;
+    }
     return chiredis_accept(sink->bytes(sink->owner, task->type, data, length), sink);
 }
 
@@ -175,6 +182,32 @@ static inline long long chiredis_reader_pending_bulk(const void *_Nonnull reader
         length = length * 10 + (c - '0');
     }
     return -1;
+}
+
+/*
+ * Cuts the bulk string under way short: what is here of it becomes the whole of it, and is parsed at the next call. The
+ * announced length is overwritten in its place, right before the line end, and the last two bytes become the line end of
+ * the string. Answers how many bytes are still to come, its line end among them, none of which may be fed; -1 when nothing
+ * was changed, because fewer than two bytes of the string are here.
+ */
+static inline long long chiredis_reader_cut_bulk(void *_Nonnull reader) {
+    redisReader *r = (redisReader *)reader;
+    long long announced = chiredis_reader_pending_bulk(reader);
+    if (announced < 0 || announced > LLONG_MAX - 2) return -1;
+    size_t end = r->pos;
+    while (r->buf[end] != '\r') end++;
+    size_t here = r->len - (end + 2);
+    if (here < 2 || (unsigned long long)here > (unsigned long long)announced) return -1;
+    r->buf[r->len - 2] = '\r';
+    r->buf[r->len - 1] = '\n';
+    size_t length = here - 2;
+    size_t digit = end;
+    do {
+        r->buf[--digit] = (char)('0' + length % 10);
+        length /= 10;
+    } while (length > 0);
+    r->pos = digit;
+    return announced + 2 - (long long)here;
 }
 
 /* The reader's own words about what broke it; valid until the reader is freed. */

@@ -40,6 +40,10 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocol violation")
         /// The server answered with an error.
         public static let server = Code(description: "error reply")
+        /// A value or a reply is larger than the client's limits.
+        ///
+        /// See ``ReplyLimits``.
+        public static let tooLarge = Code(description: "too large")
         /// The server answered with a type that the command does not have.
         public static let unexpectedReply = Code(description: "unexpected reply")
     }
@@ -62,6 +66,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     public var effect: Effect
     /// The text of the server's error reply.
     public var serverMessage: String?
+    /// Whether this process has used up the time itself: the server is not to blame for it.
+    var isOwnDelay = false
 
     /// An error with its parts.
     public init(
@@ -134,6 +140,16 @@ extension RedisError {
         RedisError(
             code: .unexpectedReply,
             message: "\(command) was answered with another type than it has",
+            endpoint: endpoint,
+            effect: .ambiguous
+        )
+    }
+
+    /// A string of a reply is above the limits.
+    static func oversized(_ count: Int, endpoint: String?) -> RedisError {
+        RedisError(
+            code: .tooLarge,
+            message: "a reply holds a string of \(count) bytes, more than the client takes",
             endpoint: endpoint,
             effect: .ambiguous
         )

@@ -173,7 +173,7 @@ extension RedisLevel {
     ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is never
     ///     later than that: an invalidation that is repeated tells by it whether the value is older.
     /// - Returns: The bytes, and the entry as others will read it.
-    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge``; `CancellationError`.
     func seal(
         _ entry: Entry<Value>,
         _ names: KeyNames,
@@ -206,7 +206,15 @@ extension RedisLevel {
         envelope.tags = entry.tags
         envelope.asOf = asOf
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
-        return Sealed(bytes: try envelope.encoded(), expiry: expiry(of: sealed, at: now), entry: sealed)
+        let bytes = try envelope.encoded()
+        let longest = redis.configuration.replyLimits.longestValue
+        guard bytes.count <= longest else {
+            throw CacheError(
+                code: .tooLarge,
+                message: "an entry of \(bytes.count) bytes could not be read again: the client's limit is \(longest)"
+            )
+        }
+        return Sealed(bytes: bytes, expiry: expiry(of: sealed, at: now), entry: sealed)
     }
 
     /// The header of an envelope that lies in Redis, with the lifetime and the fetch of an entry, and a new version.

@@ -154,7 +154,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// When that fails, what lies under the key counts as void until it has been removed.
     ///
-    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge`` for an entry that the
+    ///   client's ``ReplyLimits`` would not let anybody read; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }

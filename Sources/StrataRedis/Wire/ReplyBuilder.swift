@@ -12,6 +12,14 @@ struct ReplyBuilder {
     private static let refused: CInt = 0
 
     var limits = ReplyLimits()
+    /// Whether a reply may be larger than ordinary, by how many went before it since ``completed`` was reset.
+    var allowance: (Int) -> Bool = { _ in true }
+    /// How many replies were taken.
+    var completed = 0
+    /// The announced length of the string that is being passed over.
+    var passedOver: Int?
+    /// Whether the reply under way is known to be allowed to be large.
+    private var isLarge = false
     /// Why the last element was refused.
     private(set) var refusal: String?
     private var open: [Frame] = []
@@ -23,17 +31,41 @@ struct ReplyBuilder {
     mutating func takeReply() -> RESPValue? {
         announced = 0
         length = 0
+        isLarge = false
+        completed += 1
         return complete.take()
     }
 
     /// Whether a string or line of `count` bytes still fits into the reply under way.
     func hasRoom(for count: Int) -> Bool { count <= limits.length - length }
 
-    mutating func append(_ value: RESPValue, ofLength count: Int) -> CInt {
+    /// Whether the reply under way may grow by so much, as far as its command goes.
+    mutating func isAllowed(bytes: Int = 0, elements: Int = 0) -> Bool {
+        let ordinary = ReplyLimits.ordinary
+        guard !isLarge, bytes > ordinary.length - length || elements > ordinary.elements else { return true }
+        isLarge = allowance(completed)
+        return isLarge
+    }
+
+    /// A bulk string: the value that it stands for, unless it is to be passed over.
+    mutating func append(bulk count: Int, _ make: () -> [UInt8]) -> CInt {
+        if let announced = passedOver.take() { return append(.oversized(announced)) }
+        guard isAllowed(bytes: count) else { return refuseLarge() }
+        guard count <= limits.bulkLength, hasRoom(for: count) else { return append(.oversized(count)) }
+        length += count
+        return append(.bytes(make()))
+    }
+
+    mutating func append(line value: RESPValue, ofLength count: Int) -> CInt {
+        guard isAllowed(bytes: count) else { return refuseLarge() }
         guard hasRoom(for: count) else { return refuse("a reply is longer than the limit of \(limits.length) bytes") }
         length += count
         return append(value)
     }
+
+    mutating func refuseLarge() -> CInt { refuse(Self.tooLargeForCommand) }
+
+    static let tooLargeForCommand = "a reply is larger than its command can be answered with"
 
     mutating func beginArray(_ count: Int64) -> CInt {
         guard open.count < limits.depth else {
@@ -43,6 +75,7 @@ struct ReplyBuilder {
         guard count >= 0, !overflow, total <= limits.elements else {
             return refuse("an array announces more elements than the limit of \(limits.elements)")
         }
+        guard isAllowed(elements: total) else { return refuseLarge() }
         announced = total
         guard count > 0 else { return append(.array([])) }
         open.append(Frame(elements: [], remaining: Int(count)))

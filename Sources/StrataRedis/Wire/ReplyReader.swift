@@ -21,15 +21,26 @@ package final class ReplyReader {
     private var reader: UnsafeMutableRawPointer
     private var builder = ReplyBuilder()
     private var largestBulk = 0
+    /// Bytes to come of a string that is passed over.
+    private var passingOver = 0
     private var failure: Violation?
 
-    package init(limits: ReplyLimits = ReplyLimits()) {
+    /// - Parameters:
+    ///   - limits: What any reply may cost.
+    ///   - allowance: Whether a reply may be larger than ``ReplyLimits/ordinary``, by how many this call of
+    ///     ``read(_:into:)`` has brought before it. Asked once for a reply that is.
+    init(limits: ReplyLimits, allowance: @escaping (Int) -> Bool) {
         self.limits = limits
         sink = .allocate(capacity: 1)
         guard let reader = Self.make(sink) else { fatalError("out of memory") }
         self.reader = reader
         builder.limits = limits
+        builder.allowance = allowance
         sink.initialize(to: Self.callbacks(owner: Unmanaged.passUnretained(self).toOpaque()))
+    }
+
+    package convenience init(limits: ReplyLimits = ReplyLimits()) {
+        self.init(limits: limits) { _ in true }
     }
 
     deinit {
@@ -44,7 +55,14 @@ package final class ReplyReader {
     package func read(_ bytes: UnsafeRawBufferPointer, into replies: inout [RESPValue]) throws(Violation) {
         if let failure { throw failure }
         var offset = 0
+        builder.completed = 0
         while offset < bytes.count {
+            if passingOver > 0 {
+                let passed = min(passingOver, bytes.count - offset)
+                passingOver -= passed
+                offset += passed
+                continue
+            }
             let length = min(Self.sliceSize, bytes.count - offset)
             let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)])
             offset += length
@@ -63,7 +81,7 @@ package final class ReplyReader {
                 guard let reply = builder.takeReply() else { throw fail("a reply ended before its elements") }
                 replies.append(reply)
             case 0:
-                try checkPending()
+                if try checkPending() { continue }
                 replaceGrownReader()
                 return
             default:
@@ -74,24 +92,34 @@ package final class ReplyReader {
 
     private var parserMessage: String {
         guard sink.pointee.foreign == 0 else { return "a reply has a type of RESP3, which was not asked for" }
+        guard sink.pointee.unterminated == 0 else { return "a bulk string does not end where it says" }
         return String(cString: chiredis_reader_error(reader))
     }
 
-    /// Looks at the element that waits for more bytes, so that one that is too long is refused now and not when it is here.
-    private func checkPending() throws(Violation) {
+    /// Looks at the element that waits for more bytes, so that one that is too long is dealt with now and not when it is here.
+    ///
+    /// - Returns: Whether there is something to parse again: the beginning of a string that is passed over from here.
+    private func checkPending() throws(Violation) -> Bool {
         let announced = chiredis_reader_pending_bulk(reader)
-        if announced >= 0 {
-            guard announced <= limits.bulkLength else {
-                throw fail("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
-            }
-            guard builder.hasRoom(for: Int(announced)) else {
-                throw fail("a reply is longer than the limit of \(limits.length) bytes")
-            }
-            largestBulk = max(largestBulk, Int(announced))
-        } else if chiredis_reader_unread(reader) - 1 > limits.lineLength {
+        guard announced >= 0 else {
             // Its last byte may be the first of the line end.
+            guard chiredis_reader_unread(reader) - 1 > limits.lineLength else { return false }
             throw fail("a line is longer than the limit of \(limits.lineLength) bytes")
         }
+        guard announced <= max(ReplyLimits.longestString, limits.bulkLength) else {
+            throw fail("a bulk string is longer than any of Redis")
+        }
+        let count = Int(announced)
+        guard builder.isAllowed(bytes: count) else { throw fail(ReplyBuilder.tooLargeForCommand) }
+        guard count > limits.bulkLength || !builder.hasRoom(for: count) else {
+            largestBulk = max(largestBulk, count)
+            return false
+        }
+        let missing = chiredis_reader_cut_bulk(reader)
+        guard missing >= 0 else { return false }
+        builder.passedOver = count
+        passingOver = Int(missing)
+        return true
     }
 
     /// Starts over with a small buffer once a large reply has gone through and nothing of the next one is here.
@@ -124,7 +152,8 @@ package final class ReplyReader {
             array: { owner, count in ReplyReader.from(owner).builder.beginArray(count) },
             integer: { owner, value in ReplyReader.from(owner).builder.append(.integer(value)) },
             null: { owner in ReplyReader.from(owner).builder.append(.null) },
-            foreign: 0
+            foreign: 0,
+            unterminated: 0
         )
     }
 
@@ -136,11 +165,7 @@ package final class ReplyReader {
 extension ReplyBuilder {
     fileprivate mutating func append(_ bytes: UnsafeRawBufferPointer, kind: CInt) -> CInt {
         switch kind {
-        case REDIS_REPLY_STRING:
-            guard bytes.count <= limits.bulkLength else {
-                return refuse("a bulk string is longer than the limit of \(limits.bulkLength) bytes")
-            }
-            return append(.bytes([UInt8](bytes)), ofLength: bytes.count)
+        case REDIS_REPLY_STRING: return append(bulk: bytes.count) { [UInt8](bytes) }
         case REDIS_REPLY_STATUS: return appendLine(bytes) { .status($0) }
         default: return appendLine(bytes) { .error($0) }
         }
@@ -150,6 +175,6 @@ extension ReplyBuilder {
         guard bytes.count <= limits.lineLength else {
             return refuse("a line is longer than the limit of \(limits.lineLength) bytes")
         }
-        return append(make(String(decoding: bytes, as: UTF8.self)), ofLength: bytes.count)
+        return append(line: make(String(decoding: bytes, as: UTF8.self)), ofLength: bytes.count)
     }
 }

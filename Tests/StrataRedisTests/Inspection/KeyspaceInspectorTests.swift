@@ -53,7 +53,12 @@ struct KeyspaceInspectorTests {
                 return
             }
 
-            let level = RedisLevel<String, [UInt8]>(cache.redis, keyspace: cache.keyspace(), codec: .bytes)
+            // Written by somebody with a higher limit.
+            let level = RedisLevel<String, [UInt8]>(
+                try await TestServer.client(),
+                keyspace: cache.keyspace(),
+                codec: .bytes
+            )
             try await level.set(Array(repeating: 5, count: 200 << 10), for: "large")
             let large = try #require(try await inspector.entry(of: key("large")))
             guard case .envelope(let envelope) = large.content else {
