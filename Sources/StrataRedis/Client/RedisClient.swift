@@ -15,7 +15,8 @@ internal import Synchronization
 ///
 /// Every call has a deadline (``RedisConfiguration/commandTimeout`` unless it states its own) and can be cancelled; both let
 /// the caller go at once and leave the connection as it is. Commands that may be repeated without harm are retried once
-/// after a lost connection, inside the deadline; all others only if they were certainly not run.
+/// after a lost connection, whatever broke it but their own reply, inside the deadline; all others only if they were
+/// certainly not run.
 public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
@@ -24,6 +25,7 @@ public final class RedisClient: Sendable {
     /// The leases that are held by calls of this client.
     let leases = LeaseKeeper()
     private let turn = Atomic<Int>(0)
+    private let demotion = Locked(Demotion())
 
     /// A client for the server that a configuration names.
     ///
@@ -129,6 +131,7 @@ public final class RedisClient: Sendable {
         _ repetition: Repetition,
         timeout: Duration? = nil,
         on connection: Connection? = nil,
+        expecting expected: ReplyKinds = .any,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         try loop.start()
@@ -136,26 +139,50 @@ public final class RedisClient: Sendable {
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
         let reply: RESPValue
         do {
-            reply = try await (connection ?? nextConnection()).call(deadline: deadline, encode: encode)
+            reply = try await (connection ?? nextConnection()).call(deadline: deadline, expecting: expected, encode: encode)
         } catch let fault as RedisError where fault.code == .connectionLost {
             guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
-            reply = try await (connection ?? nextConnection()).call(deadline: deadline, encode: encode)
+            reply = try await (connection ?? nextConnection()).call(deadline: deadline, expecting: expected, encode: encode)
         }
-        if case .error(let text) = reply { throw RedisError.reply(text, endpoint: configuration.endpoint.description) }
-        return reply
+        switch reply {
+        case .error(let text): throw refused(text)
+        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.endpoint.description)
+        default: return reply
+        }
     }
+
+    /// An error reply as an error.
+    ///
+    /// A server that has become a replica keeps its connections: all of them are given up, so that the name is resolved anew.
+    private func refused(_ text: String) -> RedisError {
+        let error = RedisError.reply(text, endpoint: configuration.endpoint.description)
+        if error.isOfReplica, demotion.withLock({ $0.leaves(at: .now) }) {
+            loop.leave(
+                RedisError(
+                    code: .connectionLost,
+                    message: "the server takes no more writes: it is looked for anew",
+                    endpoint: configuration.endpoint.description
+                )
+            )
+        }
+        return error
+    }
+
+    /// Whether the server has taken long for a reply since then, as the I/O thread saw it.
+    func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { loop.hasSeenSlowReply(since: start) }
 
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     func post(
         deadline: MonotonicInstant,
         on connection: Connection? = nil,
+        expecting expected: ReplyKinds = .any,
         completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         encode: (inout CommandWriter) -> Void
     ) {
         do { try loop.start() } catch {
             return completion(.failure(error as? RedisError ?? .shutDown(configuration.endpoint.description)))
         }
-        (connection ?? nextConnection()).post(deadline: deadline, completion: completion, encode: encode)
+        (connection ?? nextConnection()).post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
     }
 
     /// The link over which the server tells of changes.
@@ -171,7 +198,7 @@ public final class RedisClient: Sendable {
         let connection = lookout
         let timeout = configuration.commandTimeout
         return { name, completion in
-            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
+            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout), expecting: .bytes) { outcome in
                 completion((try? outcome.get())?.bytes.flatMap { Envelope.version(inStamp: $0) })
             } encode: { writer in
                 writer.begin(4)
@@ -188,7 +215,7 @@ public final class RedisClient: Sendable {
         let connection = lookout
         let timeout = configuration.commandTimeout
         return { name, completion in
-            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
+            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout), expecting: .value) { outcome in
                 completion((try? outcome.get())?.bytes)
             } encode: { writer in
                 writer.begin(2)

@@ -28,6 +28,8 @@ final class InvalidationLink: Sendable {
 
     private let machine: Locked<LinkMachine>
     private let listeners = Locked(Listeners())
+    /// Why the link is to be made anew, until the driver has seen it.
+    private let condemnation = Locked<RedisError?>(nil)
     private let wakeup: Wakeup
     private let logger: Logger?
     private let endpoint: String
@@ -71,7 +73,15 @@ final class InvalidationLink: Sendable {
     /// Why changes are not told at the moment, in words; `nil` while they are.
     var refusal: String? { listeners.withLock { $0.lastRefusal } }
 
+    /// Gives the link up, and makes another.
+    func condemn(_ error: RedisError) {
+        condemnation.withLock { $0 = error }
+        wakeup.signal()
+    }
+
     // MARK: For the driver
+
+    func takeCondemnation() -> RedisError? { condemnation.withLock { $0.take() } }
 
     func withMachine<Result>(_ body: (inout LinkMachine) -> Result) -> Result {
         machine.withLock { body(&$0) }

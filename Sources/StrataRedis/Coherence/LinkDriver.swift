@@ -16,6 +16,7 @@ final class LinkDriver: LoopDriver {
     private let configuration: RedisConfiguration
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
+    private let limit: ReconnectLimit
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var notices: [LinkMachine.Notice] = []
@@ -24,10 +25,12 @@ final class LinkDriver: LoopDriver {
         link: InvalidationLink,
         configuration: RedisConfiguration,
         wakeup: Wakeup,
+        limit: ReconnectLimit,
         buffer: UnsafeMutableRawBufferPointer
     ) {
         self.link = link
         self.configuration = configuration
+        self.limit = limit
         self.buffer = buffer
         dialer = Dialer(configuration, wakeup: wakeup)
     }
@@ -45,6 +48,9 @@ final class LinkDriver: LoopDriver {
     var isFinished: Bool { link.withMachine { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
+        if let error = link.takeCondemnation() {
+            step { machine, notices in machine.abandon(error, now: now, &notices) }
+        }
         step { machine, notices in link.takeTopics().flatMap { machine.listen(to: $0, now: now, &notices) } }
         while step({ $0.advance(now: now, &$1) }) {}
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
@@ -72,7 +78,11 @@ final class LinkDriver: LoopDriver {
     ) -> Bool {
         switch link.withMachine({ body(&$0, &notices) }) {
         case .open:
-            dialed(dialer.start(now: .now), now: .now)
+            if let later = limit.take(at: .now) {
+                link.withMachine { $0.postpone(until: later) }
+            } else {
+                dialed(dialer.start(now: .now), now: .now)
+            }
             return true
         case .close:
             drop()
@@ -94,7 +104,7 @@ final class LinkDriver: LoopDriver {
 
     private func receive(now: MonotonicInstant) {
         let error = stream?
-            .receive(through: buffer, into: &replies) { replies in
+            .receive(through: buffer, into: &replies) { replies, _ in
                 for reply in replies {
                     if step({ $0.received(reply, now: now, &$1) }) { return false }
                 }

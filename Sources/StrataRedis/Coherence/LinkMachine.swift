@@ -56,7 +56,9 @@ struct LinkMachine: ~Copyable, Sendable {
     private var handshakeAnswered = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
+    /// Attempts that have failed, and links that were lost before they had proved stable, in a row.
     private var failures = 0
+    private var liveSince = MonotonicInstant.distantPast
     private var phaseDeadline = MonotonicInstant.distantFuture
     /// When the request for tracking was sent; then when the last two PINGs were.
     private var certain = MonotonicInstant.distantPast
@@ -81,15 +83,34 @@ struct LinkMachine: ~Copyable, Sendable {
         self.topics = topics
         switch phase {
         case .identifying, .subscribing, .live:
+            let kept = failures
             fail(
                 RedisError(code: .connectionLost, message: "the topics have changed", endpoint: settings.endpoint),
                 now: now,
                 &notices
             )
+            failures = kept
             phaseDeadline = now
             return .close
         default: return nil
         }
+    }
+
+    /// Gives the link up: the server at its other end is not the one to listen to.
+    mutating func abandon(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
+        switch phase {
+        case .opening, .identifying, .subscribing, .live:
+            fail(error, now: now, &notices)
+            return .close
+        case .idle, .waiting, .closed: return nil
+        }
+    }
+
+    /// No attempt may begin yet: too many have of late.
+    mutating func postpone(until later: MonotonicInstant) {
+        guard phase == .opening else { return }
+        phase = .waiting
+        phaseDeadline = later
     }
 
     /// Ends the link for good.
@@ -236,7 +257,7 @@ struct LinkMachine: ~Copyable, Sendable {
 
     private mutating func established(now: MonotonicInstant, _ notices: inout [Notice]) {
         phase = .live
-        failures = 0
+        liveSince = now
         notices.append(.established(trustedUntil: trustedUntil))
         ping(now: now)
     }
@@ -254,7 +275,8 @@ struct LinkMachine: ~Copyable, Sendable {
     }
 
     private mutating func fail(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) {
-        failures = phase == .live ? 0 : failures + 1
+        let wasStable = phase == .live && liveSince.nanoseconds(to: now) >= settings.stableAfter
+        failures = wasStable ? 0 : failures + 1
         notices.append(.lost(error))
         phase = .waiting
         output.removeAll()

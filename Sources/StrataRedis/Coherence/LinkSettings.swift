@@ -8,6 +8,7 @@ struct LinkSettings: Sendable {
     var pingInterval: Int64
     var pingTimeout: Int64
     var reconnectDelay: ClosedRange<Int64>
+    var stableAfter: Int64
 
     init(_ configuration: RedisConfiguration) {
         let settings = ConnectionSettings(configuration)
@@ -17,5 +18,6 @@ struct LinkSettings: Sendable {
         pingInterval = configuration.linkPingInterval.saturatedNanoseconds
         pingTimeout = configuration.linkPingTimeout.saturatedNanoseconds
         reconnectDelay = settings.reconnectDelay
+        stableAfter = settings.stableAfter
     }
 }

@@ -32,7 +32,7 @@ extension RedisClient {
     ///
     /// One round trip.
     public func timeToLive(of key: RedisKey) async throws -> RedisTimeToLive {
-        let reply = try await execute(.repeatable) { writer in
+        let reply = try await execute(.repeatable, expecting: .integer) { writer in
             writer.begin(2)
             writer.argument("PTTL" as StaticString)
             writer.argument(key)
@@ -53,7 +53,7 @@ extension RedisClient {
     @discardableResult
     public func expire(_ key: RedisKey, in lifetime: Duration) async throws -> Bool {
         let milliseconds = try expiry(lifetime)
-        let reply = try await execute(.repeatable) { writer in
+        let reply = try await execute(.repeatable, expecting: .integer) { writer in
             writer.begin(3)
             writer.argument("PEXPIRE" as StaticString)
             writer.argument(key)
@@ -76,7 +76,7 @@ extension RedisClient {
         matching pattern: [UInt8]? = nil,
         count: Int = 512
     ) async throws -> (next: UInt64, keys: [RedisKey]) {
-        let reply = try await execute(.repeatable) { writer in
+        let reply = try await execute(.repeatable, expecting: .list) { writer in
             writer.begin(pattern == nil ? 4 : 6)
             writer.argument("SCAN" as StaticString)
             writer.argument(String(cursor))
@@ -95,6 +95,18 @@ extension RedisClient {
         return (next, keys.compactMap { $0.bytes.map { RedisKey($0) } })
     }
 
+    /// DBSIZE: how many keys the database has.
+    ///
+    /// One round trip.
+    func databaseSize() async throws -> Int {
+        let reply = try await execute(.repeatable, expecting: .integer) { writer in
+            writer.begin(1)
+            writer.argument("DBSIZE" as StaticString)
+        }
+        guard let count = reply.count else { throw unexpected("DBSIZE") }
+        return count
+    }
+
     func count(
         of command: StaticString,
         _ repetition: Repetition,
@@ -102,7 +114,7 @@ extension RedisClient {
         timeout: Duration? = nil
     ) async throws -> Int {
         guard !keys.isEmpty else { return 0 }
-        let reply = try await execute(repetition, timeout: timeout) { writer in
+        let reply = try await execute(repetition, timeout: timeout, expecting: .integer) { writer in
             writer.begin(keys.count + 1)
             writer.argument(command)
             for key in keys { writer.argument(key) }
@@ -115,6 +127,7 @@ extension RedisClient {
         switch reply {
         case .null: nil
         case .bytes(let bytes): bytes
+        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.endpoint.description)
         default: throw unexpected(command)
         }
     }

@@ -3,7 +3,7 @@ extension RedisClient {
     ///
     /// One round trip.
     public func ping(timeout: Duration? = nil) async throws {
-        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+        let reply = try await execute(.repeatable, timeout: timeout, expecting: .status) { writer in
             writer.begin(1)
             writer.argument("PING" as StaticString)
         }
@@ -14,7 +14,7 @@ extension RedisClient {
     ///
     /// One round trip.
     public func time(timeout: Duration? = nil) async throws -> Duration {
-        let reply = try await execute(.repeatable, timeout: timeout, encode: Self.encodeTime)
+        let reply = try await execute(.repeatable, timeout: timeout, expecting: .array, encode: Self.encodeTime)
         guard let time = Self.time(in: reply) else { throw unexpected("TIME") }
         return time
     }
@@ -40,7 +40,7 @@ extension RedisClient {
     /// - Returns: The fields' values as text.
     /// - Throws: ``RedisError``; `CancellationError`.
     public func info(_ section: String? = nil) async throws -> [String: String] {
-        let reply = try await execute(.repeatable) { writer in
+        let reply = try await execute(.repeatable, expecting: [.bytes, .large]) { writer in
             writer.begin(section == nil ? 1 : 2)
             writer.argument("INFO" as StaticString)
             if let section { writer.argument(section) }
@@ -72,7 +72,7 @@ extension RedisClient {
     /// - Returns: How many subscribers of this server got it.
     @discardableResult
     public func publish(_ message: [UInt8], to channel: [UInt8]) async throws -> Int {
-        let reply = try await execute(.once) { writer in
+        let reply = try await execute(.once, expecting: .integer) { writer in
             writer.begin(3)
             writer.argument("PUBLISH" as StaticString)
             writer.argument(channel)

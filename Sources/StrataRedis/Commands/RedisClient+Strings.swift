@@ -5,7 +5,7 @@ extension RedisClient {
     ///
     /// - Throws: ``RedisError``; a key that holds another type than a string gives ``RedisError/Code/server``.
     public func get(_ key: RedisKey, timeout: Duration? = nil) async throws -> [UInt8]? {
-        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+        let reply = try await execute(.repeatable, timeout: timeout, expecting: .value) { writer in
             writer.begin(2)
             writer.argument("GET" as StaticString)
             writer.argument(key)
@@ -18,7 +18,7 @@ extension RedisClient {
     /// One round trip; none at all for no keys.
     public func get(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
-        let reply = try await execute(.repeatable, timeout: timeout) { writer in
+        let reply = try await execute(.repeatable, timeout: timeout, expecting: .list) { writer in
             writer.begin(keys.count + 1)
             writer.argument("MGET" as StaticString)
             for key in keys { writer.argument(key) }
@@ -31,7 +31,7 @@ extension RedisClient {
     ///
     /// Negative positions count from the end. One round trip.
     public func getRange(_ key: RedisKey, from first: Int, through last: Int) async throws -> [UInt8] {
-        let reply = try await execute(.repeatable) { writer in
+        let reply = try await execute(.repeatable, expecting: [.bytes, .large]) { writer in
             writer.begin(4)
             writer.argument("GETRANGE" as StaticString)
             writer.argument(key)
@@ -70,7 +70,8 @@ extension RedisClient {
     ///   - condition: Whether the key has to be absent or present.
     ///   - timeout: How long the call may take.
     /// - Returns: False when the condition kept the value from being written.
-    /// - Throws: ``RedisError``; `CancellationError`.
+    /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
+    ///   `CancellationError`.
     @discardableResult
     public func set(
         _ key: RedisKey,
@@ -80,9 +81,18 @@ extension RedisClient {
         timeout: Duration? = nil
     ) async throws -> Bool {
         let milliseconds = try lifetime.map { try expiry($0) }
+        let longest = configuration.replyLimits.longestValue
+        guard value.count <= longest else {
+            throw RedisError(
+                code: .tooLarge,
+                message: "a value of \(value.count) bytes could not be read again: the limit is \(longest)",
+                endpoint: configuration.endpoint.description
+            )
+        }
         let count = 3 + (milliseconds == nil ? 0 : 2) + (condition == .always ? 0 : 1)
         // With a condition a second run can be answered otherwise than the first was.
-        let reply = try await execute(condition == .always ? .repeatable : .once, timeout: timeout) { writer in
+        let repetition: Repetition = condition == .always ? .repeatable : .once
+        let reply = try await execute(repetition, timeout: timeout, expecting: [.status, .null]) { writer in
             writer.begin(count)
             writer.argument("SET" as StaticString)
             writer.argument(key)

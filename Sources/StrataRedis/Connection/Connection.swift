@@ -20,17 +20,22 @@ final class Connection: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: When to give up, with ``RedisError/Code/timeout``.
+    ///   - expected: What kinds of replies the command has.
     ///   - encode: Writes the command. It runs under the connection's lock.
     /// - Returns: The reply, which may be an error of the server.
     /// - Throws: ``RedisError``, or `CancellationError`.
     @inline(__always)
-    func call(deadline: MonotonicInstant, encode: (inout CommandWriter) -> Void) async throws -> RESPValue {
+    func call(
+        deadline: MonotonicInstant,
+        expecting expected: ReplyKinds = .any,
+        encode: (inout CommandWriter) -> Void
+    ) async throws -> RESPValue {
         // Zero until the call has its number. A cancellation that comes earlier finds nothing to do here; the caller looks
         // for it once the number is stored, so one of the two always sees the other.
         let number = Atomic<UInt64>(0)
         return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                switch submit(.task(continuation), deadline: deadline, encode: encode) {
+                switch submit(.task(continuation), deadline: deadline, expected, encode: encode) {
                 case .success(let assigned):
                     number.store(assigned, ordering: .sequentiallyConsistent)
                     wakeup.signal()
@@ -48,14 +53,16 @@ final class Connection: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: When to give up.
+    ///   - expected: What kinds of replies the command has.
     ///   - completion: Called once with the outcome: on the I/O thread, or here when the call is refused.
     ///   - encode: Writes the command.
     func post(
         deadline: MonotonicInstant,
+        expecting expected: ReplyKinds = .any,
         completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         encode: (inout CommandWriter) -> Void
     ) {
-        switch submit(.callback(completion), deadline: deadline, encode: encode) {
+        switch submit(.callback(completion), deadline: deadline, expected, encode: encode) {
         case .success: wakeup.signal()
         case .failure(let error): completion(.failure(error))
         }
@@ -65,11 +72,14 @@ final class Connection: Sendable {
     private func submit(
         _ promise: Promise,
         deadline: MonotonicInstant,
+        _ expected: ReplyKinds,
         encode: (inout CommandWriter) -> Void
     ) -> Result<UInt64, RedisError> {
         machine.withLock { machine in
             do throws(RedisError) {
-                return .success(try machine.submit(promise, deadline: deadline, now: .coarse, encode: encode))
+                return .success(
+                    try machine.submit(promise, deadline: deadline, now: .coarse, expecting: expected, encode: encode)
+                )
             } catch {
                 return .failure(error)
             }
@@ -90,6 +100,15 @@ final class Connection: Sendable {
     @inline(__always)
     func withMachine<Result>(_ body: (inout ConnectionMachine<Promise>) -> Result) -> Result {
         machine.withLock { body(&$0) }
+    }
+
+    /// When a reply was last read that the server had taken long for.
+    var slowReplyAt: MonotonicInstant { machine.withLock { $0.health.slowReplyAt } }
+
+    /// Gives the connection up, and makes another.
+    func condemn(_ error: RedisError) {
+        machine.withLock { $0.condemn(error) }
+        wakeup.signal()
     }
 
     /// Accepts no more calls, finishes what is under way, and closes at `deadline` at the latest.

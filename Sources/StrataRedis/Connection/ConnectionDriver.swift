@@ -17,6 +17,7 @@ final class ConnectionDriver: LoopDriver {
     private let observer: ConnectionObserver
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
+    private let limit: ReconnectLimit
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var completions: [ConnectionMachine<Connection.Promise>.Completion] = []
@@ -26,17 +27,20 @@ final class ConnectionDriver: LoopDriver {
     ///   - configuration: The server and the limits.
     ///   - wakeup: Wakes the thread when a name is resolved.
     ///   - observer: Told of changes.
+    ///   - limit: How often all drivers of the thread may begin to connect.
     ///   - buffer: Room for received bytes, shared by all drivers of the thread.
     init(
         connection: Connection,
         configuration: RedisConfiguration,
         wakeup: Wakeup,
         observer: ConnectionObserver,
+        limit: ReconnectLimit,
         buffer: UnsafeMutableRawBufferPointer
     ) {
         self.connection = connection
         self.configuration = configuration
         self.observer = observer
+        self.limit = limit
         self.buffer = buffer
         dialer = Dialer(configuration, wakeup: wakeup)
         replies.reserveCapacity(256)
@@ -49,15 +53,22 @@ final class ConnectionDriver: LoopDriver {
     }
 
     var nextDeadline: MonotonicInstant {
-        min(connection.withMachine { $0.nextDeadline }, dialer.nextDeadline)
+        min(connection.withMachine { min($0.nextDeadline, $0.nextLook) }, dialer.nextDeadline)
     }
 
     var isFinished: Bool { connection.withMachine { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
-        while let action = connection.withMachine({ $0.advance(now: now, &completions) }) { perform(action, now: now) }
+        while true {
+            let unsent = stream?.unsent ?? 0
+            let action = connection.withMachine { $0.advance(now: now, unsent: unsent, &completions) }
+            guard let action else { break }
+            perform(action, now: now)
+        }
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
-        if let error = stream?.flush({ buffer in connection.withMachine { $0.exchangeOutput(with: &buffer) } }) {
+        if let error = stream?
+            .flush({ buffer in connection.withMachine { $0.exchangeOutput(with: &buffer, now: now) } })
+        {
             lost(error, now: now)
         }
         settle()
@@ -74,7 +85,12 @@ final class ConnectionDriver: LoopDriver {
 
     private func perform(_ action: ConnectionMachine<Connection.Promise>.Action, now: MonotonicInstant) {
         switch action {
-        case .open: dialed(dialer.start(now: now), now: now)
+        case .open:
+            if let later = limit.take(at: now) {
+                connection.withMachine { $0.postpone(until: later) }
+            } else {
+                dialed(dialer.start(now: now), now: now)
+            }
         case .close:
             drop()
             // The state machine has given the connection up by itself, so nobody else tells.
@@ -88,7 +104,9 @@ final class ConnectionDriver: LoopDriver {
         case .pending: break
         case .connected(let socket):
             let endpoint = configuration.endpoint.description
-            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint)
+            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint) { [connection] index in
+                connection.withMachine { $0.mayBeLarge(at: index) }
+            }
             connection.withMachine { $0.opened() }
         case .failed(let error):
             connection.withMachine { $0.openFailed(error, now: now, &completions) }
@@ -100,8 +118,10 @@ final class ConnectionDriver: LoopDriver {
         let wasReady = connection.withMachine { $0.phase == .ready }
         let unsent = stream?.unsent ?? 0
         let error = stream?
-            .receive(through: buffer, into: &replies) { replies in
-                let action = connection.withMachine { $0.received(&replies, unsent: unsent, now: now, &completions) }
+            .receive(through: buffer, into: &replies) { replies, bytes in
+                let action = connection.withMachine {
+                    $0.received(&replies, bytes: bytes, unsent: unsent, now: now, &completions)
+                }
                 if let action { perform(action, now: now) }
                 return action == nil
             }

@@ -12,11 +12,14 @@ internal import Strata
 /// ```
 ///
 /// Replies are matched to calls by order alone. A call that was cancelled or timed out leaves its slot in the queue: its
-/// late reply is taken off and dropped, and no other call is disturbed. The stream is given up on a reply that nobody is
-/// owed, on a protocol violation, and when nothing at all arrives for the health window although replies are owed.
+/// late reply is taken off and dropped, and no other call is disturbed. So one reply that is lost on the way would give
+/// every later call another's: ``OrderCheck`` finds that out. The stream is given up on a reply that nobody is owed, on one
+/// of a kind that its command does not have, on a protocol violation, when replies are out of order, and when for the
+/// health window no call is answered in time although replies are owed.
 ///
-/// Calls are accepted while the connection is made for the first time or again after a loss; once an attempt has failed
-/// they are refused at once with its error, until an attempt succeeds.
+/// Calls are accepted while the connection is made for the first time or again after a loss; once an attempt has failed,
+/// or several connections in a row were lost before they had stood for ``ConnectionSettings/stableAfter``, they are refused
+/// at once with its error, until a connection stands.
 struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     typealias Completion = (promise: Promise, outcome: Result<RESPValue, RedisError>)
 
@@ -37,36 +40,48 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         case closed
     }
 
-    private struct Slot: Sendable {
-        /// Who is owed the reply; `nil` once the caller has left, and for keepalive pings.
+    struct Slot: Sendable {
+        /// Who is owed the reply; `nil` once the caller has left, and for pings.
         var promise: Promise?
         let deadline: MonotonicInstant
         /// Where the command begins in the stream of bytes that this connection was given.
         let start: UInt64
+        /// When the call was made.
+        let since: MonotonicInstant
+        let expected: ReplyKinds
     }
 
-    private let settings: ConnectionSettings
-    private var random: SplitMix64
-    private(set) var phase = Phase.idle
-    private(set) var lastError: RedisError?
-    private var slots = RingBuffer<Slot>()
+    /// How many connections in a row may be lost early while calls wait for the next.
+    static var forgivenLosses: Int { 3 }
+
+    let settings: ConnectionSettings
+    var random: SplitMix64
+    var phase = Phase.idle
+    var lastError: RedisError?
+    var slots = RingBuffer<Slot>()
     /// The number of the slot at the head.
     ///
     /// A call's number is fixed when it is submitted.
-    private var headNumber: UInt64 = 1
-    private var outgoing = CommandWriter()
+    var headNumber: UInt64 = 1
+    var outgoing = CommandWriter()
     /// Bytes that left `outgoing` since the connection was opened; with its content they are the stream.
-    private var takenBytes: UInt64 = 0
+    private(set) var takenBytes: UInt64 = 0
     private var handshake = CommandWriter()
-    private var handshakeAnswered = 0
+    var handshakeAnswered = 0
+    /// Attempts that have failed, and connections that were lost before they had proved stable, in a row.
     private var failures = 0
+    /// Whether the last attempt came to nothing.
+    var hasFailed = false
+    /// Since when the connection stands.
+    var readySince = MonotonicInstant.distantPast
     /// When the phase ends by itself.
-    private var phaseDeadline = MonotonicInstant.distantFuture
-    /// When something last arrived, or when the first reply came to be owed if that is later.
-    private var lastSign = MonotonicInstant.distantPast
+    var phaseDeadline = MonotonicInstant.distantFuture
+    var health = ConnectionHealth()
+    var order = OrderCheck()
     /// No call's deadline is earlier.
-    private var earliestDeadline = MonotonicInstant.distantFuture
-    private var draining = false
+    var earliestDeadline = MonotonicInstant.distantFuture
+    var draining = false
+    var condemnation: RedisError?
 
     init(settings: ConnectionSettings, seed: UInt64) {
         self.settings = settings
@@ -93,6 +108,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     ///   - promise: Completed exactly once, unless the call is refused.
     ///   - deadline: When the caller gives up.
     ///   - now: The time.
+    ///   - expected: What kinds of replies the command has.
     ///   - encode: Writes the command.
     /// - Returns: The call's number.
     /// - Throws: ``RedisError`` when the call is refused.
@@ -101,6 +117,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         _ promise: Promise,
         deadline: MonotonicInstant,
         now: MonotonicInstant,
+        expecting expected: ReplyKinds = .any,
         encode: (inout CommandWriter) -> Void
     ) throws(RedisError) -> UInt64 {
         try checkAdmission()
@@ -110,12 +127,21 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
             outgoing.truncate(to: before)
             throw overloaded("more than \(settings.queuedBytesLimit) bytes would wait to be sent")
         }
-        return append(Slot(promise: promise, deadline: deadline, start: takenBytes + UInt64(before)), now: now)
+        return append(
+            Slot(
+                promise: promise,
+                deadline: deadline,
+                start: takenBytes + UInt64(before),
+                since: now,
+                expected: expected
+            ),
+            now: now
+        )
     }
 
     @inline(__always)
-    private mutating func append(_ slot: Slot, now: MonotonicInstant) -> UInt64 {
-        if slots.isEmpty { lastSign = now }
+    mutating func append(_ slot: Slot, now: MonotonicInstant) -> UInt64 {
+        if slots.isEmpty { health.begin(at: now) }
         slots.append(slot)
         earliestDeadline = min(earliestDeadline, slot.deadline)
         return headNumber + UInt64(slots.count) - 1
@@ -131,8 +157,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         guard !draining, phase != .closed else { throw .shutDown(settings.endpoint) }
         switch phase {
         case .opening, .handshaking, .waiting:
-            // Told apart by whether an attempt has failed since the last success.
-            if failures > 0, let lastError { throw lastError }
+            if hasFailed, let lastError { throw lastError }
         default: break
         }
         guard slots.count < settings.inFlightLimit else {
@@ -152,18 +177,31 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         drainDeadline = deadline
     }
 
-    private var drainDeadline = MonotonicInstant.distantFuture
+    var drainDeadline = MonotonicInstant.distantFuture
 
     // MARK: The socket's owner
 
     /// Hands the bytes that are to be sent to the socket's owner, and takes an empty buffer in return.
-    mutating func exchangeOutput(with buffer: inout CommandWriter) {
+    mutating func exchangeOutput(with buffer: inout CommandWriter, now: MonotonicInstant) {
         if phase == .handshaking {
             swap(&handshake, &buffer)
-        } else if phase == .ready {
+        } else if phase == .ready, !outgoing.isEmpty {
             takenBytes += UInt64(outgoing.count)
+            health.sent(through: takenBytes, at: now)
             swap(&outgoing, &buffer)
         }
+    }
+
+    /// No attempt may begin yet: too many have of late.
+    mutating func postpone(until later: MonotonicInstant) {
+        guard phase == .opening else { return }
+        phase = .waiting
+        phaseDeadline = later
+    }
+
+    /// Gives the connection up at the next step: the server at its other end is not the one to talk to.
+    mutating func condemn(_ error: RedisError) {
+        if phase == .opening || phase == .handshaking || phase == .ready { condemnation = error }
     }
 
     /// The socket is connected.
@@ -198,143 +236,16 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         fail(error, unsent: unsent, now: now, &completions)
     }
 
-    /// Replies arrived.
-    ///
-    /// - Parameters:
-    ///   - replies: Those that are whole.
-    ///   - unsent: How many of the bytes taken the system has not accepted yet.
-    ///   - now: The time.
-    ///   - completions: Gets the calls that are over.
-    /// - Returns: `close` when the stream cannot be trusted any more.
-    mutating func received(
-        _ replies: inout [RESPValue],
-        unsent: Int,
-        now: MonotonicInstant,
-        _ completions: inout [Completion]
-    ) -> Action? {
-        guard phase == .handshaking || phase == .ready else { return nil }
-        lastSign = now
-        var first = 0
-        while phase == .handshaking, first < replies.count {
-            if let failure = answerHandshake(with: replies[first]) {
-                fail(failure, unsent: 0, now: now, &completions)
-                return .close
-            }
-            first += 1
-        }
-        guard isOwed(replies.count - first, unsent: unsent) else {
-            let error = RedisError(
-                code: .protocolViolation,
-                message: "the server sent a reply that nobody asked for",
-                endpoint: settings.endpoint
-            )
-            fail(error, unsent: unsent, now: now, &completions)
-            return .close
-        }
-        for index in first..<replies.count {
-            headNumber += 1
-            if let promise = slots.popFirst()?.promise { completions.append((promise, .success(replies[index]))) }
-        }
-        return nil
-    }
-
-    /// Whether so many replies are owed to commands of which something was sent.
-    ///
-    /// A reply that comes before its command is an answer to nothing, and would be a stranger's value. The first byte is
-    /// enough: a server may refuse a command before it has read all of it.
-    private func isOwed(_ count: Int, unsent: Int) -> Bool {
-        count == 0 || count <= slots.count && slots[count - 1].start < sentBytes(unsent: unsent)
-    }
-
-    private func sentBytes(unsent: Int) -> UInt64 {
-        takenBytes - min(takenBytes, UInt64(unsent))
-    }
-
-    private mutating func answerHandshake(with reply: RESPValue) -> RedisError? {
-        let steps = settings.handshake.steps
-        if let failure = settings.handshake.failure(
-            of: steps[handshakeAnswered],
-            reply,
-            endpoint: settings.endpoint
-        ) {
-            return failure
-        }
-        handshakeAnswered += 1
-        if handshakeAnswered == steps.count {
-            phase = .ready
-            phaseDeadline = drainDeadline
-            failures = 0
-            lastError = nil
-        }
-        return nil
-    }
-
-    /// Moves on with time.
-    ///
-    /// To be called again until it returns `nil`.
-    mutating func advance(now: MonotonicInstant, _ completions: inout [Completion]) -> Action? {
-        if now >= earliestDeadline { expireCalls(now: now, &completions) }
-        if draining, slots.isEmpty || now >= drainDeadline, phase != .closed { return close(&completions) }
-        switch phase {
-        case .idle where !slots.isEmpty: return open(now: now)
-        case .waiting where now >= phaseDeadline: return open(now: now)
-        case .opening where now >= phaseDeadline, .handshaking where now >= phaseDeadline:
-            let error = RedisError(
-                code: .connectionFailed,
-                message: "no connection within the connect timeout",
-                endpoint: settings.endpoint
-            )
-            fail(error, unsent: 0, now: now, &completions)
-            return .close
-        case .ready: return watch(now: now, &completions)
-        default: return nil
-        }
-    }
-
-    /// When `advance` has to be called at the latest.
-    var nextDeadline: MonotonicInstant {
-        var next = min(earliestDeadline, drainDeadline)
-        switch phase {
-        case .opening, .handshaking, .waiting: next = min(next, phaseDeadline)
-        case .ready: next = min(next, quietLimit)
-        default: break
-        }
-        return next
-    }
-
     // MARK: Inside
 
-    /// Until when a ready connection may stay silent.
-    private var quietLimit: MonotonicInstant {
-        lastSign.advanced(byNanoseconds: slots.isEmpty ? settings.keepalive : settings.healthWindow)
-    }
-
-    private mutating func watch(now: MonotonicInstant, _ completions: inout [Completion]) -> Action? {
-        guard now >= quietLimit else { return nil }
-        guard slots.isEmpty else {
-            let error = RedisError(
-                code: .connectionLost,
-                message: "nothing arrived for the health window although replies are owed",
-                endpoint: settings.endpoint
-            )
-            fail(error, unsent: 0, now: now, &completions)
-            return .close
-        }
-        let start = takenBytes + UInt64(outgoing.count)
-        outgoing.begin(1)
-        outgoing.argument("PING" as StaticString)
-        _ = append(Slot(promise: nil, deadline: .distantFuture, start: start), now: now)
-        return nil
-    }
-
-    private mutating func open(now: MonotonicInstant) -> Action {
+    mutating func open(now: MonotonicInstant) -> Action {
         phase = .opening
         phaseDeadline = now.advanced(byNanoseconds: settings.connectTimeout)
         takenBytes = 0
         return .open
     }
 
-    private mutating func close(_ completions: inout [Completion]) -> Action {
+    mutating func close(_ completions: inout [Completion]) -> Action {
         phase = .closed
         drainDeadline = .distantFuture
         failAll(.shutDown(settings.endpoint), sent: takenBytes, &completions)
@@ -342,14 +253,18 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     }
 
     /// Ends the connection or the attempt and plans the next one.
-    private mutating func fail(
+    mutating func fail(
         _ error: RedisError,
         unsent: Int,
         now: MonotonicInstant,
         _ completions: inout [Completion]
     ) {
-        if phase == .ready { failures = 0 } else { failures += 1 }
+        let wasStable = phase == .ready && readySince.nanoseconds(to: now) >= settings.stableAfter
+        failures = wasStable ? 0 : failures + 1
+        // Some early losses are forgiven: the next attempt is near, and calls wait for it.
+        hasFailed = phase != .ready || failures > Self.forgivenLosses
         lastError = error
+        condemnation = nil
         let sent = phase == .ready ? sentBytes(unsent: unsent) : 0
         failAll(error, sent: sent, &completions)
         phase = .waiting
@@ -358,42 +273,28 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         )
     }
 
+    /// - Parameters:
+    ///   - error: What the call at the head gets. A reply that breaks the protocol is that one's; the others have only lost
+    ///     the connection, and may be made again.
+    ///   - sent: How many bytes of the stream were sent.
+    ///   - completions: Gets the calls.
     private mutating func failAll(_ error: RedisError, sent: UInt64, _ completions: inout [Completion]) {
+        var error = error
         while let slot = slots.popFirst() {
             headNumber += 1
-            guard let promise = slot.promise else { continue }
-            var error = error
-            error.effect = slot.start < sent ? .ambiguous : .notApplied
-            completions.append((promise, .failure(error)))
+            if let promise = slot.promise {
+                error.effect = slot.start < sent ? .ambiguous : .notApplied
+                completions.append((promise, .failure(error)))
+            }
+            if error.code == .protocolViolation {
+                error.code = .connectionLost
+                error.message = "the connection was given up after another call's reply: \(error.message)"
+            }
         }
         outgoing.removeAll()
         takenBytes = 0
+        health.reset()
+        order.reset()
         earliestDeadline = .distantFuture
-    }
-
-    /// Lets every caller go whose deadline has passed; the slots stay.
-    ///
-    /// O(calls in flight), at most once a deadline.
-    private mutating func expireCalls(now: MonotonicInstant, _ completions: inout [Completion]) {
-        earliestDeadline = .distantFuture
-        for position in 0..<slots.count {
-            let slot = slots[position]
-            guard slot.promise != nil else { continue }
-            guard slot.deadline <= now else {
-                earliestDeadline = min(earliestDeadline, slot.deadline)
-                continue
-            }
-            guard let promise = slots[position].promise.take() else { continue }
-            let waiting =
-                phase == .ready ? "no reply before the call's deadline" : "no connection before the call's deadline"
-            // Not sent yet is no promise: the slot stays, and its command goes out with the others.
-            let error = RedisError(
-                code: .timeout,
-                message: waiting,
-                endpoint: settings.endpoint,
-                effect: .ambiguous
-            )
-            completions.append((promise, .failure(error)))
-        }
     }
 }

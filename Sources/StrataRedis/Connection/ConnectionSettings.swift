@@ -10,6 +10,12 @@ struct ConnectionSettings: Sendable {
     var healthWindow: Int64
     var keepalive: Int64
     var reconnectDelay: ClosedRange<Int64>
+    /// How long a connection has to stand before its loss is no reason to wait longer for the next one.
+    var stableAfter: Int64 = 1_000_000_000
+    /// From when on a reply counts as slow, of a call that may be made of two commands.
+    var slowReply: Int64
+    /// Whether the order of replies is checked; a server that is played by a test may not know how to answer.
+    var checksOrder = true
 
     init(_ configuration: RedisConfiguration) {
         endpoint = configuration.endpoint.description
@@ -19,6 +25,7 @@ struct ConnectionSettings: Sendable {
         queuedBytesLimit = configuration.queuedBytesLimit
         healthWindow = configuration.healthWindow.saturatedNanoseconds
         keepalive = configuration.keepalive.saturatedNanoseconds
+        slowReply = configuration.breaker.slowAfter.saturatedNanoseconds / 2
         let delay = configuration.reconnectDelay
         reconnectDelay = delay.lowerBound.saturatedNanoseconds...delay.upperBound.saturatedNanoseconds
     }

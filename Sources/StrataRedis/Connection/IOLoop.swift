@@ -79,6 +79,17 @@ final class IOLoop: Sendable {
         for connection in connections { connection.drain(until: deadline) }
     }
 
+    /// Gives up all connections and the link, and makes them anew, with the name resolved afresh.
+    func leave(_ error: RedisError) {
+        for connection in connections { connection.condemn(error) }
+        link.condemn(error)
+    }
+
+    /// Whether the server has taken long for a reply since then, as the thread saw it.
+    func hasSeenSlowReply(since start: MonotonicInstant) -> Bool {
+        connections.contains { $0.slowReplyAt >= start }
+    }
+
     /// Returns when the thread has ended; at once when it never ran.
     func waitUntilStopped() async {
         guard started.load(ordering: .acquiring) else { return }
@@ -96,17 +107,25 @@ final class IOLoop: Sendable {
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
+        let limit = ReconnectLimit(burst: connections.count + 5)
         var drivers: [any LoopDriver] = connections.map { connection in
             ConnectionDriver(
                 connection: connection,
                 configuration: configuration,
                 wakeup: wakeup,
                 observer: observer,
+                limit: limit,
                 buffer: buffer
             )
         }
         // First in the round, so that a notice is acted on before the replies that may be older than it.
-        let linkDriver = LinkDriver(link: link, configuration: configuration, wakeup: wakeup, buffer: buffer)
+        let linkDriver = LinkDriver(
+            link: link,
+            configuration: configuration,
+            wakeup: wakeup,
+            limit: limit,
+            buffer: buffer
+        )
         drivers.insert(linkDriver, at: 0)
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()

@@ -16,10 +16,12 @@ struct RingBuffer<Element: Sendable>: Sendable {
 
     var first: Element? { count == 0 ? nil : storage[head] }
 
+    var indices: Range<Int> { 0..<count }
+
     /// The element at `position` counted from the head.
     subscript(position: Int) -> Element {
-        get { storage[index(position)]! }
-        set { storage[index(position)] = newValue }
+        _read { yield storage[index(position)]! }
+        _modify { yield &storage[index(position)]! }
     }
 
     mutating func append(_ element: Element) {

@@ -10,10 +10,20 @@ final class WireStream {
     private var sending = CommandWriter()
     private var sent = 0
 
-    init(_ socket: Socket, limits: ReplyLimits, endpoint: String) {
+    /// - Parameters:
+    ///   - socket: A connected socket.
+    ///   - limits: What replies may cost.
+    ///   - endpoint: The server, for errors.
+    ///   - allowance: See ``ReplyReader/init(limits:allowance:)``.
+    init(
+        _ socket: Socket,
+        limits: ReplyLimits,
+        endpoint: String,
+        allowance: @escaping (Int) -> Bool = { _ in true }
+    ) {
         self.socket = socket
         self.endpoint = endpoint
-        reader = ReplyReader(limits: limits)
+        reader = ReplyReader(limits: limits, allowance: allowance)
     }
 
     var descriptor: Int32 { socket.descriptor }
@@ -46,12 +56,12 @@ final class WireStream {
     /// - Parameters:
     ///   - buffer: Where the bytes go first.
     ///   - replies: Gets the replies that are whole, empty when `accept` is called the next time.
-    ///   - accept: Called after each read with what it has brought. Returns false when the stream is to be left alone.
+    ///   - accept: Called after each read with what it has brought, and how many bytes that were. Returns false when the stream is to be left alone.
     /// - Returns: Why the connection is broken, if it is.
     func receive(
         through buffer: UnsafeMutableRawBufferPointer,
         into replies: inout [RESPValue],
-        accept: (inout [RESPValue]) -> Bool
+        accept: (inout [RESPValue], Int) -> Bool
     ) -> RedisError? {
         for _ in 0..<8 {
             switch socket.receive(into: buffer) {
@@ -60,7 +70,7 @@ final class WireStream {
                 do {
                     try reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &replies)
                 } catch { violation = error }
-                let goesOn = accept(&replies)
+                let goesOn = accept(&replies, count)
                 replies.removeAll(keepingCapacity: true)
                 guard goesOn else { return nil }
                 if let violation {

@@ -65,7 +65,8 @@ final class ServerClock: Sendable {
     /// Takes a reading that nobody waits for.
     private func measureAside() {
         let before = MonotonicInstant.now
-        redis.post(deadline: before.advanced(by: redis.configuration.commandTimeout)) { [self] outcome in
+        let deadline = before.advanced(by: redis.configuration.commandTimeout)
+        redis.post(deadline: deadline, expecting: .array) { [self] outcome in
             if case .success(let reply) = outcome, let time = RedisClient.time(in: reply) {
                 note(time, askedAt: before)
             }

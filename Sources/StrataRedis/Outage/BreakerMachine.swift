@@ -120,6 +120,16 @@ struct BreakerMachine: Sendable {
         }
     }
 
+    /// A call that was not let through here has succeeded.
+    ///
+    /// - Returns: Whether the breaker is closed now, and was not before.
+    mutating func proved() -> Bool {
+        guard phase != .closed else { return false }
+        phase = .closed
+        failures = 0
+        return true
+    }
+
     private mutating func open(at now: MonotonicInstant) {
         let (doubled, overflow) = pause.lowerBound.multipliedReportingOverflow(by: 1 << min(failures, 30))
         let whole = overflow ? pause.upperBound : min(pause.upperBound, doubled)

@@ -8,7 +8,7 @@ internal import Synchronization
 final class CircuitBreaker: Sendable {
     /// A call that may be made.
     enum Pass: Sendable {
-        /// Of the how manieth time that the breaker was closed: outcomes from before the last outage decide nothing.
+        /// By how often the breaker had closed before: outcomes from before the last outage decide nothing.
         case ordinary(generation: UInt64)
         case trial(UInt64)
     }
@@ -29,7 +29,7 @@ final class CircuitBreaker: Sendable {
 
     private let role: RedisRole
     private let options: BreakerOptions
-    private let slowAfter: Int64
+    let slowAfter: Int64
     private let logger: Logger?
     private let endpoint: String
     private let window: OutcomeWindow
@@ -144,8 +144,21 @@ final class CircuitBreaker: Sendable {
             case .failed: .bad
             case .unknown: .none
             }
+        conclude { $0.tried(number, verdict, at: now) }
+    }
+
+    /// The server has done what the role asks of it, for a call that the breaker had not let through.
+    ///
+    /// That is as good as the call that decides.
+    func proved() {
+        guard refusesUntil.load(ordering: .acquiring) != 0 else { return }
+        conclude { $0.proved() }
+    }
+
+    /// Runs a step that may close the breaker.
+    private func conclude(_ step: (inout BreakerMachine) -> Bool) {
         let isClosed = machine.withLock { machine in
-            let isClosed = machine.tried(number, verdict, at: now)
+            let isClosed = step(&machine)
             if isClosed {
                 window.clear()
                 streak.store(0, ordering: .relaxed)

@@ -222,6 +222,8 @@ final class InvalidationReplay: Sendable {
         by deadline: MonotonicInstant
     ) async -> Bool {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch { return false }
+        // What is repeated is not held back by the breaker of removals, and tells it that there is nothing to hold back.
+        client.outage.breaker(.remove).proved()
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
             count.store(state.pending.count, ordering: .releasing)

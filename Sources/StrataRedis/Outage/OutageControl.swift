@@ -4,9 +4,10 @@ internal import Strata
 /// What a client needs to make an outage of its server cheap: breakers, and invalidations to be carried out later.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
+    let refusals: RefusalLog
     /// By the roles' order.
     private let breakers: [CircuitBreaker]
-    private let refusals: [RedisError]
+    private let openErrors: [RedisError]
     private let spent: RedisError
     /// What a call may spend, and what one command may take, in nanoseconds.
     let budget: Int64
@@ -20,7 +21,8 @@ final class OutageControl: Sendable {
         breakers = RedisRole.allCases.map {
             CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
         }
-        refusals = RedisRole.allCases.map {
+        refusals = RefusalLog(endpoint: endpoint, logger: logger)
+        openErrors = RedisRole.allCases.map {
             RedisError(
                 code: .circuitOpen,
                 message: "not asked after many failures (\($0.rawValue))",
@@ -42,10 +44,10 @@ final class OutageControl: Sendable {
 
     func refusal(_ role: RedisRole) -> RedisError {
         switch role {
-        case .read: refusals[0]
-        case .write: refusals[1]
-        case .remove: refusals[2]
-        case .lease: refusals[3]
+        case .read: openErrors[0]
+        case .write: openErrors[1]
+        case .remove: openErrors[2]
+        case .lease: openErrors[3]
         }
     }
 

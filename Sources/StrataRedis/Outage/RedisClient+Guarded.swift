@@ -32,15 +32,23 @@ extension RedisClient {
             let end = MonotonicInstant.now
             let duration = start.nanoseconds(to: end)
             budget?.spend(duration)
-            breaker.leave(pass, .answered, after: duration, at: end)
+            breaker.leave(pass, .answered, after: charged(duration, breaker, since: start), at: end)
             return result
         } catch {
             let end = MonotonicInstant.now
             let duration = start.nanoseconds(to: end)
             budget?.spend(duration)
-            breaker.leave(pass, Self.outcome(of: error), after: duration, at: end)
+            breaker.leave(pass, outcome(of: error, role), after: charged(duration, breaker, since: start), at: end)
             throw error
         }
+    }
+
+    /// How much of a call's time is the server's.
+    ///
+    /// Most of it may be this process's: callers that wait for a processor, or a thread that does.
+    @inline(__always)
+    private func charged(_ duration: Int64, _ breaker: CircuitBreaker, since start: MonotonicInstant) -> Int64 {
+        duration < breaker.slowAfter || hasSeenSlowReply(since: start) ? duration : 0
     }
 
     /// Runs a call of a cache with a budget of its own.
@@ -49,11 +57,12 @@ extension RedisClient {
         try await CallBudget.$current.withValue(CallBudget(outage.budget)) { try await body() }
     }
 
-    private static func outcome(of error: any Error) -> CircuitBreaker.Outcome {
-        guard let error = error as? RedisError, error.code != .shutDown, error.code != .overloaded else {
-            return .unknown
-        }
-        return error.blamesServer ? .failed : .answered
+    private func outcome(of error: any Error, _ role: RedisRole) -> CircuitBreaker.Outcome {
+        guard let error = error as? RedisError, error.code != .shutDown, error.code != .overloaded, !error.isOwnDelay
+        else { return .unknown }
+        guard error.blamesServer else { return .answered }
+        if error.code == .server { outage.refusals.note(error, role) }
+        return .failed
     }
 
     /// Sends a PING that nobody waits for.
@@ -61,7 +70,7 @@ extension RedisClient {
     /// It ends by its deadline whatever the server does.
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
         let patience = min(configuration.redisBudget, configuration.commandTimeout)
-        post(deadline: MonotonicInstant.coarse.advanced(by: patience)) { outcome in
+        post(deadline: MonotonicInstant.coarse.advanced(by: patience), expecting: .status) { outcome in
             var answered = false
             if case .success(.status("PONG")) = outcome { answered = true }
             breaker.probed(number, answered, at: .now)

@@ -1,25 +1,28 @@
 extension RedisError {
     /// Whether the server, or the way to it, is to blame: what breakers count.
     ///
-    /// Not a reply that only this command gets (NOSCRIPT, WRONGTYPE, NOPERM, a mistake of the caller), and not what this
-    /// process refuses by itself.
+    /// A cache sends the same few commands for every key. A server that refuses one of them is of no use for the role it is
+    /// sent in, whatever the reason: its state (LOADING, READONLY, OOM), its place (MOVED), what the user may do (NOPERM), or
+    /// that it does not know the command (ERR, or NOSCRIPT after the script's text was sent). Only what lies under one key
+    /// (WRONGTYPE) says nothing of the others. Neither does what this process refuses by itself, or was too late for.
     var blamesServer: Bool {
         switch code {
-        case .connectionFailed, .connectionLost, .timeout, .authentication, .protocolViolation: true
-        case .server: serverMessage.map { Self.blamesServer($0) } ?? false
+        case .timeout: !isOwnDelay
+        case .connectionFailed, .connectionLost, .authentication, .protocolViolation: true
+        case .server: serverMessage.map { !Self.isOfOneKey($0) } ?? false
         default: false
         }
     }
 
-    private static func blamesServer(_ text: String) -> Bool {
-        if text.hasPrefix("ERR max number of clients") { return true }
-        return stateReplies.contains(text.prefix { $0 != " " })
+    /// Servers before 7 put the reply of a command in a script behind words of their own.
+    private static func isOfOneKey(_ text: String) -> Bool {
+        text.hasPrefix("WRONGTYPE") || text.hasPrefix("ERR Error running script") && text.contains("WRONGTYPE")
     }
 
-    /// Replies that any command of a role would get just now.
-    private static let stateReplies: Set<Substring> = [
-        "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "READONLY", "OOM", "MISCONF", "NOREPLICAS",
-        "NOAUTH",
-        "WRONGPASS",
-    ]
+    /// Whether the server is a replica, and refuses to write for that.
+    var isOfReplica: Bool {
+        guard code == .server, let serverMessage else { return false }
+        return serverMessage.hasPrefix("READONLY")
+            || serverMessage.hasPrefix("ERR Error running script") && serverMessage.contains("-READONLY")
+    }
 }

@@ -76,7 +76,7 @@ extension RedisClient {
     func tagNumbers(of names: [TagName], in keyspace: Keyspace) async throws -> TagNumbers {
         let reply = try await guarded(.read) { timeout in
             do {
-                return try await execute(.repeatable, timeout: timeout) { writer in
+                return try await execute(.repeatable, timeout: timeout, expecting: .list) { writer in
                     writer.begin(5 + names.count)
                     writer.argument("HMGET" as StaticString)
                     writer.argument(keyspace.marks)
@@ -118,7 +118,10 @@ extension RedisClient {
         return { question, completion in
             let arguments = Self.arguments(.look, keyspace, known: question.known, kept: memory)
             @Sendable func post(_ command: StaticString, _ script: String, _ next: (@Sendable () -> Void)?) {
-                connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout)) { outcome in
+                connection.post(
+                    deadline: MonotonicInstant.coarse.advanced(by: timeout),
+                    expecting: .array
+                ) { outcome in
                     let reply = try? outcome.get()
                     if let next, case .error(let text) = reply, text.hasPrefix("NOSCRIPT") { return next() }
                     completion(reply.flatMap { Self.marks(in: $0) })
@@ -144,7 +147,7 @@ extension RedisClient {
     ) async throws -> (next: UInt64, fields: [(name: [UInt8], number: [UInt8])]) {
         let reply: RESPValue
         do {
-            reply = try await execute(.repeatable) { writer in
+            reply = try await execute(.repeatable, expecting: .list) { writer in
                 writer.begin(5)
                 writer.argument("HSCAN" as StaticString)
                 writer.argument(keyspace.marks)

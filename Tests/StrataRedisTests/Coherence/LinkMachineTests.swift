@@ -12,10 +12,11 @@ struct LinkMachineTests {
         var notices: [LinkMachine.Notice] = []
         var output = CommandWriter()
 
-        init(password: String? = nil) throws {
+        init(password: String? = nil, seed: UInt64 = 1) throws {
             var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
+            configuration.reconnectDelay = .milliseconds(50) ... .seconds(5)
             configuration.password = password.map { Secret($0) }
-            machine = LinkMachine(settings: LinkSettings(configuration), seed: 1)
+            machine = LinkMachine(settings: LinkSettings(configuration), seed: seed)
         }
 
         mutating func advance(by duration: Duration = .zero) -> LinkMachine.Action? {
@@ -43,6 +44,10 @@ struct LinkMachineTests {
             let topics = LinkTopics(prefixes: [Array("p:v:".utf8)], channels: [Array("p:ev".utf8)])
             _ = machine.listen(to: topics, now: now, &notices)
             #expect(advance() == .open)
+            answerHandshake()
+        }
+
+        mutating func answerHandshake() {
             machine.opened()
             #expect(receive(.status("OK")) == nil)
             #expect(receive(.status("PONG")) == nil)
@@ -211,5 +216,59 @@ struct LinkMachineTests {
         #expect(rig.takeNotices().count == 1)
         #expect(rig.advance(by: .seconds(100)) == nil)
         #expect(rig.machine.shutDown(&rig.notices) == nil)
+    }
+
+    /// The longest delays that a hundred machines choose, loss after loss.
+    private func longestDelays(_ losses: Int, standing: Duration, failing: Bool = false) throws -> [Duration] {
+        var longest = [Duration](repeating: .zero, count: losses)
+        for seed in 0..<100 as Range<UInt64> {
+            var rig = try Rig(seed: seed)
+            rig.establish()
+            for loss in 0..<losses {
+                let error = RedisError(code: .connectionLost, message: "gone")
+                if failing, loss > 0 {
+                    rig.machine.openFailed(error, now: rig.now, &rig.notices)
+                } else {
+                    rig.now = rig.now.advanced(by: standing)
+                    rig.machine.lost(error, now: rig.now, &rig.notices)
+                }
+                let delay = rig.now.duration(to: rig.machine.nextDeadline)
+                longest[loss] = max(longest[loss], delay)
+                #expect(rig.advance(by: delay) == .open)
+                if !failing { rig.answerHandshake() }
+            }
+        }
+        return longest
+    }
+
+    @Test("attempts that fail wait longer and longer")
+    func backOff() throws {
+        let longest = try longestDelays(9, standing: .seconds(1), failing: true)
+        for (loss, delay) in longest.enumerated() {
+            let bound = min(Duration.milliseconds(50) * (1 << loss), .seconds(5))
+            #expect(delay <= bound && delay > bound / 2, "attempt \(loss)")
+        }
+    }
+
+    @Test("so do links that are lost as soon as they stand, and one that has stood for a while begins anew")
+    func stability() throws {
+        for (loss, delay) in try longestDelays(9, standing: .milliseconds(999)).enumerated() {
+            let bound = min(Duration.milliseconds(50) * (1 << (loss + 1)), .seconds(5))
+            #expect(delay <= bound && delay > bound / 2, "loss \(loss)")
+        }
+        for delay in try longestDelays(9, standing: .seconds(1)) { #expect(delay <= .milliseconds(50)) }
+    }
+
+    @Test("a link to a server that is not the one to listen to is given up and made anew")
+    func abandoned() throws {
+        var rig = try Rig()
+        rig.establish()
+        _ = rig.takeNotices()
+        let error = RedisError(code: .connectionLost, message: "a replica")
+        #expect(rig.machine.abandon(error, now: rig.now, &rig.notices) == .close)
+        #expect(rig.takeNotices() == [.lost(error)])
+        #expect(rig.advance(by: .seconds(5)) == .open)
+        #expect(rig.machine.abandon(error, now: rig.now, &rig.notices) == .close)
+        #expect(rig.machine.abandon(error, now: rig.now, &rig.notices) == nil)
     }
 }

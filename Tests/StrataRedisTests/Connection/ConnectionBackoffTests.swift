@@ -1,3 +1,4 @@
+import Strata
 import Testing
 
 @testable import StrataRedis
@@ -11,6 +12,7 @@ struct ConnectionBackoffTests {
     /// The delays after a loss and then after each of `attempts` that fail.
     private func delays(seed: UInt64, attempts: Int) throws -> [Duration] {
         let rig = try MachineRig.ready(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
+        rig.advance(by: .seconds(1))
         rig.lost()
         var delays = [try #require(rig.wait)]
         for _ in 0..<attempts {
@@ -48,7 +50,7 @@ struct ConnectionBackoffTests {
         #expect(try delays(seed: 7, attempts: 5) == delays(seed: 7, attempts: 5))
     }
 
-    @Test("a connection that was made sets the delay back")
+    @Test("a connection that has stood for a while sets the delay back")
     func reset() throws {
         for seed in 0..<50 as Range<UInt64> {
             let rig = try MachineRig.ready(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
@@ -60,9 +62,71 @@ struct ConnectionBackoffTests {
             rig.advanceToDeadline()
             rig.opened()
             rig.answerHandshake()
+            rig.advance(by: .seconds(1))
             rig.lost()
             #expect(try #require(rig.wait) <= Self.lower)
         }
+    }
+
+    @Test("connections that are lost as soon as they are made do not: the bounds double as if none had been made")
+    func lostAtOnce() throws {
+        let losses = 9
+        var longest = [Duration](repeating: .zero, count: losses)
+        for seed in 0..<1_000 as Range<UInt64> {
+            let rig = try MachineRig.ready(seed: seed) { $0.reconnectDelay = Self.lower...Self.upper }
+            for loss in 0..<losses {
+                rig.advance(by: .milliseconds(999))
+                rig.lost()
+                let delay = try #require(rig.wait)
+                longest[loss] = max(longest[loss], delay)
+                #expect(rig.advanceToDeadline() == [.open])
+                rig.opened()
+                rig.answerHandshake()
+            }
+        }
+        for loss in 0..<losses {
+            let bound = min(Self.lower * (1 << (loss + 1)), Self.upper)
+            #expect(longest[loss] <= bound && longest[loss] > bound * 0.95, "loss \(loss)")
+        }
+    }
+
+    @Test("after an early loss calls wait for the next connection; after several in a row they are refused")
+    func earlyLosses() throws {
+        let rig = try MachineRig.ready()
+        for loss in 0..<3 {
+            rig.lost()
+            try rig.submit(loss)
+            rig.advanceToDeadline()
+            rig.opened()
+            rig.answerHandshake()
+            _ = rig.take()
+            rig.receive(.null)
+            #expect(rig.ending(of: loss) == .reply(.null))
+        }
+        rig.lost()
+        let refusal = #expect(throws: RedisError.self) { try rig.submit(8) }
+        #expect(refusal?.code == .connectionLost)
+        rig.advanceToDeadline()
+        rig.opened()
+        rig.answerHandshake()
+        try rig.submit(9)
+    }
+
+    @Test("a client connects a bounded number of times at once, then five times a second")
+    func limit() {
+        let limit = ReconnectLimit(burst: 6)
+        let start = MonotonicInstant(nanoseconds: 5_000_000_000_000)
+        var now = start
+        var begun = 0
+        while start.duration(to: now) < .seconds(10) {
+            while limit.take(at: now) == nil { begun += 1 }
+            now = now.advanced(by: .milliseconds(1))
+        }
+        #expect(begun == 6 + 49)
+        // After a rest as many as before.
+        now = now.advanced(by: .seconds(60))
+        for _ in 0..<6 { #expect(limit.take(at: now) == nil) }
+        #expect(limit.take(at: now) == now.advanced(by: .milliseconds(200)))
     }
 
     @Test("a handshake that fails and a connect that takes too long count as failed attempts")

@@ -165,7 +165,7 @@ struct ConnectionCallTests {
         _ = rig.take()
         #expect(rig.receive(.integer(1), .integer(2), .integer(3)) == .close)
         #expect(rig.ending(of: 1) == .failure(.protocolViolation, .ambiguous))
-        #expect(rig.ending(of: 2) == .failure(.protocolViolation, .ambiguous))
+        #expect(rig.ending(of: 2) == .failure(.connectionLost, .ambiguous))
         #expect(rig.ended.count == 2)
     }
 
@@ -186,7 +186,7 @@ struct ConnectionCallTests {
         try rig.submit(2)
         #expect(rig.receive(.integer(1), .integer(2)) == .close)
         #expect(rig.ending(of: 1) == .failure(.protocolViolation, .ambiguous))
-        #expect(rig.ending(of: 2) == .failure(.protocolViolation, .notApplied))
+        #expect(rig.ending(of: 2) == .failure(.connectionLost, .notApplied))
 
         let unsent = try MachineRig.ready()
         try unsent.submit(1)

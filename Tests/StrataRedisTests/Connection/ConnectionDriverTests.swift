@@ -45,7 +45,7 @@ struct ConnectionDriverTests {
         #expect(firstError?.code == .protocolViolation)
         #expect(firstError?.effect == .ambiguous)
         let secondError = await #expect(throws: RedisError.self) { try await second.value }
-        #expect(secondError?.code == .protocolViolation)
+        #expect(secondError?.code == .connectionLost)
         #expect(secondError?.effect == .notApplied)
         loop.stop(by: .distantPast)
         await loop.waitUntilStopped()

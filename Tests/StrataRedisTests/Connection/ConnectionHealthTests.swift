@@ -114,4 +114,116 @@ struct ConnectionHealthTests {
             rig.receive(.null)
         }
     }
+
+    @Test("bytes alone are no sign of life: a server that sends one a second is given up")
+    func trickle() throws {
+        let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
+        try rig.submit(1)
+        _ = rig.take()
+        var actions: [MachineRig.Machine.Action] = []
+        for _ in 0..<2 {
+            rig.receive([], bytes: 1)
+            actions += rig.advance(by: .seconds(1))
+        }
+        #expect(actions == [.close])
+    }
+
+    @Test("replies that come too late for anybody are none either, however many of them")
+    func tooLate() throws {
+        let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
+        for promise in 0..<80 { try rig.submit(promise, deadline: .seconds(1)) }
+        _ = rig.take()
+        var closed = 0
+        for second in 0..<80 where closed == 0 {
+            if rig.advance(by: .milliseconds(1_500)) == [.close] { closed = second }
+            rig.receive(.integer(0), .integer(0))
+        }
+        #expect(closed == 2 || closed == 3)
+    }
+
+    @Test("a large reply that keeps coming is one")
+    func progress() throws {
+        let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
+        try rig.submit(1)
+        _ = rig.take()
+        for _ in 0..<20 {
+            #expect(rig.advance(by: .milliseconds(1_900)) == [])
+            rig.receive([], bytes: 16 << 10)
+        }
+        #expect(rig.advance(by: .seconds(2)) == [.close])
+    }
+
+    @Test("callers who leave at once do not make a connection look dead that answers them")
+    func leavers() throws {
+        let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
+        for promise in 0..<100 {
+            _ = rig.abandon(try rig.submit(promise))
+            _ = rig.take()
+            #expect(rig.advance(by: .milliseconds(1_500)) == [])
+            rig.receive(.null)
+        }
+    }
+
+    // MARK: Who is to blame for a timeout
+
+    /// The error of a call that times out after 500 ms.
+    private func timeout(_ body: (MachineRig) throws -> Void) throws -> RedisError {
+        let rig = try MachineRig.ready {
+            ($0.healthWindow, $0.reconnectDelay) = (.seconds(60), .seconds(9) ... .seconds(9))
+        }
+        try body(rig)
+        return try #require(rig.errors[1])
+    }
+
+    @Test("a server that has a command and does not answer is to blame")
+    func serversFault() throws {
+        let error = try timeout { rig in
+            try rig.submit(1, deadline: .milliseconds(500))
+            _ = rig.take()
+            rig.advancePunctually(by: .milliseconds(500))
+        }
+        #expect(error.code == .timeout && !error.isOwnDelay && error.blamesServer)
+    }
+
+    @Test("a command that was not sent, or only just, or a thread that was late, are this process's fault")
+    func ownFault() throws {
+        let errors = try [
+            timeout { rig in
+                try rig.submit(1, deadline: .milliseconds(500))
+                rig.advancePunctually(by: .milliseconds(500))
+            },
+            timeout { rig in
+                try rig.submit(1, deadline: .milliseconds(500))
+                rig.advancePunctually(by: .milliseconds(400))
+                _ = rig.take()
+                rig.advancePunctually(by: .milliseconds(100))
+            },
+            timeout { rig in
+                try rig.submit(1, deadline: .milliseconds(500))
+                rig.advance()
+                _ = rig.take()
+                rig.advance(by: .milliseconds(500))
+            },
+        ]
+        for error in errors { #expect(error.code == .timeout && error.isOwnDelay && !error.blamesServer) }
+    }
+
+    @Test("a reply that the server took long for is told from one that waited for this thread")
+    func slowReplies() throws {
+        let slow = try MachineRig.ready { $0.breaker.slowAfter = .milliseconds(250) }
+        try slow.submit(1)
+        _ = slow.take()
+        slow.advancePunctually(by: .milliseconds(300))
+        slow.receive(.null)
+        #expect(slow.machine.health.slowReplyAt == slow.now)
+
+        let late = try MachineRig.ready { $0.breaker.slowAfter = .milliseconds(250) }
+        try late.submit(1)
+        late.advance()
+        _ = late.take()
+        let start = late.now
+        late.pass(.milliseconds(300))
+        late.receive(.null)
+        #expect(late.machine.health.slowReplyAt < start)
+    }
 }

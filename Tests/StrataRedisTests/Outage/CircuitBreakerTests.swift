@@ -169,10 +169,13 @@ struct CircuitBreakerTests {
             "READONLY You can't write against a read only replica.", "OOM command not allowed", "MISCONF Redis is",
             "CLUSTERDOWN The cluster is down", "NOREPLICAS Not enough", "NOAUTH Authentication required.",
             "ERR max number of clients reached", "TRYAGAIN Multiple keys",
+            "MOVED 866 127.0.0.1:7001", "ASK 866 127.0.0.1:7001", "NOPERM this user", "NOSCRIPT No matching",
+            "ERR unknown command", "",
         ]
         for text in states { #expect(reply(text).blamesServer, "\(text)") }
         for text in [
-            "NOSCRIPT No matching", "WRONGTYPE Operation", "NOPERM this user", "ERR wrong number", "", "OOMPH",
+            "WRONGTYPE Operation",
+            "ERR Error running script (call to f_1): @user_script:1: WRONGTYPE Operation against a key",
         ] {
             #expect(!reply(text).blamesServer, "\(text)")
         }
@@ -183,6 +186,25 @@ struct CircuitBreakerTests {
         ]
         for (code, expected) in codes {
             #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)")
+        }
+    }
+
+    @Test("what succeeds although the breaker stands before it closes it, in any phase")
+    func proved() throws {
+        let breaker = CircuitBreaker(
+            .remove,
+            BreakerOptions(minimumCalls: 1),
+            patience: .seconds(1),
+            endpoint: "test",
+            logger: nil
+        )
+        let now = MonotonicInstant(nanoseconds: 5_000_000_000_000)
+        for isBack in [false, true] {
+            breaker.leave(try breaker.enter(at: now), .failed, after: 1, at: now)
+            if isBack { breaker.returned() }
+            #expect(breaker.statistics.state == (isBack ? .halfOpen : .open))
+            breaker.proved()
+            #expect(breaker.statistics.state == .closed)
         }
     }
 }

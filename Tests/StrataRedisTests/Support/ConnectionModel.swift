@@ -19,6 +19,7 @@ struct ConnectionModel {
         var promise: Int?
         var deadline: MonotonicInstant
         var start: Int
+        var since: MonotonicInstant
     }
 
     static let pingLength = "*1\r\n$4\r\nPING\r\n".utf8.count
@@ -37,6 +38,8 @@ struct ConnectionModel {
     private var taken = 0
     private var hasOpened = false
     private var failures = 0
+    private var hasFailed = false
+    private var readySince = MonotonicInstant.distantPast
     private var lastError: RedisError.Code?
     private var since = MonotonicInstant.distantPast
     private var lastSign = MonotonicInstant.distantPast
@@ -66,7 +69,7 @@ struct ConnectionModel {
         now: MonotonicInstant
     ) -> RedisError.Code? {
         if drainDeadline != nil || link == .closed { return .shutDown }
-        if failures > 0, link != .ready, let lastError { return lastError }
+        if hasFailed, link != .ready, let lastError { return lastError }
         if slots.count >= inFlightLimit { return .overloaded }
         if queued > 0, queued + length > queuedBytesLimit { return .overloaded }
         add(promise, length: length, deadline: deadline, now: now)
@@ -75,7 +78,7 @@ struct ConnectionModel {
 
     private mutating func add(_ promise: Int?, length: Int, deadline: MonotonicInstant, now: MonotonicInstant) {
         if slots.isEmpty { lastSign = now }
-        slots.append(Slot(promise: promise, deadline: deadline, start: taken + queued))
+        slots.append(Slot(promise: promise, deadline: deadline, start: taken + queued, since: now))
         queued += length
     }
 
@@ -117,7 +120,6 @@ struct ConnectionModel {
     /// Returns whether the connection has to be closed.
     mutating func received(_ replies: [RESPValue], unsent: Int, now: MonotonicInstant) -> Bool {
         guard link == .handshaking || link == .ready else { return false }
-        lastSign = now
         var replies = replies
         if link == .handshaking, let first = replies.first {
             replies.removeFirst()
@@ -126,14 +128,17 @@ struct ConnectionModel {
                 return true
             }
             link = .ready
-            (failures, lastError) = (0, nil)
+            (hasFailed, lastError) = (false, nil)
+            (readySince, lastSign) = (now, now)
         }
         guard replies.count <= slots.prefix(while: { $0.start < taken - min(unsent, taken) }).count else {
             fail(.protocolViolation, sent: taken - min(unsent, taken), now: now)
             return true
         }
         for reply in replies {
-            if let promise = slots.removeFirst().promise { ended.append((promise, .reply(reply))) }
+            let slot = slots.removeFirst()
+            if slot.promise != nil || now <= slot.since.advanced(by: healthWindow) { lastSign = now }
+            if let promise = slot.promise { ended.append((promise, .reply(reply))) }
         }
         return false
     }
@@ -180,7 +185,9 @@ struct ConnectionModel {
     }
 
     private mutating func fail(_ code: RedisError.Code, sent: Int, now: MonotonicInstant) {
-        failures = link == .ready ? 0 : failures + 1
+        let wasStable = link == .ready && now >= readySince.advanced(by: .seconds(1))
+        failures = wasStable ? 0 : failures + 1
+        hasFailed = link != .ready || failures > 3
         lastError = code
         failAll(code, sent: link == .ready ? sent : 0)
         link = .none
@@ -188,8 +195,9 @@ struct ConnectionModel {
     }
 
     private mutating func failAll(_ code: RedisError.Code, sent: Int) {
-        for slot in slots {
+        for (index, slot) in slots.enumerated() {
             guard let promise = slot.promise else { continue }
+            let code = code == .protocolViolation && index > 0 ? .connectionLost : code
             ended.append((promise, .failure(code, slot.start < sent ? .ambiguous : .notApplied)))
         }
         slots = []

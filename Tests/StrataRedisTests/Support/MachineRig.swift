@@ -22,13 +22,16 @@ final class MachineRig {
     init(
         _ endpoint: RedisEndpoint = .tcp(host: "redis.test"),
         seed: UInt64 = 1,
+        checksOrder: Bool = false,
         _ configure: (inout RedisConfiguration) -> Void = { _ in }
     ) {
         var configuration = RedisConfiguration(endpoint: endpoint)
         // PING alone is the shortest handshake.
         configuration.clientName = nil
         configure(&configuration)
-        machine = Machine(settings: ConnectionSettings(configuration), seed: seed)
+        var settings = ConnectionSettings(configuration)
+        settings.checksOrder = checksOrder
+        machine = Machine(settings: settings, seed: seed)
     }
 
     // MARK: Callers
@@ -46,9 +49,10 @@ final class MachineRig {
     func submit(
         _ promise: Int,
         words: [String],
-        deadline: Duration = .seconds(60)
+        deadline: Duration = .seconds(60),
+        expecting expected: ReplyKinds = .any
     ) throws(RedisError) -> UInt64 {
-        try machine.submit(promise, deadline: now.advanced(by: deadline), now: now) { writer in
+        try machine.submit(promise, deadline: now.advanced(by: deadline), now: now, expecting: expected) { writer in
             writer.begin(words.count)
             for word in words { writer.argument(word) }
         }
@@ -62,11 +66,11 @@ final class MachineRig {
 
     /// Lets time pass, then does what `pump` of the driver does before it sends.
     @discardableResult
-    func advance(by step: Duration = .zero) -> [Machine.Action] {
+    func advance(by step: Duration = .zero, unsent: Int = 0) -> [Machine.Action] {
         now = now.advanced(by: step)
         var completions: [Machine.Completion] = []
         var actions: [Machine.Action] = []
-        while let action = machine.advance(now: now, &completions) {
+        while let action = machine.advance(now: now, unsent: unsent, &completions) {
             actions.append(action)
             precondition(actions.count < 100, "advance does not come to an end")
         }
@@ -80,6 +84,20 @@ final class MachineRig {
         advance(by: now.duration(to: machine.nextDeadline))
     }
 
+    /// Lets time pass without the machine being called.
+    func pass(_ step: Duration) { now = now.advanced(by: step) }
+
+    /// Lets time pass as it does for a thread that is never late.
+    @discardableResult
+    func advancePunctually(by step: Duration) -> [Machine.Action] {
+        let end = now.advanced(by: step)
+        var actions: [Machine.Action] = []
+        while now < end, actions.isEmpty {
+            actions += advance(by: min(now.duration(to: end), .nanoseconds(ConnectionHealth.tick)))
+        }
+        return actions
+    }
+
     /// How long until the machine wants to be called; `nil` for never.
     var wait: Duration? {
         machine.nextDeadline == .distantFuture ? nil : now.duration(to: machine.nextDeadline)
@@ -90,7 +108,7 @@ final class MachineRig {
         var bytes: [UInt8] = []
         while machine.hasOutput {
             buffer.removeAll()
-            machine.exchangeOutput(with: &buffer)
+            machine.exchangeOutput(with: &buffer, now: now)
             bytes += Array(buffer.bytes)
         }
         return bytes
@@ -123,10 +141,10 @@ final class MachineRig {
     func receive(_ replies: RESPValue..., unsent: Int = 0) -> Machine.Action? { receive(replies, unsent: unsent) }
 
     @discardableResult
-    func receive(_ replies: [RESPValue], unsent: Int = 0) -> Machine.Action? {
+    func receive(_ replies: [RESPValue], bytes: Int = 0, unsent: Int = 0) -> Machine.Action? {
         var replies = replies
         var completions: [Machine.Completion] = []
-        let action = machine.received(&replies, unsent: unsent, now: now, &completions)
+        let action = machine.received(&replies, bytes: bytes, unsent: unsent, now: now, &completions)
         note(completions)
         return action
     }
@@ -140,9 +158,10 @@ final class MachineRig {
     /// A rig whose connection is ready, without a call.
     static func ready(
         seed: UInt64 = 1,
+        checksOrder: Bool = false,
         _ configure: (inout RedisConfiguration) -> Void = { _ in }
     ) throws -> MachineRig {
-        let rig = MachineRig(seed: seed, configure)
+        let rig = MachineRig(seed: seed, checksOrder: checksOrder, configure)
         try rig.submit(-1, "FIRST")
         rig.advance()
         rig.opened()

@@ -1,0 +1,80 @@
+internal import Strata
+
+/// Whether replies still belong to the calls that they are handed to.
+///
+/// RESP2 has no numbers: replies are matched by order alone, and when one is lost on the way every later call gets another's,
+/// for as long as the connection lives. So the server is asked for a nonce (a PING with an argument), which has to come at its
+/// place: ten times a second while several calls are under way, and at once when a call has timed out that was sent. After a
+/// timeout the replies before the nonce are held back until it is here. A call that is alone finds out by its own timeout.
+struct OrderCheck: Sendable {
+    /// How long between two nonces while nothing is suspected, in nanoseconds.
+    static let interval: Int64 = 100_000_000
+
+    enum Step {
+        /// The reply goes to its call.
+        case pass
+        /// It is kept until the nonce is here.
+        case hold
+        /// It is the nonce; what was held goes to its calls first, then this.
+        case confirmed([RESPValue])
+        case outOfOrder
+    }
+
+    private var nonce: [UInt8]?
+    /// The number of the nonce's slot.
+    private var number: UInt64 = 0
+    private var isHolding = false
+    /// The newest call that has timed out.
+    private var doubted: UInt64 = 0
+    private var lastBegun = MonotonicInstant.distantPast
+    /// Replies that came, and were not handed out yet.
+    private(set) var held: [RESPValue] = []
+
+    @inline(__always)
+    var isUnderWay: Bool { nonce != nil }
+
+    /// Whether a call has timed out that the nonce says nothing of.
+    var needsAnother: Bool { nonce == nil && doubted > number }
+
+    /// The connection stands.
+    mutating func begin(at now: MonotonicInstant) { lastBegun = now }
+
+    @inline(__always)
+    func isDue(at now: MonotonicInstant) -> Bool {
+        nonce == nil && lastBegun.nanoseconds(to: now) >= Self.interval
+    }
+
+    mutating func begin(_ nonce: [UInt8], number: UInt64, holding: Bool, at now: MonotonicInstant) {
+        self.nonce = nonce
+        self.number = number
+        isHolding = holding
+        lastBegun = now
+    }
+
+    /// A call has timed out.
+    ///
+    /// - Returns: Whether a nonce is to be asked for.
+    mutating func doubt(_ call: UInt64) -> Bool {
+        doubted = max(doubted, call)
+        if nonce != nil { isHolding = true }
+        return nonce == nil
+    }
+
+    /// A reply has come for the call of a number.
+    mutating func step(_ reply: RESPValue, for call: UInt64) -> Step {
+        let isNonce = if case .bytes(let bytes) = reply { bytes == nonce } else { false }
+        guard call == number else {
+            guard !isNonce else { return .outOfOrder }
+            if isHolding { held.append(reply) }
+            return isHolding ? .hold : .pass
+        }
+        guard isNonce else { return .outOfOrder }
+        nonce = nil
+        isHolding = false
+        let replies = held
+        held = []
+        return .confirmed(replies)
+    }
+
+    mutating func reset() { self = OrderCheck() }
+}
