@@ -8,7 +8,7 @@ import Glibc
 
 /// A point on the system's monotonic clock, in nanoseconds.
 ///
-/// It means nothing outside this machine and this boot.
+/// It means nothing outside this machine and this boot. On Linux it stands still while the machine is suspended.
 ///
 /// Lifetimes and deadlines run on it; no wall clock decides anything. Reading it is measured on x86-64 Linux:
 /// `ContinuousClock.now` 56 ns, ``now`` 22 ns, ``coarse`` 7 ns.

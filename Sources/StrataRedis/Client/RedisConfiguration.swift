@@ -8,7 +8,7 @@
 /// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller with a second half of it |
 /// | inFlightLimit | 8192 | replies owed per connection, then calls fail at once |
 /// | queuedBytesLimit | 16 MiB | bytes not yet sent per connection, then calls fail at once |
-/// | healthWindow | 2 s | nothing at all arrived for so long with replies owed: the connection is dead |
+/// | healthWindow | 2 s | no call was answered in time for so long with replies owed: the connection is dead |
 /// | keepalive | 15 s | an idle connection is pinged, and dropped when that goes unanswered |
 /// | reconnect | 50 ms … 5 s | full jitter, doubling from the first to the second |
 /// | invalidationLimit | 10 000 | failed invalidations kept until Redis is back, some 500 bytes each |
@@ -50,7 +50,9 @@ public struct RedisConfiguration: Sendable {
     ///
     /// A single command may be larger if nothing else waits.
     public var queuedBytesLimit = 16 << 20
-    /// With replies owed and not a byte received for this long, a connection counts as dead.
+    /// With replies owed and no call answered in time for this long, a connection counts as dead.
+    ///
+    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life.
     public var healthWindow: Duration = .seconds(2)
     /// After this long without traffic a connection is pinged.
     public var keepalive: Duration = .seconds(15)
@@ -118,5 +120,16 @@ public struct RedisConfiguration: Sendable {
             try require(!host.utf8.contains(0), "the host holds a NUL")
             try require(port > 0, "the port is zero")
         }
+    }
+}
+
+extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The server and the database, safe to log: neither user name nor password.
+    public var description: String { "Redis at \(endpoint), database \(database)" }
+    /// The same as ``description``.
+    public var debugDescription: String { description }
+    /// A mirror without user name and password.
+    public var customMirror: Mirror {
+        Mirror(self, children: ["endpoint": endpoint, "database": database, "connections": connections])
     }
 }

@@ -9,13 +9,13 @@ struct Handshake: Sendable {
     }
 
     let steps: [Step]
-    private let username: String?
+    private let username: Secret?
     private let password: Secret?
     private let database: Int
     private let clientName: String?
 
     init(_ configuration: RedisConfiguration) {
-        username = configuration.username
+        username = configuration.username.map { Secret($0) }
         password = configuration.password
         database = configuration.database
         clientName = configuration.clientName
@@ -33,7 +33,7 @@ struct Handshake: Sendable {
             case .authenticate:
                 writer.begin(username == nil ? 2 : 3)
                 writer.argument("AUTH" as StaticString)
-                if let username { writer.argument(username) }
+                if let username { writer.argument(username.text) }
                 writer.argument(password?.text ?? "")
             case .select:
                 writer.begin(2)

@@ -76,16 +76,22 @@ public struct RedisKeyBatches: AsyncSequence {
     public struct Iterator: AsyncIteratorProtocol {
         let batches: RedisKeyBatches
         private var cursor: UInt64? = 0
+        private var limit = ScanLimit()
 
         init(batches: RedisKeyBatches) {
             self.batches = batches
         }
 
         /// The next batch, possibly empty; `nil` at the end.
+        ///
+        /// - Throws: ``RedisError``, with ``RedisError/Code/unexpectedReply`` when the server's scan does not end;
+        ///   `CancellationError`.
         public mutating func next() async throws -> [RedisKey]? {
             guard let position = cursor else { return nil }
             try Task.checkCancellation()
-            let (next, keys) = try await batches.client.scan(from: position, matching: batches.pattern)
+            let client = batches.client
+            let (next, keys) = try await client.scan(from: position, matching: batches.pattern)
+            try await limit.check(position, next: next) { try await client.databaseSize() }
             cursor = next == 0 ? nil : next
             return keys.filter { $0.bytes.starts(with: batches.prefix) }
         }

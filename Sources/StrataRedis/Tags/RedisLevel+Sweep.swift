@@ -80,8 +80,12 @@ extension RedisLevel {
         guard let limit = InvalidationNumber(exactly: limit), limit > 0 else { return 0 }
         var forgotten = 0
         var cursor: UInt64? = 0
+        var scan = ScanLimit()
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
+            try await scan.check(position, next: next) {
+                try await redis.count(of: "HLEN", .repeatable, [RedisKey(keyspace.marks)])
+            }
             cursor = next == 0 ? nil : next
             let old = fields.filter {
                 TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < limit

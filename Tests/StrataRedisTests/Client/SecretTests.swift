@@ -15,7 +15,7 @@ struct SecretTests {
     @Test("nothing prints one: not by itself, not inside something else")
     func unprintable() throws {
         let secret = Self.secret
-        var configuration = try RedisConfiguration(url: "redis://u:hunter2@h")
+        var configuration = try RedisConfiguration(url: "redis://hunter2user:hunter2@h")
         configuration.password = secret
         let texts = [
             "\(secret)", secret.description, secret.debugDescription, String(describing: secret),
