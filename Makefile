@@ -17,7 +17,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize docs clean
+.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize fuzz docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,8 +56,11 @@ lint: ## check format and house rules
 sanitize: setup ## run the tests under ThreadSanitizer, in .build-tsan
 	@.ci/test --sanitize thread $(ARGS)
 
+fuzz: setup ## feed bytes that nobody would send to what reads them (ARGS="--seconds 3600")
+	@.ci/fuzz $(ARGS)
+
 docs: setup ## build the documentation into docs/build/site; a dead link is an error
 	@.ci/docs $(DOCUMENTED)
 
 clean: ## remove everything built
-	rm -rf .build .build-* Benchmarks/.build Examples/*/.build docs/build
+	rm -rf .build .build-* Benchmarks/.build Fuzzing/.build Examples/*/.build docs/build

@@ -1,0 +1,82 @@
+@testable import Strata
+@testable import StrataRedis
+
+/// Bytes as they may come from a socket, cut anywhere: the reader answers the same however they are cut, and what it answers
+/// is within its limits.
+func fuzzReplies(_ bytes: [UInt8]) {
+    var input = FuzzInput(bytes)
+    let limits = input.choice(2) == 0 ? ReplyLimits() : tightLimits
+    let seed = input.byte()
+    let stream = input.takeRest()
+    let whole = replies(in: stream, limits, piece: { stream.count })
+    var random = SplitMix64(seed: UInt64(seed))
+    let pieces = replies(in: stream, limits, piece: { Int(random.next() % 7) + 1 })
+    require(whole.replies == pieces.replies, "other replies in pieces: \(whole) and \(pieces)")
+    require(whole.isBroken == pieces.isBroken, "broken in one way only: \(whole) and \(pieces)")
+    for reply in whole.replies {
+        check(reply, limits, depth: 0)
+        interpret(reply)
+    }
+    drive(whole.replies)
+}
+
+private let tightLimits = ReplyLimits(bulkLength: 24, length: 96, elements: 12, depth: 3, lineLength: 20)
+
+private func replies(
+    in stream: [UInt8],
+    _ limits: ReplyLimits,
+    piece: () -> Int
+) -> (replies: [RESPValue], isBroken: Bool) {
+    let reader = ReplyReader(limits: limits)
+    var replies: [RESPValue] = []
+    var rest = stream[...]
+    while !rest.isEmpty {
+        // Memory of its own for each piece, so that reading beyond it is seen.
+        let piece = Array(rest.prefix(max(1, piece())))
+        rest = rest.dropFirst(piece.count)
+        var isBroken = false
+        piece.withUnsafeBytes { piece in
+            do throws(ReplyReader.Violation) { try reader.read(piece, into: &replies) } catch { isBroken = true }
+        }
+        if isBroken { return (replies, true) }
+    }
+    return (replies, false)
+}
+
+private func check(_ reply: RESPValue, _ limits: ReplyLimits, depth: Int) {
+    switch reply {
+    case .bytes(let bytes): require(bytes.count <= limits.bulkLength, "a bulk string above the limit")
+    case .array(let elements):
+        require(depth < limits.depth, "arrays deeper than the limit")
+        require(elements.count <= limits.elements, "more elements than the limit")
+        for element in elements { check(element, limits, depth: depth + 1) }
+    default: break
+    }
+}
+
+/// What is made of a reply without knowing what was asked.
+private func interpret(_ reply: RESPValue) {
+    _ = (reply.bytes, reply.string, reply.integer, reply.array, reply.isNull)
+    _ = RedisClient.time(in: reply)
+    if case .error(let text) = reply {
+        let error = RedisError.reply(text, endpoint: "server")
+        _ = (error.description, error.serverCode, error.blamesServer)
+    }
+    for element in reply.array ?? [] { interpret(element) }
+}
+
+/// The invalidation link with these replies to whatever it asks, a second between them.
+private func drive(_ replies: [RESPValue]) {
+    var machine = LinkMachine(settings: LinkSettings(RedisConfiguration(endpoint: .tcp(host: "server"))), seed: 1)
+    var notices: [LinkMachine.Notice] = []
+    var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+    _ = machine.listen(to: LinkTopics(prefixes: [[1]], channels: [[2]]), now: now, &notices)
+    for reply in replies {
+        for _ in 0..<3 {
+            if machine.advance(now: now, &notices) == .open { machine.opened() }
+            now = now.advanced(by: .milliseconds(300))
+        }
+        _ = machine.received(reply, now: now, &notices)
+    }
+    for case .event(_, let message) in notices { _ = TagEvent(message) }
+}
