@@ -10,7 +10,9 @@ enum ServerNumber {
     /// What PTTL answers, in milliseconds: -2 for no key, -1 for no end.
     static let timeToLive: ClosedRange<Int64> = -2 ... .max
     /// How many there are of something.
-    static let count: ClosedRange<Int64> = 0...Int64(Int.max)
+    ///
+    /// More than any server holds, and so few that the sum of a whole walk's counts does not overflow.
+    static let count: ClosedRange<Int64> = 0...(1 << 40)
     /// The number of a connection.
     static let identifier: ClosedRange<Int64> = 0 ... .max
 

@@ -38,6 +38,14 @@ struct ServerNumberTests {
         #expect(RESPValue.integer(-1).cursor == nil)
     }
 
+    @Test("counts of a whole walk can be summed", arguments: extremes)
+    func count(number: Int64) {
+        let count = RESPValue.integer(number).count
+        #expect(count == ((0...1 << 40).contains(number) ? Int(number) : nil))
+        // A walk over 4 billion keys in steps of 512.
+        #expect(!(count ?? 0).multipliedReportingOverflow(by: 1 << 22).overflow)
+    }
+
     @Test("the time of a server is a time after 1970, or none", arguments: extremes)
     func time(number: Int64) {
         for other in Self.extremes {
