@@ -17,7 +17,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize fuzz docs clean
+.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize fuzz mutants docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ sanitize: setup ## run the tests under ThreadSanitizer, in .build-tsan
 
 fuzz: setup ## feed bytes that nobody would send to what reads them (ARGS="--seconds 3600")
 	@.ci/fuzz $(ARGS)
+
+mutants: setup ## plant defects and see whether the tests find each (ARGS="'lease-*'")
+	@.ci/mutants $(ARGS)
 
 docs: setup ## build the documentation into docs/build/site; a dead link is an error
 	@.ci/docs $(DOCUMENTED)
