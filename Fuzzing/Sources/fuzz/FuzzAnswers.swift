@@ -60,8 +60,9 @@ private struct Refused: Error {}
 
 private func run(_ calls: [(UInt8, UInt8)], at url: String) async {
     guard var configuration = try? RedisConfiguration(url: url) else { fatalError("\(url) is no URL") }
-    configuration.commandTimeout = .milliseconds(8)
-    configuration.redisBudget = .milliseconds(16)
+    // Long enough for a machine that is busy, short enough for answers that do not come.
+    configuration.commandTimeout = .milliseconds(60)
+    configuration.redisBudget = .milliseconds(120)
     configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(2)
     guard let redis = try? RedisClient(configuration) else { fatalError("no client of \(url)") }
     let level = RedisLevel<String, String>(
@@ -71,8 +72,8 @@ private func run(_ calls: [(UInt8, UInt8)], at url: String) async {
             freshFor: .seconds(60),
             staleWhileRevalidate: .seconds(60),
             staleIfError: .seconds(60),
-            hardTimeout: .milliseconds(20),
-            completionLimit: .milliseconds(20)
+            hardTimeout: .milliseconds(200),
+            completionLimit: .milliseconds(200)
         )
     )
     for (call, argument) in calls { await make(call, argument, redis, level) }
@@ -82,9 +83,9 @@ private func run(_ calls: [(UInt8, UInt8)], at url: String) async {
 private func make(_ call: UInt8, _ argument: UInt8, _ redis: RedisClient, _ level: RedisLevel<String, String>) async {
     let key = ["a", "b", "c"][Int(argument % 3)]
     let options = LeaseOptions(
-        duration: .milliseconds(20),
-        renewalLimit: .milliseconds(20),
-        waitLimit: .milliseconds(5)
+        duration: .milliseconds(50),
+        renewalLimit: .milliseconds(50),
+        waitLimit: .milliseconds(50)
     )
     let fails = argument & 0x40 != 0
     let fetching = level.fetching(options) { key in
@@ -107,7 +108,7 @@ private func make(_ call: UInt8, _ argument: UInt8, _ redis: RedisClient, _ leve
         let composed = MemoryLevel<String, String>(limit: .entries(8)).compose(fetching)
         for _ in 0..<2 { _ = try? await composed.get(key) }
     }
-    await fetching.drain(within: .milliseconds(20))
+    await fetching.drain(within: .milliseconds(100))
 }
 
 private func inspect(_ inspector: KeyspaceInspector, _ argument: UInt8) async {
