@@ -171,6 +171,9 @@ public final class RedisClient: Sendable {
     /// Whether the server has taken long for a reply since then, as the I/O thread saw it.
     func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { loop.hasSeenSlowReply(since: start) }
 
+    /// Begins to connect, which a call does by itself; false when that is not possible any more.
+    func begin() -> Bool { (try? loop.start()) != nil }
+
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     func post(
         deadline: MonotonicInstant,

@@ -5,14 +5,39 @@ internal import Strata
 ///
 /// Listeners are told on the I/O thread, in the order in which the server told; they must be quick and must not block.
 final class InvalidationLink: Sendable {
+    /// One that tells, and one that takes its place when there is more to be told of.
+    static let links = 2
+
+    private struct Entry: Sendable {
+        let number: UInt64
+        let keyspace: Keyspace
+        let listener: any LinkListener
+        /// The link by which the listener is told; `nil` while none tells.
+        var link: Int?
+    }
+
     private struct Listeners: Sendable {
-        var all: [(number: UInt64, keyspace: Keyspace, listener: any LinkListener)] = []
+        var all: [Entry] = []
         var lastNumber: UInt64 = 0
-        /// Whether the topics have changed since the driver last looked.
+        /// Whether the topics have changed since a driver last looked.
         var hasNews = false
-        /// What is known of the link, for those who come later.
-        var trustedUntil: MonotonicInstant?
+        var succession = LinkSuccession()
         var lastRefusal: String?
+
+        /// Has those told by a link whose keyspaces it covers and whom nobody tells, and returns them.
+        mutating func join(_ link: Int) -> [any LinkListener] {
+            var joined: [any LinkListener] = []
+            for index in all.indices where all[index].link == nil && succession.covers(all[index].keyspace, link) {
+                all[index].link = link
+                joined.append(all[index].listener)
+            }
+            return joined
+        }
+
+        /// Has those told by the active link that were told by the other.
+        mutating func moveToActive() {
+            for index in all.indices where all[index].link == succession.spare { all[index].link = succession.active }
+        }
 
         var topics: LinkTopics {
             var topics = LinkTopics()
@@ -26,10 +51,10 @@ final class InvalidationLink: Sendable {
         }
     }
 
-    private let machine: Locked<LinkMachine>
+    private let machines: [Locked<LinkMachine>]
     private let listeners = Locked(Listeners())
     /// Why the link is to be made anew, until the driver has seen it.
-    private let condemnation = Locked<RedisError?>(nil)
+    private let condemnations = Locked<[RedisError?]>([nil, nil])
     private let wakeup: Wakeup
     private let logger: Logger?
     private let endpoint: String
@@ -42,7 +67,10 @@ final class InvalidationLink: Sendable {
         connected: @escaping @Sendable () -> Void = {}
     ) {
         self.connected = connected
-        machine = Locked(LinkMachine(settings: settings, seed: .random(in: 0 ... .max)))
+        machines = (0..<Self.links)
+            .map { _ in
+                Locked(LinkMachine(settings: settings, seed: .random(in: 0 ... .max)))
+            }
         endpoint = settings.endpoint
         self.wakeup = wakeup
         self.logger = logger
@@ -54,7 +82,7 @@ final class InvalidationLink: Sendable {
     func add(_ listener: any LinkListener, for keyspace: Keyspace) -> UInt64 {
         let number = listeners.withLock { listeners in
             listeners.lastNumber += 1
-            listeners.all.append((listeners.lastNumber, keyspace, listener))
+            listeners.all.append(Entry(number: listeners.lastNumber, keyspace: keyspace, listener: listener))
             listeners.hasNews = true
             return listeners.lastNumber
         }
@@ -75,56 +103,98 @@ final class InvalidationLink: Sendable {
 
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {
-        condemnation.withLock { $0 = error }
+        condemnations.withLock { $0 = [error, error] }
         wakeup.signal()
     }
 
     // MARK: For the driver
 
-    func takeCondemnation() -> RedisError? { condemnation.withLock { $0.take() } }
+    func takeCondemnation(of link: Int) -> RedisError? { condemnations.withLock { $0[link].take() } }
 
-    func withMachine<Result>(_ body: (inout LinkMachine) -> Result) -> Result {
-        machine.withLock { body(&$0) }
+    func withMachine<Result>(_ link: Int, _ body: (inout LinkMachine) -> Result) -> Result {
+        machines[link].withLock { body(&$0) }
     }
 
-    /// The topics, if they have changed.
-    func takeTopics() -> LinkTopics? {
-        listeners.withLock { listeners in
-            guard listeners.hasNews else { return nil }
-            listeners.hasNews = false
-            return listeners.topics
+    /// The topics that a link is to listen to, if they have changed.
+    func takeTopics(of link: Int) -> LinkTopics? {
+        let (topics, joined, until) = listeners.withLock { listeners in
+            var joined: [any LinkListener] = []
+            let active = listeners.succession.active
+            if listeners.hasNews {
+                listeners.hasNews = false
+                listeners.succession.want(listeners.topics)
+                // Of their keyspace the link tells already.
+                if listeners.succession.trust[active] != nil { joined = listeners.join(active) }
+            }
+            return (listeners.succession.takeOrder(of: link), joined, listeners.succession.trust[active])
         }
+        if let until { for listener in joined { listener.linkEstablished(trustedUntil: until) } }
+        return topics
     }
 
     func shutDown() {
-        var notices: [LinkMachine.Notice] = []
-        _ = machine.withLock { $0.shutDown(&notices) }
-        for notice in notices { tell(notice) }
+        for link in 0..<Self.links {
+            var notices: [LinkMachine.Notice] = []
+            _ = machines[link].withLock { $0.shutDown(&notices) }
+            for notice in notices { tell(notice, by: link) }
+        }
         wakeup.signal()
     }
 
-    func tell(_ notice: LinkMachine.Notice) {
-        let all = listeners.withLock { $0.all }
+    func tell(_ notice: LinkMachine.Notice, by link: Int) {
         switch notice {
-        case .established(let until):
-            noteState(nil)
-            connected()
-            for entry in all { entry.listener.linkEstablished(trustedUntil: until) }
-        case .trusted(let until, let told):
-            for entry in all { entry.listener.linkTrusted(until: until, told: told) }
-        case .lost(let error):
-            noteState(error)
-            for entry in all { entry.listener.linkLost() }
+        case .established(let until): established(link, until)
+        case .trusted(let until, let told): trusted(link, until, told)
+        case .lost(let error): lost(link, error)
         case .changed(let keys):
+            let all = listeners.withLock { $0.all }
             for key in keys {
                 for entry in all where key.starts(with: entry.keyspace.values) { entry.listener.changed(key) }
                 for entry in all where key == entry.keyspace.marks { entry.listener.marksChanged() }
             }
         case .everythingChanged:
-            for entry in all { entry.listener.everythingChanged() }
+            for entry in listeners.withLock({ $0.all }) { entry.listener.everythingChanged() }
         case .event(let channel, let message):
-            for entry in all where channel == entry.keyspace.events { entry.listener.event(message) }
+            for entry in listeners.withLock({ $0.all }) where channel == entry.keyspace.events {
+                entry.listener.event(message)
+            }
         }
+    }
+
+    private func established(_ link: Int, _ until: MonotonicInstant) {
+        noteState(nil)
+        connected()
+        let joined = listeners.withLock { listeners in
+            listeners.succession.established(link, until: until, at: .now)
+            return listeners.join(link)
+        }
+        for listener in joined { listener.linkEstablished(trustedUntil: until) }
+    }
+
+    private func trusted(_ link: Int, _ until: MonotonicInstant, _ told: MonotonicInstant) {
+        let trusting = listeners.withLock { listeners in
+            let trusting = listeners.all.filter { $0.link == link }
+            if listeners.succession.trusted(link, until: until, told: told) { listeners.moveToActive() }
+            return trusting
+        }
+        for entry in trusting { entry.listener.linkTrusted(until: until, told: told) }
+    }
+
+    private func lost(_ link: Int, _ error: RedisError) {
+        let (left, joined, until, isNews) = listeners.withLock { listeners in
+            let isNews = listeners.succession.isWanted(link)
+            let left = listeners.all.filter { $0.link == link || $0.link == nil }
+            for index in listeners.all.indices where listeners.all[index].link == link {
+                listeners.all[index].link = nil
+            }
+            let isSucceeded = listeners.succession.lost(link)
+            let active = listeners.succession.active
+            let joined = isSucceeded ? listeners.join(active) : []
+            return (left, joined, listeners.succession.trust[active], isNews)
+        }
+        if isNews { noteState(error) }
+        for entry in left { entry.listener.linkLost() }
+        if let until { for listener in joined { listener.linkEstablished(trustedUntil: until) } }
     }
 
     /// Says once when changes begin or cease to be told; a refusal names what was refused.

@@ -4,6 +4,7 @@ internal import Strata
 final class KeyspaceCoherence: LinkListener {
     let gate: FillGate
     let waiters = KeyWaiters()
+    let arrival: LinkArrival
     let tags: KeyspaceTags
     private let keyspace: Keyspace
     /// Whether there is anybody who tells of changes.
@@ -20,6 +21,7 @@ final class KeyspaceCoherence: LinkListener {
     init(
         keyspace: Keyspace,
         deafLifetime: Duration?,
+        isAwaited: Bool = false,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
         tagLookout: @escaping KeyspaceTags.Lookout
@@ -29,6 +31,7 @@ final class KeyspaceCoherence: LinkListener {
         self.get = get
         isListener = deafLifetime != nil
         gate = FillGate(deafLifetime: deafLifetime)
+        arrival = LinkArrival(isAwaited: isAwaited)
         tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
         tags.onClear { [weak self] in self?.cleared() }
     }
@@ -67,6 +70,7 @@ final class KeyspaceCoherence: LinkListener {
         tags.linkEstablished()
         gate.setTrustedUntil(trustedUntil)
         waiters.wakeAll()
+        arrival.end()
         report(.listening)
     }
 
@@ -82,6 +86,7 @@ final class KeyspaceCoherence: LinkListener {
         settlePromised(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
+        arrival.end()
         report(.deaf)
     }
 

@@ -13,6 +13,7 @@ import Glibc
 /// Lives and dies on the I/O thread, and tells of what it learns there.
 final class LinkDriver: LoopDriver {
     private let link: InvalidationLink
+    private let number: Int
     private let configuration: RedisConfiguration
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
@@ -23,12 +24,14 @@ final class LinkDriver: LoopDriver {
 
     init(
         link: InvalidationLink,
+        number: Int,
         configuration: RedisConfiguration,
         wakeup: Wakeup,
         limit: ReconnectLimit,
         buffer: UnsafeMutableRawBufferPointer
     ) {
         self.link = link
+        self.number = number
         self.configuration = configuration
         self.limit = limit
         self.buffer = buffer
@@ -41,20 +44,20 @@ final class LinkDriver: LoopDriver {
     }
 
     var nextDeadline: MonotonicInstant {
-        min(link.withMachine { $0.nextDeadline }, dialer.nextDeadline)
+        min(link.withMachine(number) { $0.nextDeadline }, dialer.nextDeadline)
     }
 
     /// A link that nobody has asked for ends with the others.
-    var isFinished: Bool { link.withMachine { $0.phase == .closed } }
+    var isFinished: Bool { link.withMachine(number) { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
-        if let error = link.takeCondemnation() {
+        if let error = link.takeCondemnation(of: number) {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
         }
-        step { machine, notices in link.takeTopics().flatMap { machine.listen(to: $0, now: now, &notices) } }
+        step { machine, notices in link.takeTopics(of: number).flatMap { machine.listen(to: $0, now: now, &notices) } }
         while step({ $0.advance(now: now, &$1) }) {}
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
-        if let error = stream?.flush({ buffer in link.withMachine { $0.exchangeOutput(with: &buffer) } }) {
+        if let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } }) {
             lost(error, now: now)
         }
         tell()
@@ -76,10 +79,10 @@ final class LinkDriver: LoopDriver {
     private func step(
         _ body: (inout LinkMachine, inout [LinkMachine.Notice]) -> LinkMachine.Action?
     ) -> Bool {
-        switch link.withMachine({ body(&$0, &notices) }) {
+        switch link.withMachine(number, { body(&$0, &notices) }) {
         case .open:
             if let later = limit.take(at: .now) {
-                link.withMachine { $0.postpone(until: later) }
+                link.withMachine(number) { $0.postpone(until: later) }
             } else {
                 dialed(dialer.start(now: .now), now: .now)
             }
@@ -97,8 +100,8 @@ final class LinkDriver: LoopDriver {
         case .connected(let socket):
             let endpoint = configuration.endpoint.description
             stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint)
-            link.withMachine { $0.opened() }
-        case .failed(let error): link.withMachine { $0.openFailed(error, now: now, &notices) }
+            link.withMachine(number) { $0.opened() }
+        case .failed(let error): link.withMachine(number) { $0.openFailed(error, now: now, &notices) }
         }
     }
 
@@ -114,7 +117,7 @@ final class LinkDriver: LoopDriver {
     }
 
     private func lost(_ error: RedisError, now: MonotonicInstant) {
-        link.withMachine { $0.lost(error, now: now, &notices) }
+        link.withMachine(number) { $0.lost(error, now: now, &notices) }
         drop()
     }
 
@@ -126,7 +129,7 @@ final class LinkDriver: LoopDriver {
     /// Tells what was learned, outside every lock and in its order.
     private func tell() {
         guard !notices.isEmpty else { return }
-        for notice in notices { link.tell(notice) }
+        for notice in notices { link.tell(notice, by: number) }
         notices.removeAll(keepingCapacity: true)
     }
 }

@@ -1,4 +1,39 @@
+internal import Strata
+
 extension RedisLevel {
+    /// Returns when the server answers and this level hears of changes: for the start of a service, and for tests.
+    ///
+    /// A level can be used without it. Its first calls wait for the link by themselves, for 100 ms at most; what is read while
+    /// the link does not stand is kept in memory for a short time only.
+    ///
+    /// - Parameter limit: How long to wait.
+    /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
+    public func ready(within limit: Duration = .seconds(10)) async throws {
+        let end = MonotonicInstant.now.advanced(by: limit)
+        var failure = "the server does not answer"
+        while .now < end {
+            do {
+                _ = try await redis.ping()
+                if coherence != .tracking || shared.tags.isKnown { return }
+                failure = deafness ?? "the link does not stand yet"
+            } catch let error as RedisError {
+                failure = error.message
+            }
+            try await Task.pause(for: .milliseconds(5))
+        }
+        throw RedisError(
+            code: .timeout,
+            message: "not ready within \(limit): \(failure)",
+            endpoint: redis.configuration.endpoint.description
+        )
+    }
+
+    /// Waits for the link of a level that has just been made.
+    func linkArrives() async {
+        guard redis.begin() else { return }
+        await shared.arrival.wait()
+    }
+
     /// What this level's instance hears of changes in the keyspace, as it hears it.
     ///
     /// When an element arrives, memory above has let go of the key already. Of a slow reader's elements the oldest are

@@ -119,14 +119,17 @@ final class IOLoop: Sendable {
             )
         }
         // First in the round, so that a notice is acted on before the replies that may be older than it.
-        let linkDriver = LinkDriver(
-            link: link,
-            configuration: configuration,
-            wakeup: wakeup,
-            limit: limit,
-            buffer: buffer
-        )
-        drivers.insert(linkDriver, at: 0)
+        for number in 0..<InvalidationLink.links {
+            let driver = LinkDriver(
+                link: link,
+                number: number,
+                configuration: configuration,
+                wakeup: wakeup,
+                limit: limit,
+                buffer: buffer
+            )
+            drivers.insert(driver, at: 0)
+        }
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()
         while true {

@@ -25,6 +25,7 @@ extension FetchingLevel {
     }
 
     private func readPiece(_ keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if level.shared.arrival.isPending { await level.linkArrives() }
         let names = keys.map { level.names(for: $0) }
         let looks = SharedLooks(level, names, request)
         let seats = source.seats(keys.count, limiter)

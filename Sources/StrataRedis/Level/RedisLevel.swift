@@ -62,6 +62,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         shared = KeyspaceCoherence(
             keyspace: keyspace,
             deafLifetime: coherence.deafLifetime(redis.configuration),
+            isAwaited: coherence == .tracking,
             look: redis.versionLook(),
             get: redis.valueLook(),
             tagLookout: redis.tagLookout(in: keyspace, entriesLiving: freshness.longestLifetime)
@@ -112,6 +113,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
+        if shared.arrival.isPending { await linkArrives() }
         let ticket = fillGate.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let start = MonotonicInstant.now
@@ -127,6 +129,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if shared.arrival.isPending { await linkArrives() }
         let names = keys.map { self.names(for: $0) }
         let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
         return try await redis.budgeted { try await look(up: names, tickets, request).map(\.entry) }
@@ -162,6 +165,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// Writes an entry and ends any fetch of the key that is under way.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        if shared.arrival.isPending { await linkArrives() }
         let names = names(for: key)
         let before = fillGate.ticket(for: names.fingerprint)
         do {

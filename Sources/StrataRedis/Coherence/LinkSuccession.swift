@@ -1,0 +1,104 @@
+internal import Strata
+
+/// Which of two links tells of what, so that a keyspace can be added without a gap for those that are told already.
+///
+/// What a link listens to is fixed when it subscribes. So a second link is made that listens to the old keyspaces and the new
+/// one, beside the first. From a moment on both tell of every change; when the first has told of everything that was changed
+/// before that moment, it is given up, and the second takes its place.
+struct LinkSuccession: Sendable {
+    /// The link by which keyspaces are told.
+    private(set) var active = 0
+    /// What each link was asked to listen to.
+    private var topics = [LinkTopics(), LinkTopics()]
+    /// What each link's driver has not been told yet.
+    private var orders: [LinkTopics?] = [nil, nil]
+    /// Until when each link may be relied on; `nil` for one that does not stand.
+    private(set) var trust: [MonotonicInstant?] = [nil, nil]
+    /// From when on the other link has told of every change.
+    private var overlap: MonotonicInstant?
+    /// What is wanted, and has to wait until a link that is being made stands.
+    private var postponed: LinkTopics?
+
+    var spare: Int { 1 - active }
+
+    /// What a link's driver is to listen to from now on, if that is news.
+    mutating func takeOrder(of link: Int) -> LinkTopics? { orders[link].take() }
+
+    /// Whether a link was asked to tell of a keyspace.
+    func covers(_ keyspace: Keyspace, _ link: Int) -> Bool { topics[link].prefixes.contains(keyspace.values) }
+
+    /// Whether a link was asked for anything.
+    func isWanted(_ link: Int) -> Bool { !topics[link].isEmpty }
+
+    /// These topics are wanted from now on.
+    ///
+    /// Topics that nobody wants any more stay until a link is made for new ones.
+    mutating func want(_ wanted: LinkTopics) {
+        postponed = nil
+        if wanted.isEmpty {
+            order(wanted, of: active)
+            order(wanted, of: spare)
+        } else if trust[active] == nil {
+            order(wanted, of: active)
+        } else if !topics[active].contains(wanted) {
+            guard topics[spare].isEmpty else {
+                postponed = wanted
+                return
+            }
+            order(wanted, of: spare)
+        }
+    }
+
+    /// A link stands.
+    mutating func established(_ link: Int, until: MonotonicInstant, at now: MonotonicInstant) {
+        trust[link] = until
+        guard link != active else { return }
+        overlap = now
+        if trust[active] == nil { succeed() }
+    }
+
+    /// A link may be relied on for longer: everything that was changed before `told` has been told.
+    ///
+    /// - Returns: Whether the other link has taken its place.
+    mutating func trusted(_ link: Int, until: MonotonicInstant, told: MonotonicInstant) -> Bool {
+        trust[link] = until
+        guard link == active, let overlap, told >= overlap else { return false }
+        succeed()
+        return true
+    }
+
+    /// A link is lost.
+    ///
+    /// - Returns: Whether the other link has taken its place.
+    mutating func lost(_ link: Int) -> Bool {
+        trust[link] = nil
+        guard link == active else {
+            overlap = nil
+            return false
+        }
+        guard trust[spare] != nil else { return false }
+        succeed()
+        return true
+    }
+
+    private mutating func succeed() {
+        overlap = nil
+        trust[active] = nil
+        order(LinkTopics(), of: active)
+        active = spare
+        if let wanted = postponed { want(wanted) }
+    }
+
+    private mutating func order(_ wanted: LinkTopics, of link: Int) {
+        guard wanted != topics[link] else { return }
+        topics[link] = wanted
+        orders[link] = wanted
+    }
+}
+
+extension LinkTopics {
+    /// Whether everything in another set of topics is in this one.
+    func contains(_ other: LinkTopics) -> Bool {
+        Set(prefixes).isSuperset(of: other.prefixes) && Set(channels).isSuperset(of: other.channels)
+    }
+}
