@@ -56,7 +56,12 @@ extension Composed {
         if !isSealed { entry.ticket = .void }
         let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
-            kept = await fill(entry, for: key, request, askedAt: start)
+            if ledger == nil {
+                // Memory: at once, and without a call more.
+                do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.fill(error, of: upper) }
+            } else {
+                kept = await fill(entry, for: key, request, askedAt: start)
+            }
         }
         // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
         // settles the ticket itself, if it gets it.
@@ -70,7 +75,7 @@ extension Composed {
         return entry
     }
 
-    /// Keeps an entry above: at once in memory, elsewhere for as long as the read waits, and then in the background.
+    /// Keeps an entry in a level that is not memory: for as long as the read waits, and then in the background.
     ///
     /// - Returns: The upper level's own ticket for what it keeps now, if that is known by then.
     private func fill(
@@ -80,15 +85,6 @@ extension Composed {
         askedAt start: MonotonicInstant
     ) async -> Ticket? {
         let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
-        guard ledger != nil else {
-            do {
-                return try await keep(entry, for: key, askedAt: start)
-            } catch {
-                failures.fill(error, of: upper)
-                request.failed(error, at: upper, since: begin)
-                return nil
-            }
-        }
         let outcome = await fills.run { [self] in
             do {
                 return try await keep(entry, for: key, askedAt: start)

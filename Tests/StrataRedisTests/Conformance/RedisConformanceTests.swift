@@ -39,9 +39,9 @@ struct RedisConformanceTests {
     @Test("options mean the same over a source below Redis", arguments: [false, true])
     func source(isBelowMemory: Bool) async throws {
         let redis = try await TestServer.client()
-        let suite = SourceConformance { source in
+        let suite = SourceConformance<AnyLevel<String, String>> { source in
             let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName("conformance")))
-                .fetching(source)
+                .fetching { (key: String) in try await source(key) }
             return isBelowMemory
                 ? MemoryLevel<String, String>(limit: .entries(1_000)).compose(level).normalized() : level.normalized()
         }
