@@ -21,14 +21,18 @@ struct Stratactl: AsyncParsableCommand {
               0   done
               1   failed: server out of reach, login refused, an error reply
               2   nothing was removed, for lack of --yes
-              3   there is no such key
+              3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,
+        version: "stratactl \(version), hiredis \(HiredisVersion.current)",
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
-            LeasesCommand.self, RemoveCommand.self, ClearCommand.self,
+            LeasesCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
         ]
     )
+
+    /// The release that the program belongs to.
+    static let version = "0.1.0-dev"
 
     static func main() async {
         do {

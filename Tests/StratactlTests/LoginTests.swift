@@ -62,14 +62,18 @@ struct LoginTests {
         }
     }
 
-    @Test("the rights that the documentation names are enough, and looking needs no others")
-    func rights() async throws {
-        let looking = "~strata:* +ping +info +scan +type +get +getrange +strlen +exists +pttl +time"
-        let removing = "&strata:* +unlink +eval +evalsha +del +hmget +hset +hdel +publish"
-        let directives: [RedisServer.Directive] = [
-            .init(stringLiteral: "user looker on >pw resetchannels -@all \(looking)"),
-            .init(stringLiteral: "user remover on >pw resetchannels -@all \(looking) \(removing)"),
-        ]
+    @Test("the rights that `acl` prints are enough, and looking needs no others", arguments: [false, true])
+    func rights(ofOneKeyspace: Bool) async throws {
+        func user(_ name: String, for purpose: String) async throws -> RedisServer.Directive {
+            let run = try await CommandRun.of(
+                ["acl", "--for", purpose, "--user", name] + (ofOneKeyspace ? ["things"] : [])
+            )
+            #expect(run.status.isSuccess && run.errors.isEmpty)
+            let words = try #require(run.lines.first).replacing("PASSWORD", with: "pw").split(separator: " ")
+            #expect(words.prefix(3) == ["ACL", "SETUSER", name[...]])
+            return .init(stringLiteral: (["user"] + words.dropFirst(2)).joined(separator: " "))
+        }
+        let directives = [try await user("looker", for: "look"), try await user("remover", for: "remove")]
         try await Cache.with(.init(directives: directives)) { cache in
             try await cache.level(.text).set("v", for: Array("a".utf8))
             try await cache.redis.set("strata:things:l:{a}", [1])
@@ -98,6 +102,29 @@ struct LoginTests {
                 #expect(done.status.isSuccess, "\(arguments): \(done.errorText)")
             }
             #expect(try await cache.size() == 0)
+        }
+    }
+
+    @Test("acl prints one line for redis-cli, or JSON, and asks no server; the documentation quotes it")
+    func accessRules() async throws {
+        let run = try await CommandRun.of(["acl", "a*b c", "--prefix", "x[y]"])
+        #expect(run.status.isSuccess)
+        #expect(run.lines.count == 1)
+        #expect(
+            run.text.contains(#" "~x\\[y\\]:a\\*b?c:*" "&x\\[y\\]:a\\*b?c:ev" &__redis__:invalidate "#),
+            "\(run.text)"
+        )
+        let json = try await CommandRun.of(["acl", "things", "--format", "json", "--database", "3"]).json()
+        #expect(json["keys"] == .array([.string("strata:things:*")]))
+        #expect(json["commands"]?.elements.contains(.string("select")) == true)
+
+        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "SECURITY.md")
+        let words = try String(contentsOf: page, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+        for (purpose, user) in [("cache", "cache"), ("sweep", "sweeper"), ("look", "looker"), ("remove", "remover")] {
+            let line = try await CommandRun.of(["acl", "--prefix", "app", "--for", purpose, "--user", user]).lines[0]
+            #expect(words.contains(line), "SECURITY.md does not quote: \(line)")
         }
     }
 
@@ -182,6 +209,7 @@ struct LoginTests {
             ["get", "things", "a", "--max-bytes", "-1"],
             ["get", "things", "--escaped", "a\\"], ["get", "th\\ings", "--escaped", "a"], ["remove", "things"],
             ["nonsense"],
+            ["acl", "--for", "everything"], ["acl", "--user", "a b"],
             ["keyspaces", "--samples", "1001"], ["keys", "things", "--format", "xml"],
         ]
     )
@@ -196,7 +224,9 @@ struct LoginTests {
         let run = try await CommandRun.of(["--help"])
         #expect(run.status.isSuccess)
         #expect(run.errors.isEmpty)
-        for word in ["ping", "keyspaces", "keys", "get", "ttl", "leases", "remove", "clear", "EXIT STATUS", "--yes"] {
+        for word in [
+            "ping", "keyspaces", "keys", "get", "ttl", "leases", "remove", "clear", "acl", "EXIT STATUS", "--yes",
+        ] {
             #expect(run.text.contains(word))
         }
     }

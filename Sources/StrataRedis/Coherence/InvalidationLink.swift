@@ -98,8 +98,8 @@ final class InvalidationLink: Sendable {
         wakeup.signal()
     }
 
-    /// Why changes are not told at the moment, in words; `nil` while they are.
-    var refusal: String? { listeners.withLock { $0.lastRefusal } }
+    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    var refusal: String? { listeners.withLock { $0.all.isEmpty ? nil : $0.lastRefusal } }
 
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {

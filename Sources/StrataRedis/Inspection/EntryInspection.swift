@@ -8,6 +8,8 @@ package struct EntryInspection: Sendable {
 
     package let key: InspectedKey
     package let content: Content
+    /// Why no level serves it although nothing is wrong with it; `nil` when nothing voids it.
+    package let invalidation: Invalidation?
     /// How long Redis keeps it.
     package let timeToLive: RedisTimeToLive
     /// Milliseconds of the server's clock since 1970, at about the moment of the look.
@@ -15,12 +17,26 @@ package struct EntryInspection: Sendable {
 }
 
 extension EntryInspection {
+    /// What voids an entry.
+    package enum Invalidation: Sendable, Hashable {
+        /// The keyspace was cleared since its fetch began.
+        case cleared
+        /// These of its tags were invalidated since its fetch began, or so long ago that nobody remembers when.
+        case tags([String])
+        /// It bears a number that was not given out: the keyspace's numbers have begun anew since.
+        case unknownNumber
+        /// The keyspace's numbers are lost or make no sense: the next read by an instance voids everything.
+        case marksLost
+    }
+
     /// How good an entry still is.
     package enum State: String, Sendable {
         case fresh
         case stale
         /// Past the time for which it may be served stale.
         case expired
+        /// A tag or a clear has voided it.
+        case void
         /// No level takes it for an entry.
         case unusable
     }
@@ -30,6 +46,7 @@ extension EntryInspection {
         guard case .envelope(let envelope) = content, envelope.fault == nil, let header = envelope.header else {
             return .unusable
         }
+        if invalidation != nil { return .void }
         if serverTime < header.freshUntil { return .fresh }
         return serverTime < header.staleUntil ? .stale : .expired
     }

@@ -4,8 +4,7 @@ public enum Coherence: Sendable, Hashable {
     ///
     /// While the link is down, memory above keeps what it reads for a bounded time only
     /// (twice ``RedisConfiguration/linkPingInterval`` plus ``RedisConfiguration/linkPingTimeout``, 3 s by default). The same
-    /// holds where the server refuses: the user needs `+client|id +client|tracking +subscribe` and the channels
-    /// `__redis__:invalidate` and `<prefix>:<keyspace>:ev`.
+    /// holds where the server refuses: ``AccessRules`` has what the user needs, and ``OutageStatistics/deafness`` tells.
     case tracking
     /// Nobody tells; memory above keeps what it reads for this long at most.
     case lifetime(Duration)

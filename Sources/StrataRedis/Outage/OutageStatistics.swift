@@ -29,6 +29,12 @@ public struct OutageStatistics: Sendable, Hashable {
     /// Invalidations that were given up: too many were kept, or nothing that they could remove lives any more.
     public var droppedInvalidations = 0
 
-    /// Whether any breaker is not closed.
-    public var isImpaired: Bool { breakers.values.contains { $0.state != .closed } }
+    /// Why changes made by others are not told at the moment, for a person; `nil` while they are, and where no level wants that.
+    ///
+    /// Memory above then keeps what it reads for a short time only. A permission that the server refuses is named;
+    /// ``AccessRules`` has all that are needed.
+    public var deafness: String?
+
+    /// Whether any breaker is not closed, or changes made by others are not told.
+    public var isImpaired: Bool { deafness != nil || breakers.values.contains { $0.state != .closed } }
 }

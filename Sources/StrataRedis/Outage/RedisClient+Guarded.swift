@@ -5,7 +5,11 @@ extension RedisClient {
     ///
     /// The breakers stand before what caches ask; commands that are sent to the client directly are neither counted nor
     /// refused.
-    public var outageStatistics: OutageStatistics { outage.statistics }
+    public var outageStatistics: OutageStatistics {
+        var statistics = outage.statistics
+        statistics.deafness = link.refusal
+        return statistics
+    }
 
     /// Runs a call of a cache as long as its breaker is closed and its budget lasts.
     ///

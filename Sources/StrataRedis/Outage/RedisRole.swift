@@ -3,7 +3,7 @@ internal import Strata
 /// What a cache asks of Redis, by what can fail apart from the rest.
 ///
 /// A server without memory refuses to store and still removes; a replica reads and does not write. So each role has a
-/// breaker of its own. The invalidation link has its own state: see ``RedisLevel/deafness``.
+/// breaker of its own. The invalidation link has its own state: see ``OutageStatistics/deafness``.
 public enum RedisRole: String, Sendable, Hashable, CaseIterable {
     /// Looking values up, and the server's clock.
     case read
@@ -16,7 +16,8 @@ public enum RedisRole: String, Sendable, Hashable, CaseIterable {
 }
 
 extension RedisClient {
-    /// What a level's label says of outages: how often breakers have opened, what they refused, and what is yet to be repeated.
+    /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be repeated, and
+    /// whether changes made by others are not told although some level wants that.
     var outageCounters: [LevelLabel.Counter] {
         let statistics = outageStatistics
         return [
@@ -26,6 +27,7 @@ extension RedisClient {
             .init("pending_invalidations", statistics.pendingInvalidations),
             .init("replayed_invalidations", statistics.replayedInvalidations),
             .init("dropped_invalidations", statistics.droppedInvalidations),
+            .init("deaf", statistics.deafness == nil ? 0 : 1),
         ]
     }
 }

@@ -22,10 +22,12 @@ struct ClearCommand: AsyncParsableCommand {
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let counts = try await inspector.counts()
+            // Of a name that nobody uses nothing is to be left behind, not even that it was cleared.
+            if counts == KeyspaceCounts() { try await inspector.checkPresence() }
             if output.format == .table {
                 var table = Table(.left("KEYSPACE"), .right("VALUES"), .right("LEASES"))
                 table.rows = [[RemovalResult.printable(keyspace), String(counts.values), String(counts.leases)]]
-                StandardOutput.lines(table.lines)
+                StandardOutput.table(table)
             }
             var removed: Int?
             if consent.yes {

@@ -6,7 +6,7 @@ struct GetCommand: AsyncParsableCommand {
         commandName: "get",
         abstract: "Shows what is stored under a key: the envelope, and the value on request.",
         discussion: """
-            What no level can use is shown as well, with the reason. Times are those of the server's clock. The value is \
+            What no level can use is shown as well, with the reason, and so is what a tag or a clear has voided. Times are those of the server's clock. The value is \
             shown by its codec: JSON indented, text escaped, anything else as a hex dump.
             """
     )
@@ -34,9 +34,11 @@ struct GetCommand: AsyncParsableCommand {
         let keyspace = try space.resolved()
         let key = try keyOptions.key(key, in: space)
         let found = try await connection.withClient { redis in
-            try await KeyspaceInspector(redis, keyspace).entry(of: key)
+            let inspector = KeyspaceInspector(redis, keyspace)
+            if let found = try await inspector.entry(of: key) { return found }
+            try await inspector.checkPresence()
+            throw Failure(.notFound, "there is no such key")
         }
-        guard let found else { throw Failure(.notFound, "there is no such key") }
         let limit: Int? = value ? (maxBytes == 0 ? .max : maxBytes) : nil
         switch output.format {
         case .table: StandardOutput.lines(EntryLines(found, valueLimit: limit).lines)

@@ -58,11 +58,14 @@ struct KeysCommand: AsyncParsableCommand {
         }
         let keyspace = try space.resolved()
         try await connection.withClient { redis in
-            try await list(KeyspaceInspector(redis, keyspace).keys(matching: pattern), of: keyspace)
+            let inspector = KeyspaceInspector(redis, keyspace)
+            let printed = try await list(inspector.keys(matching: pattern), of: keyspace)
+            if printed == 0 { try await inspector.checkPresence() }
         }
     }
 
-    private func list(_ listing: KeyListing, of keyspace: Keyspace) async throws {
+    /// Prints keys while they are found; returns how many there were.
+    private func list(_ listing: KeyListing, of keyspace: Keyspace) async throws -> Int {
         let style: KeyPrinter.Style = output.format == .json ? .json : printsNul ? .nul : .lines
         var printer = KeyPrinter(keyspace, style: style, names: names)
         var more = false
@@ -74,5 +77,6 @@ struct KeysCommand: AsyncParsableCommand {
             if more { break }
         }
         try printer.finish(more: more)
+        return printer.printed
     }
 }

@@ -30,8 +30,14 @@ struct KeyspacesCommand: AsyncParsableCommand {
             try await KeyspaceSurvey.take(redis, prefix: allPrefixes ? nil : prefix.prefix, samples: samples)
         }
         switch output.format {
-        case .table: StandardOutput.lines(Self.table(survey).lines)
+        case .table: StandardOutput.table(Self.table(survey))
         case .json: try JSONDocument.print(survey.rows.map { JSONRow($0) })
+        }
+        if survey.rows.isEmpty, !allPrefixes {
+            let name = PrintableText.escape(Array(prefix.prefix.utf8))
+            StandardError.line(
+                "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
+            )
         }
         if survey.keysPassedOver > 0 {
             StandardError.line(

@@ -20,8 +20,10 @@ struct LeasesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let keyspace = try space.resolved()
-        let (leases, more) = try await connection.withClient { redis in
-            try await KeyspaceInspector(redis, keyspace).leases(limit: limit == 0 ? nil : limit)
+        let (leases, more, absence) = try await connection.withClient { redis in
+            let inspector = KeyspaceInspector(redis, keyspace)
+            let (leases, more) = try await inspector.leases(limit: limit == 0 ? nil : limit)
+            return (leases, more, leases.isEmpty ? try await inspector.absence() : nil)
         }
         switch output.format {
         case .table:
@@ -30,13 +32,14 @@ struct LeasesCommand: AsyncParsableCommand {
                 let token = lease.token.map { Hexadecimal.text($0) } ?? "-"
                 return [TimeSpan.text(lease.timeLeft), Self.holder(of: lease), token, lease.key.escaped]
             }
-            StandardOutput.lines(table.lines)
+            StandardOutput.table(table)
         case .json:
             try JSONDocument.print(
                 JSONListing(keyspace: keyspace.description, leases: leases.map { JSONLease($0) }, more: more)
             )
         }
         if more { StandardError.line("stratactl: there are more leases; --limit 0 lists all") }
+        if let absence { throw absence }
     }
 
     private static func holder(of lease: LeaseInspection) -> String {

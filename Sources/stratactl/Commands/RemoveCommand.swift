@@ -5,7 +5,10 @@ struct RemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
         abstract: "Removes keys, as the library does: what is being fetched meanwhile is not stored.",
-        discussion: "Shows first what there is to remove. Without --yes it ends there, with exit status 2."
+        discussion: """
+            Shows first what there is to remove. Without --yes it ends there, with exit status 2. When none of the keys \
+            exists the exit status is 3.
+            """
     )
 
     @OptionGroup var connection: ConnectionOptions
@@ -26,7 +29,7 @@ struct RemoveCommand: AsyncParsableCommand {
             let inspector = KeyspaceInspector(redis, keyspace)
             let presence = try await inspector.presence(of: keys)
             let counts = KeyspaceCounts(presence)
-            if output.format == .table { StandardOutput.lines(Self.table(presence).lines) }
+            if output.format == .table { StandardOutput.table(Self.table(presence)) }
             // Also what is not there: a fetch that is just being started finds the lease gone or none.
             let removed = consent.yes ? try await inspector.remove(keys) : nil
             let result = RemovalResult(
@@ -36,6 +39,11 @@ struct RemoveCommand: AsyncParsableCommand {
                 removed: removed,
                 keys: presence.map { JSONPresence($0) }
             )
+            if counts == KeyspaceCounts(), removed ?? 0 == 0 {
+                if output.format == .json { try JSONDocument.print(result) }
+                try await inspector.checkPresence()
+                throw Failure(.notFound, keys.count == 1 ? "there is no such key" : "there is none of these keys")
+            }
             try result.report(in: output.format)
         }
     }

@@ -20,9 +20,10 @@ struct TimeToLiveCommand: AsyncParsableCommand {
         let keyspace = try space.resolved()
         let key = try keyOptions.key(key, in: space)
         let lifetimes = try await connection.withClient { redis in
-            try await KeyspaceInspector(redis, keyspace).lifetimes(of: key)
-        }
-        guard lifetimes.value != .absent || lifetimes.lease != .absent else {
+            let inspector = KeyspaceInspector(redis, keyspace)
+            let lifetimes = try await inspector.lifetimes(of: key)
+            if lifetimes.value != .absent || lifetimes.lease != .absent { return lifetimes }
+            try await inspector.checkPresence()
             throw Failure(.notFound, "there is no such key")
         }
         switch output.format {

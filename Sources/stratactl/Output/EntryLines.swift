@@ -28,8 +28,20 @@ struct EntryLines {
     }
 
     private static func state(of entry: EntryInspection, _ envelope: EnvelopeInspection) -> String {
-        guard let fault = envelope.fault else { return entry.state.rawValue }
-        return "unusable: \(fault.explanation)"
+        if let fault = envelope.fault { return "unusable: \(fault.explanation)" }
+        guard let invalidation = entry.invalidation else { return entry.state.rawValue }
+        return "void: \(Self.explanation(of: invalidation))"
+    }
+
+    private static func explanation(of invalidation: EntryInspection.Invalidation) -> String {
+        switch invalidation {
+        case .cleared: return "the keyspace was cleared since it was fetched"
+        case .tags(let tags):
+            let names = tags.map { PrintableText.escape(Array($0.utf8)) }.joined(separator: " ")
+            return "invalidated since it was fetched, by \(tags.count == 1 ? "tag" : "tags") \(names)"
+        case .unknownNumber: return "the keyspace's invalidations are counted anew since it was fetched"
+        case .marksLost: return "the keyspace has lost count of its invalidations"
+        }
     }
 
     private static func add(_ envelope: EnvelopeInspection, now: Int64, to fields: inout FieldList) {

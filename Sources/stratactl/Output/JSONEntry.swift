@@ -4,8 +4,12 @@ import StrataRedis
 struct JSONEntry: Encodable {
     let key: JSONKey
     let timeToLive: JSONTimeToLive
-    /// `fresh`, `stale`, `expired` or `unusable`.
+    /// `fresh`, `stale`, `expired`, `void` or `unusable`.
     let state: String
+    /// What has voided it: `clear`, `tags`, `unknownNumber` or `marksLost`.
+    let voidedBy: String?
+    /// The tags that have.
+    let voidingTags: [String]?
     /// Why it is unusable.
     let fault: String?
     /// The type that Redis keeps there.
@@ -22,6 +26,13 @@ struct JSONEntry: Encodable {
         timeToLive = JSONTimeToLive(entry.timeToLive)
         state = entry.state.rawValue
         serverTime = entry.serverTime
+        switch entry.invalidation {
+        case nil: (voidedBy, voidingTags) = (nil, nil)
+        case .cleared: (voidedBy, voidingTags) = ("clear", nil)
+        case .tags(let tags): (voidedBy, voidingTags) = ("tags", tags)
+        case .unknownNumber: (voidedBy, voidingTags) = ("unknownNumber", nil)
+        case .marksLost: (voidedBy, voidingTags) = ("marksLost", nil)
+        }
         switch entry.content {
         case .otherType(let name):
             type = name

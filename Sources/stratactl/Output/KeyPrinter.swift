@@ -12,7 +12,7 @@ struct KeyPrinter {
     private let style: Style
     private let names: Bool
     private var hasBegun = false
-    private var printed = 0
+    private(set) var printed = 0
     private var leftOut = 0
 
     /// Begins the output.

@@ -18,6 +18,20 @@ enum StandardOutput {
         bytes(lines.flatMap { Array(ControlCharacters.escaped($0).utf8) + [UInt8(ascii: "\n")] })
     }
 
+    /// Writes a table, by rows where the terminal is too narrow for its columns.
+    ///
+    /// In a file and in a pipe it is always in columns.
+    static func table(_ table: Table) {
+        lines(table.lines(within: columns))
+    }
+
+    /// How wide the terminal is; `nil` when none shows the output, or it does not tell.
+    private static var columns: Int? {
+        var size = winsize()
+        guard isTerminal, unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Writes bytes as they are.
     static func bytes(_ bytes: [UInt8]) {
         // Nobody reads any more: nothing is left to be done.

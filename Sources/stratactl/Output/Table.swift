@@ -32,6 +32,24 @@ struct Table {
         return ([columns.map(\.title)] + rows).map { line($0, widths) }
     }
 
+    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other, each with
+    /// the title of its column.
+    ///
+    /// A terminal would break the lines of a wide table anywhere, and nobody could tell whose cell is whose.
+    ///
+    /// - Parameter width: How many columns there are; `nil` for any number.
+    /// - Returns: The lines.
+    func lines(within width: Int?) -> [String] {
+        let lines = lines
+        guard let width, !rows.isEmpty, lines.contains(where: { DisplayWidth.of($0) > width }) else { return lines }
+        let blocks = rows.map { row in
+            var fields = FieldList()
+            for (column, cell) in zip(columns, row) { fields.add(column.title, cell) }
+            return fields.lines
+        }
+        return Array(blocks.joined(separator: [""]))
+    }
+
     private func line(_ cells: [String], _ widths: [Int]) -> String {
         var line = ""
         for (index, cell) in cells.enumerated() {

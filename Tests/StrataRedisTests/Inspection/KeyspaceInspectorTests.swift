@@ -29,7 +29,14 @@ struct KeyspaceInspectorTests {
 
             // The same entry as it would have been seen later.
             func state(at time: Int64) -> EntryInspection.State {
-                EntryInspection(key: key, content: found.content, timeToLive: .unlimited, serverTime: time).state
+                EntryInspection(
+                    key: key,
+                    content: found.content,
+                    invalidation: nil,
+                    timeToLive: .unlimited,
+                    serverTime: time
+                )
+                .state
             }
             #expect(state(at: header.freshUntil) == (header.freshUntil < header.staleUntil ? .stale : .expired))
             #expect(state(at: header.staleUntil) == .expired)

@@ -1,0 +1,107 @@
+internal import Strata
+
+/// What a user of Redis has to be allowed for a purpose, and nothing else: the one list that the documentation quotes, that
+/// `stratactl acl` prints, and under which the tests run.
+///
+/// ```swift
+/// let rules = AccessRules(for: [.cache], keyspaces: ["products"])
+/// print("ACL SETUSER shop on >PASSWORD \(rules)")
+/// ```
+public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
+    /// What a user is for.
+    public enum Purpose: String, Sendable, Hashable, CaseIterable {
+        /// What a service does: read, write, remove, fetch under leases, invalidate, clear, hear of changes.
+        case cache
+        /// ``RedisLevel/sweep(rate:progress:)`` beside that.
+        case sweep
+        /// What the command line shows.
+        case look
+        /// What the command line removes, beside that.
+        case remove
+    }
+
+    /// The commands, as ACL rules name them: `get`, `client|id`.
+    public let commands: [String]
+    /// Patterns of the keys.
+    public let keys: [String]
+    /// Patterns of the channels.
+    public let channels: [String]
+
+    /// The rules for some keyspaces.
+    ///
+    /// - Parameters:
+    ///   - purposes: What the user is for.
+    ///   - keyspaces: The keyspaces. One of a version is another keyspace than that of the next.
+    ///   - database: The database; any but the first takes SELECT.
+    public init(for purposes: Set<Purpose>, keyspaces: [Keyspace], database: Int = 0) {
+        let bases = keyspaces.map { Self.pattern(of: Array($0.values.dropLast(2))) }
+        self.init(for: purposes, database: database, keys: bases.map { $0 + "*" }, channels: bases.map { $0 + "ev" })
+    }
+
+    /// The rules for all keyspaces under a prefix, also those of versions to come.
+    ///
+    /// - Parameters:
+    ///   - purposes: What the user is for.
+    ///   - prefix: The prefix.
+    ///   - database: The database; any but the first takes SELECT.
+    public init(for purposes: Set<Purpose>, prefix: String = "strata", database: Int = 0) {
+        let base = Self.pattern(of: Keyspace.component(prefix) + [UInt8(ascii: ":")])
+        self.init(for: purposes, database: database, keys: [base + "*"], channels: [base + "*"])
+    }
+
+    private init(for purposes: Set<Purpose>, database: Int, keys: [String], channels: [String]) {
+        var commands = ["ping", "client|setname"]
+        if database != 0 { commands.append("select") }
+        for purpose in Purpose.allCases where purposes.contains(purpose) { commands += Self.commands(for: purpose) }
+        var seen: Set<String> = []
+        self.commands = commands.filter { seen.insert($0).inserted }
+        self.keys = keys
+        // Who only looks says nothing, and who removes need not listen.
+        if purposes.isDisjoint(with: [.cache, .sweep]) {
+            self.channels = purposes.contains(.remove) ? channels : []
+        } else {
+            self.channels = channels + [String(decoding: LinkMachine.invalidationChannel, as: UTF8.self)]
+        }
+    }
+
+    private static let change = [
+        "eval", "evalsha", "time", "publish", "del", "unlink", "pttl", "pexpire", "hmget", "hset", "hdel", "hlen",
+        "hscan",
+    ]
+
+    private static func commands(for purpose: Purpose) -> [String] {
+        switch purpose {
+        case .cache:
+            ["client|id", "client|tracking", "subscribe", "get", "mget", "getrange", "set", "setrange", "exists"]
+                + change
+        case .sweep: commands(for: .cache) + ["scan", "hget"]
+        case .look: ["info", "scan", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget"]
+        case .remove: commands(for: .look) + change
+        }
+    }
+
+    /// A glob that matches what begins so.
+    ///
+    /// ACL rules hold no spaces; where a name has one, any byte may stand.
+    private static func pattern(of bytes: [UInt8]) -> String {
+        var pattern: [UInt8] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: " ") {
+                pattern.append(UInt8(ascii: "?"))
+                continue
+            }
+            if "*?[]\\".utf8.contains(byte) { pattern.append(UInt8(ascii: "\\")) }
+            pattern.append(byte)
+        }
+        return String(decoding: pattern, as: UTF8.self)
+    }
+
+    /// The rules in the form of ACL SETUSER, one each: whatever else the user was allowed is taken back first.
+    public var rules: [String] {
+        ["resetkeys", "resetchannels", "-@all"] + keys.map { "~" + $0 } + channels.map { "&" + $0 }
+            + commands.map { "+" + $0 }
+    }
+
+    /// The rules in one line.
+    public var description: String { rules.joined(separator: " ") }
+}

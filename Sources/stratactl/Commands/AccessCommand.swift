@@ -1,0 +1,94 @@
+import ArgumentParser
+import StrataRedis
+
+struct AccessCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "acl",
+        abstract: "Prints the rules for a user of Redis that may do what it needs, and nothing else.",
+        discussion: """
+            No server is asked. The line is an argument for redis-cli, with PASSWORD to be replaced. Without a keyspace the \
+            user may do it in all keyspaces of the prefix, also in those of versions to come.
+            """
+    )
+
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var prefix: PrefixOption
+
+    @Argument(help: "The names of the keyspaces; none for all of the prefix.")
+    var keyspaces: [String] = []
+
+    @Option(
+        name: .customLong("for"),
+        help: "What the user is for: cache (a service), sweep (with sweeps), look or remove (this program)."
+    )
+    private var purpose = Purpose.cache
+
+    @Option(help: ArgumentHelp("The name of the user.", valueName: "name"))
+    var user = "cache"
+
+    @Option(help: ArgumentHelp("The number of the database.", valueName: "n"))
+    var database = 0
+
+    func validate() throws {
+        guard !user.isEmpty, !user.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "\\" }) else {
+            throw ValidationError("--user is empty, or holds a space, a quote or a backslash")
+        }
+    }
+
+    func run() async throws {
+        let rules =
+            keyspaces.isEmpty
+            ? AccessRules(for: [purpose.rules], prefix: prefix.prefix, database: database)
+            : AccessRules(
+                for: [purpose.rules],
+                keyspaces: keyspaces.map { Keyspace($0, prefix: prefix.prefix) },
+                database: database
+            )
+        switch output.format {
+        case .table:
+            let line = (["ACL", "SETUSER", user, "on", ">PASSWORD"] + rules.rules.map { Self.quoted($0) })
+            StandardOutput.lines([line.joined(separator: " ")])
+        case .json:
+            try JSONDocument.print(
+                JSONRules(
+                    user: user,
+                    keys: rules.keys,
+                    channels: rules.channels,
+                    commands: rules.commands,
+                    rules: rules.rules
+                )
+            )
+        }
+    }
+
+    /// An argument as redis-cli reads it.
+    private static func quoted(_ rule: String) -> String {
+        guard rule.contains(where: { $0 == "\"" || $0 == "\\" || $0 == "'" }) else { return rule }
+        return "\"" + rule.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
+    }
+
+    private struct JSONRules: Encodable {
+        let user: String
+        let keys: [String]
+        let channels: [String]
+        let commands: [String]
+        let rules: [String]
+    }
+}
+
+/// What a user is for, as an argument.
+private enum Purpose: String, ExpressibleByArgument, CaseIterable {
+    case cache
+    case sweep
+    case look
+    case remove
+
+    var rules: AccessRules.Purpose {
+        switch self {
+        case .cache: .cache
+        case .sweep: .sweep
+        case .look: .look
+        case .remove: .remove
+        }
+    }
+}
