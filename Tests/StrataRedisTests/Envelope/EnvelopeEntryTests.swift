@@ -66,6 +66,7 @@ struct EnvelopeEntryTests {
     @Test("another schema, another codec, another kind, another key, bytes that the codec refuses")
     func faults() throws {
         #expect(fault(try envelope { $0.schema = 5 }) == .newerSchema)
+        #expect(fault(try envelope { ($0.kind, $0.schema, $0.payload) = (.absence, 5, []) }) == .newerSchema)
         for codec in [0, 1, 3, 127, 128, 255] as [UInt8] {
             #expect(fault(try envelope { $0.codec = codec }) == .unknownContent)
         }

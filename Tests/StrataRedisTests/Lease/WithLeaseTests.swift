@@ -80,12 +80,13 @@ struct WithLeaseTests {
         }
     }
 
-    @Test("a lease that is taken away is noticed by its holder")
-    func lost() async throws {
+    @Test("a lease that is taken away is noticed by its holder, and another's is left alone", arguments: [false, true])
+    func lost(isAnothers: Bool) async throws {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
             let gate = AsyncGate()
-            let options = LeaseOptions(duration: .milliseconds(300))
+            // Renewed for longer than the test may take: only a refusal tells.
+            let options = LeaseOptions(duration: .milliseconds(300), renewalLimit: .seconds(3_600))
             let holder = Task {
                 try await redis.withLease(name, options: options) { lease in
                     try await gate.pass()
@@ -95,9 +96,14 @@ struct WithLeaseTests {
             }
             await gate.arrivals()
             let names = Keyspace("leases").names(for: name.keyBytes)
-            try await redis.delete(names.lease)
+            if isAnothers {
+                try await redis.set(names.lease, LeaseRecord.new(holder: "another").bytes)
+            } else {
+                try await redis.delete(names.lease)
+            }
             gate.open()
             #expect(try await holder.value == "noticed")
+            #expect(try await redis.timeToLive(of: names.lease) == (isAnothers ? .unlimited : .absent))
         }
     }
 

@@ -132,6 +132,24 @@ struct CircuitBreakerTests {
         #expect(breaker.statistics.state == .closed)
     }
 
+    @Test("a trial that is answered late, or not at all, opens it again; one whose caller left decides nothing")
+    func badTrials() throws {
+        for (outcome, milliseconds) in [(CircuitBreaker.Outcome.answered, Int64(250)), (.failed, 1)] {
+            let breaker = breaker()
+            for _ in 0..<10 { try call(breaker, .failed, at: 0) }
+            breaker.returned()
+            try call(breaker, outcome, lasting: milliseconds, at: 1)
+            #expect(breaker.statistics.state == .open)
+        }
+        let breaker = breaker()
+        for _ in 0..<10 { try call(breaker, .failed, at: 0) }
+        breaker.returned()
+        try call(breaker, .unknown, lasting: 250, at: 1)
+        #expect(breaker.statistics.state == .halfOpen)
+        try call(breaker, .answered, at: 1)
+        #expect(breaker.statistics.state == .closed)
+    }
+
     @Test("the window counts what a list counts")
     func windowModel() {
         var random = SplitMix64.announced()
