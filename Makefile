@@ -6,7 +6,7 @@ SHELL := /bin/bash
 # Arguments for the program behind a target:  make demo ARGS="--directory ."   make test ARGS="--filter Wire"
 ARGS ?=
 # The load programs that `make bench` runs, in this order.
-LOADS ?= wire memory codec disk batch herd propagation
+LOADS ?= wire memory codec disk batch herd propagation churn
 # The documented targets, lowest first.
 DOCUMENTED ?= Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataTesting
 
