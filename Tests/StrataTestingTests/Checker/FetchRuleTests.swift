@@ -122,4 +122,15 @@ struct FetchRuleTests {
         #expect(counts.versions == 3 && counts.repeatedVersions == 2)
         #expect(counts.mostPerVersion == 3 && counts.mostFetchedKey == 0)
     }
+
+    @Test("asks nothing of keys that are excepted")
+    func exceptions() throws {
+        let events = [S.fetch(1, by: 1, 100...200), S.fetch(1, by: 2, 150...160)]
+        #expect(try S.check(events) { $0.oneFetch = OneFetchRule() }.violations == 1)
+        let report = try S.check(events) {
+            $0.oneFetch = OneFetchRule()
+            $0.oneFetch?.exceptKeys = [0]
+        }
+        #expect(report.violations == 0 && report.fetches.overlaps == 1)
+    }
 }

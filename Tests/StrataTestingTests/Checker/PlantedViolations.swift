@@ -57,6 +57,10 @@ struct PlantedViolations {
         if kind == .doubleFetch { return secondFetch(beside: event) }
         guard event.kind == .get, event.marks.isEmpty, [.value, .absent].contains(event.outcome) else { return nil }
         switch kind {
+        case .orphanWait:
+            // Longer than everything that is done in the history, and than the rule allows.
+            event.end = (events.map(\.end).max() ?? 0) + 2 * SimulatedFleet.orphanLimit
+            return event
         case .forged:
             event.outcome = .forged
             return event

@@ -12,6 +12,12 @@ struct ReferenceCheck {
     var recovery: UInt64
     var leaseLead: UInt64
     var ambiguity: UInt64
+    var orphanLimit: UInt64 = .max
+    var unfinished: UInt64 = 0
+    var exceptKeys: Set<Int> = []
+
+    /// The label of faults that lose what tags' and whole invalidations have left: `loss`, as it is packed.
+    static let loss: UInt64 = 0x7373_6f6c
 
     struct Finding: Hashable, Comparable {
         var kind: ViolationKind
@@ -34,11 +40,22 @@ struct ReferenceCheck {
         }
     }
 
+    /// Whether a fault has lost what an invalidation has left, for reads that begin at a time.
+    func isLost(_ invalidation: HistoryEvent, at time: UInt64) -> Bool {
+        [.invalidateTag, .invalidateAll].contains(invalidation.kind)
+            && events.contains {
+                $0.kind == .fault && $0.version == Self.loss && $0.start <= time
+                    && ($0.end == 0 || invalidation.start <= $0.end)
+            }
+    }
+
     /// The version that reads of a key starting at a time must have, if `bound` is the bound.
     func required(_ key: UInt32, at time: UInt64, bound: UInt64, by instance: UInt32? = nil) -> UInt64 {
         var newest = initialVersion
         for invalidation in events where touches(invalidation, key) && invalidation.outcome == .done {
-            guard invalidation.end + bound < time, instance == nil || invalidation.instance == instance else {
+            guard invalidation.end + bound < time, !isLost(invalidation, at: time),
+                instance == nil || invalidation.instance == instance
+            else {
                 continue
             }
             newest = max(newest, invalidation.version)
@@ -72,7 +89,7 @@ struct ReferenceCheck {
         }
         let version = get.outcome == .absent ? 0 : get.version
         guard isWritten(version, get.key, by: get.end) else { return .thinAir }
-        guard get.marks.isEmpty else { return nil }
+        guard get.marks.subtracting(.together).isEmpty else { return nil }
         let bound = isFaulty(get.start) ? max(faultBound, fleetBound) : fleetBound
         if version < required(get.key, at: get.start, bound: bound) { return .stale }
         let own = min(ownBound, bound)
@@ -81,7 +98,7 @@ struct ReferenceCheck {
 
     /// Whether a read gives less than one of the same instance that had ended.
     func goesBackwards(_ get: HistoryEvent) -> Bool {
-        [.value, .absent].contains(get.outcome) && get.marks.isEmpty && verdict(get) == nil
+        [.value, .absent].contains(get.outcome) && get.marks.subtracting(.together).isEmpty && verdict(get) == nil
             && events.contains {
                 $0.kind == .get && [.value, .absent].contains($0.outcome) && $0.key == get.key
                     && $0.instance == get.instance && $0.end < get.start && $0.version > get.version
@@ -102,7 +119,7 @@ struct ReferenceCheck {
 
     /// Whether another instance was fetching when this fetch began, without an excuse.
     func isDouble(_ fetch: HistoryEvent) -> Bool {
-        guard !isFaulty(fetch.start) else { return false }
+        guard !isFaulty(fetch.start), !exceptKeys.contains(Int(fetch.key)) else { return false }
         return events.contains { other in
             overlaps(fetch, other)
                 && !events.contains { invalidation in
@@ -114,16 +131,36 @@ struct ReferenceCheck {
         }
     }
 
+    /// Whether a read waited longer than it may while nobody fetched its key.
+    func isOrphan(_ get: HistoryEvent) -> Bool {
+        guard get.kind == .get, get.end != 0, !get.marks.contains(.together) else { return false }
+        guard
+            !events.contains(where: {
+                $0.kind == .fault && $0.start <= get.end && ($0.end == 0 || get.start <= $0.end + recovery)
+            })
+        else { return false }
+        let fetches = events.filter { $0.kind == .fetch && $0.key == get.key }
+            .map { (start: $0.start, end: $0.end == 0 ? $0.start + unfinished : $0.end) }
+        // A time without fetches begins with the read or with the end of a fetch.
+        for begin in [get.start] + fetches.map(\.end) where begin >= get.start && begin < get.end {
+            if fetches.contains(where: { $0.start <= begin && begin < $0.end }) { continue }
+            let next = fetches.filter { $0.start >= begin && $0.end > begin }.map(\.start).min() ?? .max
+            if min(next, get.end) - begin > orphanLimit { return true }
+        }
+        return false
+    }
+
     func findings() -> [Finding] {
         let origin = events.map(\.start).min() ?? 0
         var all: [Finding] = []
         for event in events {
-            var kind: ViolationKind?
-            if event.kind == .get { kind = verdict(event) ?? (goesBackwards(event) ? .backwards : nil) }
-            if event.kind == .fetch, isDouble(event) { kind = .doubleFetch }
-            guard let kind else { continue }
-            let name = "\(event.instance)"
-            all.append(Finding(kind: kind, key: Int(event.key), instance: name, start: event.start - origin))
+            var kinds: [ViolationKind?] = [isOrphan(event) ? .orphanWait : nil]
+            if event.kind == .get { kinds.append(verdict(event) ?? (goesBackwards(event) ? .backwards : nil)) }
+            if event.kind == .fetch, isDouble(event) { kinds.append(.doubleFetch) }
+            for kind in kinds.compactMap(\.self) {
+                let name = "\(event.instance)"
+                all.append(Finding(kind: kind, key: Int(event.key), instance: name, start: event.start - origin))
+            }
         }
         return all.sorted()
     }

@@ -17,7 +17,10 @@ struct ReferenceTests {
             faultBound: number(0...80),
             recovery: number(0...10),
             leaseLead: number(0...5),
-            ambiguity: number(0...30)
+            ambiguity: number(0...30),
+            orphanLimit: number(0...25),
+            unfinished: number(0...40),
+            exceptKeys: number(0...3) == 0 ? [1] : []
         )
         let duration = { (nanoseconds: UInt64) in Duration.nanoseconds(Int64(nanoseconds)) }
         let own = duration(reference.ownBound)
@@ -31,6 +34,12 @@ struct ReferenceTests {
                 leaseLead: duration(reference.leaseLead),
                 ambiguity: duration(reference.ambiguity)
             )
+            $0.oneFetch?.exceptKeys = reference.exceptKeys
+            $0.orphanWaits = OrphanWaitRule(
+                limit: duration(reference.orphanLimit),
+                unfinished: duration(reference.unfinished)
+            )
+            $0.losses = ["loss"]
             $0.examplesPerKind = .max
             $0.eventsPerRound = 1
         }
@@ -62,7 +71,7 @@ struct ReferenceTests {
         case 0...4:
             let outcomes: [HistoryEvent.Outcome] = [.value, .value, .value, .value, .miss, .failed, .stranger, .forged]
             let outcome = version == 0 ? .absent : outcomes[Int(number(0...7))]
-            let marks: [ReadMarks] = [[], [], [], [], .stale, .suspect]
+            let marks: [ReadMarks] = [[], [], [], .together, .stale, .suspect]
             return Scripted.get(
                 version,
                 key: key,
@@ -76,7 +85,9 @@ struct ReferenceTests {
         case 9: return event(number(0...3) == 0 ? .invalidateAll : .invalidateTag, .done, 0)
         case 10: return event(.set, .done, max(1, version))
         case 11: return event(.fetch, .value, version)
-        default: return number(0...2) == 0 ? event(.fault, .done, 0) : event(.fetch, .failed, 0)
+        default:
+            return number(0...2) == 0
+                ? event(.fault, .done, number(0...1) * ReferenceCheck.loss) : event(.fetch, .failed, 0)
         }
     }
 }

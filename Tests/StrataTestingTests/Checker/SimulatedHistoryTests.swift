@@ -134,6 +134,9 @@ struct SimulatedHistoryTests {
 }
 
 extension SimulatedFleet {
+    /// No read of the fleet lasts as long as that.
+    static let orphanLimit: UInt64 = 1_000_000
+
     /// A checker that allows the fleet exactly what its plan allows itself.
     func checker() -> StalenessChecker {
         var checker = StalenessChecker(
@@ -142,6 +145,7 @@ extension SimulatedFleet {
         checker.tags = tags
         checker.monotoneReads = true
         checker.oneFetch = OneFetchRule(leaseLead: .zero, ambiguity: .zero)
+        checker.orphanWaits = OrphanWaitRule(limit: .nanoseconds(Int64(Self.orphanLimit)))
         return checker
     }
 }

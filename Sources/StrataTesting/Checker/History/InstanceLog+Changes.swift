@@ -127,6 +127,14 @@ extension InstanceLog {
         }
     }
 
+    /// Marks the beginning of a fetch; its end is marked by ``OngoingEvent/end(version:)`` or ``OngoingEvent/fail()``.
+    ///
+    /// For a source that is asked for several keys by one call: the fetch of each lasts until the call returns.
+    ///
+    /// - Parameter key: One of the run's keys.
+    /// - Returns: The fetch under way.
+    public func beginFetch(_ key: Int) -> OngoingEvent { begin(.fetch, key) }
+
     private func begin(_ kind: HistoryEvent.Kind, _ key: Int, version: UInt64 = 0) -> OngoingEvent {
         let isKey = kind != .invalidateTag
         guard let number = UInt32(exactly: key), !isKey || key < recorder.run.keyCount else {

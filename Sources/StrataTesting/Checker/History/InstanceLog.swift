@@ -82,8 +82,9 @@ public struct InstanceLog: Sendable {
     /// - Parameters:
     ///   - key: The key asked for.
     ///   - start: ``HistoryClock/now()`` before the read.
-    public func failed(_ key: Int, since start: UInt64) {
-        append(key, .failed, since: start, until: HistoryClock.now(), version: 0, Reading(nil))
+    ///   - marks: What is known of the read all the same.
+    public func failed(_ key: Int, since start: UInt64, marks: ReadMarks = []) {
+        append(key, .failed, since: start, until: HistoryClock.now(), version: 0, Reading(nil, marks: marks))
     }
 
     private func append(

@@ -16,6 +16,12 @@ struct FaultWindows {
         }
     }
 
+    /// Whether one was at work at some time within these two.
+    func touches(_ start: UInt64, _ end: UInt64) -> Bool {
+        let after = starts.firstIndexOfSorted { $0 > end }
+        return after > 0 && start <= ends[after - 1]
+    }
+
     func contains(_ time: UInt64) -> Bool {
         let after = starts.firstIndexOfSorted { $0 > time }
         return after > 0 && time <= ends[after - 1]

@@ -24,17 +24,23 @@ struct KeyCheck {
             }
         }
         written = WrittenVersions(initialVersion: rules.initialVersion, writes: writes, gets: gets)
-        obligations = Obligations(invalidations, written, initialVersion: rules.initialVersion)
+        obligations = Obligations(
+            invalidations,
+            written,
+            initialVersion: rules.initialVersion,
+            losses: rules.losses
+        )
     }
 
-    /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with it.
+    /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with what it gave, and once more
+    /// if it has waited in vain.
     func judge(into findings: inout Findings) {
         var sound: [MonotoneReads.Read] = []
         for get in gets {
             switch get.outcome {
             case .value, .absent:
                 if let isSound = judge(get, &findings), rules.monotoneReads {
-                    sound.append(.init(get: get, mayBeReported: isSound && get.marks.isEmpty))
+                    sound.append(.init(get: get, mayBeReported: isSound && get.marks.subtracting(.together).isEmpty))
                 }
             case .stranger:
                 findings.report(.stranger, start: get.start) {
@@ -64,6 +70,29 @@ struct KeyCheck {
             }
         }
         FetchCheck(fetches, invalidations, rules: rules, teller: teller).judge(into: &findings)
+        findOrphanWaits(into: &findings)
+    }
+
+    /// Finds reads that waited while nobody fetched.
+    private func findOrphanWaits(into findings: inout Findings) {
+        guard let rule = rules.orphanWaits else { return }
+        let long = gets.filter {
+            $0.hasEnded && $0.end - $0.start > rule.limit && !$0.marks.contains(.together)
+        }
+        guard !long.isEmpty else { return }
+        let waits = OrphanWaits(fetches, unfinished: rule.unfinished)
+        for get in long where !rules.faults.touches(get.start, get.end) {
+            let gap = waits.longestGap(from: get.start, to: get.end)
+            guard gap > rule.limit else { continue }
+            findings.report(.orphanWait, start: get.start) {
+                teller.story(
+                    .orphanWait,
+                    get,
+                    version: get.version,
+                    "took \(teller.span(get.end - get.start)), \(teller.span(gap)) of it while nobody fetched the key"
+                )
+            }
+        }
     }
 
     /// Whether the version is one that may be given; nil if it is none at all.

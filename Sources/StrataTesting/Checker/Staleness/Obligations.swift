@@ -1,7 +1,15 @@
 /// From when on which version of one key must be seen, because an invalidation had returned.
 struct Obligations {
-    private var fleet = Staircase()
-    private var own: [UInt32: Staircase] = [:]
+    /// What obliges all instances, or one.
+    private struct Stairs {
+        var lasting = Staircase()
+        /// What tags' and whole invalidations have left, by how many losses had ended before they began.
+        var perishable: [Int: Staircase] = [:]
+    }
+
+    private var fleet = Stairs()
+    private var own: [UInt32: Stairs] = [:]
+    private let losses: Losses
 
     /// Takes all invalidations that touch the key.
     ///
@@ -9,18 +17,27 @@ struct Obligations {
     ///
     /// An invalidation speaks for the version that its caller knew, and for all that any instance had finished writing
     /// when it began; a set for its own version alone.
-    init(_ invalidations: [HistoryEvent], _ written: WrittenVersions, initialVersion: UInt64) {
-        var steps: [Staircase.Step] = []
+    init(_ invalidations: [HistoryEvent], _ written: WrittenVersions, initialVersion: UInt64, losses: Losses = Losses())
+    {
+        self.losses = losses
+        var steps: [(step: Staircase.Step, epoch: Int?)] = []
         for invalidation in invalidations where invalidation.hasEnded && invalidation.outcome == .done {
             var version = invalidation.version
             if invalidation.kind != .set { version = max(version, written.newest(by: invalidation.start)) }
             guard version > initialVersion else { continue }
-            steps.append(.init(time: invalidation.end, version: version, instance: invalidation.instance))
+            let step = Staircase.Step(time: invalidation.end, version: version, instance: invalidation.instance)
+            let isPerishable = invalidation.kind == .invalidateTag || invalidation.kind == .invalidateAll
+            steps.append((step, isPerishable && !losses.isEmpty ? losses.over(by: invalidation.start) : nil))
         }
-        steps.sort { $0.time < $1.time }
-        for step in steps {
-            fleet.add(step)
-            own[step.instance, default: Staircase()].add(step)
+        steps.sort { $0.step.time < $1.step.time }
+        for (step, epoch) in steps {
+            if let epoch {
+                fleet.perishable[epoch, default: Staircase()].add(step)
+                own[step.instance, default: Stairs()].perishable[epoch, default: Staircase()].add(step)
+            } else {
+                fleet.lasting.add(step)
+                own[step.instance, default: Stairs()].lasting.add(step)
+            }
         }
     }
 
@@ -32,8 +49,12 @@ struct Obligations {
 
     /// How old a version was at a time, by all invalidations or by those of one instance.
     func age(of version: UInt64, at time: UInt64, by instance: UInt32? = nil) -> Age? {
-        let steps = if let instance { own[instance] } else { Optional(fleet) }
-        guard let cause = steps?.first(above: version), cause.time < time else { return nil }
+        guard let stairs = if let instance { own[instance] } else { Optional(fleet) } else { return nil }
+        let lasting = stairs.lasting.first(above: version)
+        let perishable =
+            stairs.perishable.isEmpty ? nil : stairs.perishable[losses.begun(by: time)]?.first(above: version)
+        let causes = [lasting, perishable].compactMap(\.self).filter { $0.time < time }
+        guard let cause = causes.min(by: { $0.time < $1.time }) else { return nil }
         return Age(nanoseconds: time - cause.time, cause: cause)
     }
 }

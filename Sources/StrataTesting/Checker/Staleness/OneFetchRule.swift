@@ -8,6 +8,9 @@ public struct OneFetchRule: Sendable, Hashable {
     public var leaseLead: Duration
     /// How long an invalidation that failed, or whose process was killed in it, may still come to have its effect.
     public var ambiguity: Duration
+    /// Keys of which nothing is asked: those that are read past Redis on purpose, or by releases that cannot read each other's
+    /// values.
+    public var exceptKeys: Set<Int> = []
 
     /// Makes the rule.
     ///

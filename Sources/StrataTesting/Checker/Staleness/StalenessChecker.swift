@@ -16,8 +16,8 @@
 ///   spoke for;
 /// - a version that nobody had begun to write when the read ended, a value that does not fit the run, another key's
 ///   value;
-/// - if asked, an instance's older read after a newer one (``monotoneReads``), and two instances that fetch one key at
-///   the same time (``oneFetch``).
+/// - if asked, an instance's older read after a newer one (``monotoneReads``), two instances that fetch one key at
+///   the same time (``oneFetch``), and a read that waits while nobody fetches its key (``orphanWaits``).
 ///
 /// What ended in an unknown way is taken in favour of the cache: an invalidation that failed or never returned obliges
 /// nobody; a write whose process was killed may be seen or not.
@@ -35,6 +35,13 @@ public struct StalenessChecker: Sendable {
     /// Whether two instances may not fetch a key at the same time; nil, the default, to count fetches and report
     /// nothing.
     public var oneFetch: OneFetchRule?
+    /// Whether a read may not wait while nobody fetches its key; nil, the default, if it may.
+    public var orphanWaits: OrphanWaitRule?
+    /// The labels of faults that damage what invalidations of tags and of everything have left behind, and nothing else.
+    ///
+    /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
+    /// one. That of a key goes on to oblige.
+    public var losses: Set<String> = []
     /// How many violations of each kind are told in full: the first in time.
     ///
     /// All are counted. 5 by default.
@@ -69,6 +76,7 @@ public struct StalenessChecker: Sendable {
             let round = KeyRound(from: first, survey.eventsPerKey, limit: eventsPerRound)
             try round.visitKeys(of: history) { key, events in
                 let widespread = survey.widespread(for: key)
+                let rules = rules.rules(for: key)
                 KeyCheck(events, widespread: widespread, rules: rules, teller: teller).judge(into: &findings)
             }
             first = round.keys.upperBound

@@ -20,24 +20,40 @@ struct StalenessRules {
 
     let initialVersion: UInt64
     let monotoneReads: Bool
-    let oneFetch: (leaseLead: UInt64, ambiguity: UInt64)?
+    private(set) var oneFetch: (leaseLead: UInt64, ambiguity: UInt64)?
+    let orphanWaits: (limit: UInt64, unfinished: UInt64)?
+    let losses: Losses
     let faults: FaultWindows
     private let normal: [Limit]
     private let faulty: [Limit]
     private let stale: Limit?
     private let suspect: Limit?
+    private let exceptKeys: Set<Int>
 
     init(_ checker: StalenessChecker, run: VersionedRun, faults: [HistoryEvent]) {
         let bounds = checker.bounds
         self.initialVersion = run.initialVersion
         self.monotoneReads = checker.monotoneReads
         self.oneFetch = checker.oneFetch.map { ($0.leaseLead.clampedNanoseconds, $0.ambiguity.clampedNanoseconds) }
+        self.exceptKeys = checker.oneFetch?.exceptKeys ?? []
+        self.orphanWaits = checker.orphanWaits.map {
+            ($0.limit.clampedNanoseconds, $0.unfinished.clampedNanoseconds)
+        }
+        self.losses = Losses(faults, labels: checker.losses)
         self.faults = FaultWindows(faults, recovery: bounds.recovery.clampedNanoseconds)
         let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
         self.normal = normal
         self.faulty = bounds.duringFaults.map { bound in normal.map { $0.widened(to: Limit(bound)) } } ?? normal
         self.stale = bounds.stale.map { Limit($0) }
         self.suspect = bounds.suspect.map { Limit($0) }
+    }
+
+    /// What holds for a key.
+    func rules(for key: Int) -> StalenessRules {
+        guard exceptKeys.contains(key) else { return self }
+        var rules = self
+        rules.oneFetch = nil
+        return rules
     }
 
     /// Which kind of read it was, and what bounds it; nil if nothing does.

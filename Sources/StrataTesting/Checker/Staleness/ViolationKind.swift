@@ -14,4 +14,6 @@ public enum ViolationKind: String, Sendable, Hashable, Codable, CaseIterable {
     case backwards
     /// Two instances fetched the same key at the same time without an excuse.
     case doubleFetch = "double_fetch"
+    /// A read waited while nobody fetched its key.
+    case orphanWait = "orphan_wait"
 }

@@ -1,0 +1,32 @@
+/// When a key was fetched by whomever, as sorted intervals that do not touch.
+struct OrphanWaits {
+    private var starts: [UInt64] = []
+    private var ends: [UInt64] = []
+
+    init(_ fetches: [HistoryEvent], unfinished: UInt64) {
+        for fetch in fetches.sorted(by: { $0.start < $1.start }) {
+            let end = fetch.hasEnded ? fetch.end : fetch.start.addingSaturating(unfinished)
+            if let last = ends.last, fetch.start <= last {
+                ends[ends.count - 1] = max(last, end)
+            } else {
+                starts.append(fetch.start)
+                ends.append(end)
+            }
+        }
+    }
+
+    /// The longest time within these two in which nobody fetched.
+    ///
+    /// O(log n), and O(1) for each interval within.
+    func longestGap(from start: UInt64, to end: UInt64) -> UInt64 {
+        var longest: UInt64 = 0
+        var free = start
+        var index = ends.firstIndexOfSorted { $0 > start }
+        while index < starts.count, starts[index] < end {
+            longest = max(longest, starts[index].subtractingSaturating(free))
+            free = max(free, ends[index])
+            index += 1
+        }
+        return max(longest, end.subtractingSaturating(free))
+    }
+}
