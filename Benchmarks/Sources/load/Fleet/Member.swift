@@ -36,9 +36,12 @@ final class Member<Order: Encodable & Sendable, Answer: Decodable & Sendable>: S
     }
 
     /// The next answer; `nil` when the process has ended.
+    ///
+    /// What is no answer is passed on: the account of a crash comes by the same way.
     func answerIfAny() async throws -> Answer? {
         for await line in process.lines {
-            return try JSONDecoder().decode(Answer.self, from: Data(line.utf8))
+            if let answer = try? JSONDecoder().decode(Answer.self, from: Data(line.utf8)) { return answer }
+            FileHandle.standardError.write(Data("process \(process.pid): \(line)\n".utf8))
         }
         return nil
     }

@@ -1,5 +1,5 @@
-/// What goes wrong in a soak.
-enum SoakFault: String, CaseIterable {
+/// What a soak's work has in it and what goes wrong, each to be switched by its name.
+enum SoakFault: String, CaseIterable, Codable {
     // At the server.
     case serverStopped = "srv-stop"
     case serverKilledDataKept = "srv-kept"
@@ -18,12 +18,41 @@ enum SoakFault: String, CaseIterable {
     case connectionFrozen = "frozen-1"
     case halfFrozen = "frozen-h"
     case connectionsReset = "reset"
+    /// Sets whose bytes are held past their deadline, and let go seconds later, after newer changes.
+    case lateSets = "late-set"
+    // By others, in the data.
+    case marksRemoved = "mk-del"
+    case marksOfOtherType = "mk-type"
+    case marksAbsurd = "mk-num"
+    case foreignLease = "fgn-lock"
+    case foreignValue = "fgn-val"
+    // Work that obliges as any other: no fault is marked for it.
+    /// Reads that want something otherwise than usual.
+    case options = "options"
+    /// Changes by others while fetches and refreshes are under way, so that their stores are refused.
+    case refusals = "refused"
+    /// Callers that leave, at any moment and at that when their fetch has ended.
+    case cancels = "cancels"
+    /// Fetches that take longer than others want to wait.
+    case slowFetches = "slow"
+    /// Instances that raise the schema number one after the other.
+    case schemaRoll = "schema"
+    /// Values above what a reply may hold.
+    case largeValues = "large"
+    /// Keyspaces whose levels are made and dropped all the time.
+    case keyspaces = "tenants"
 
     /// Where it happens; faults of different places overlap, those of one place come one after the other.
     enum Place: CaseIterable {
         case server
         case instance
         case way
+        case data
+        /// In what the instances do.
+        case work
+
+        /// Those where the driver causes something.
+        static var ofDriver: [Place] { allCases.filter { $0 != .work } }
     }
 
     var place: Place {
@@ -32,7 +61,9 @@ enum SoakFault: String, CaseIterable {
             .scriptsFlushed, .everythingFlushed:
             .server
         case .instanceKilled, .instanceStopped: .instance
-        case .wayFrozen, .connectionFrozen, .halfFrozen, .connectionsReset: .way
+        case .wayFrozen, .connectionFrozen, .halfFrozen, .connectionsReset, .lateSets: .way
+        case .marksRemoved, .marksOfOtherType, .marksAbsurd, .foreignLease, .foreignValue: .data
+        case .options, .refusals, .cancels, .slowFetches, .schemaRoll, .largeValues, .keyspaces: .work
         }
     }
 
@@ -40,10 +71,9 @@ enum SoakFault: String, CaseIterable {
     var weight: Int {
         switch self {
         case .serverStopped, .serverKilledDataKept, .serverKilledDataLost: 2
-        case .serverSetBack: 1
-        case .callersKilled, .linksKilled, .scriptsFlushed: 3
-        case .everythingFlushed: 1
-        case .instanceKilled, .instanceStopped, .wayFrozen, .connectionFrozen, .halfFrozen, .connectionsReset: 1
+        case .callersKilled, .linksKilled, .scriptsFlushed, .foreignLease, .foreignValue: 3
+        case .lateSets: 2
+        default: 1
         }
     }
 

@@ -16,6 +16,8 @@ actor SoakFleet {
     private let server: RedisServer
     private var slots: [Slot] = []
     private(set) var tally = SoakTally()
+    /// How many instances have ended by themselves.
+    private(set) var crashes = 0
 
     init(_ settings: SoakSettings, server: RedisServer) {
         self.settings = settings
@@ -43,11 +45,14 @@ actor SoakFleet {
     var count: Int { slots.count }
 
     /// The proxies, of the instances that have one.
-    var proxies: [FaultProxy] { slots.compactMap(\.proxy) }
+    var proxies: [(number: Int, proxy: FaultProxy)] {
+        slots.enumerated().compactMap { number, slot in slot.proxy.map { (number, $0) } }
+    }
 
     // MARK: Faults
 
     func kill(_ number: Int) async throws {
+        if slots[number].member.process.exitStatus != nil { crashes += 1 }
         try await slots[number].member.process.kill()
         try await Task.rest(for: Self.mourning)
         let successor = try await begin(number, life: slots[number].lives, slots[number].proxy)
@@ -67,23 +72,37 @@ actor SoakFleet {
 
     /// Every instance reads every key.
     func sweep() async throws {
+        for number in slots.indices where slots[number].member.process.exitStatus != nil { try await kill(number) }
         let members = slots.map(\.member)
-        for member in members { try await member.send(.sweep) }
+        for member in members { try? await member.send(.sweep) }
         for member in members {
-            guard case .swept = try await member.answer() else {
-                throw Member<SoakOrder, SoakAnswer>.Failure(description: "an instance has not swept")
+            // One that has crashed meanwhile is found next time.
+            switch try await member.answerIfAny() {
+            case .swept, nil: continue
+            default: throw Member<SoakOrder, SoakAnswer>.Failure(description: "an instance has not swept")
             }
         }
     }
 
+    /// Has an instance set keys by a way that is frozen.
+    ///
+    /// - Returns: How many sets have failed, and how many of those keys were changed again; `nil` when the instance has ended.
+    func setLate(_ number: Int) async throws -> (failed: Int, changed: Int)? {
+        let member = slots[number].member
+        try await member.send(.setLate)
+        guard case .hasSetLate(let failed, let changed) = try await member.answerIfAny() else { return nil }
+        return (failed, changed)
+    }
+
     /// Ends the work and gathers what the processes have counted.
     func finish() async throws {
-        for slot in slots { try await slot.member.send(.finish) }
+        for slot in slots { try? await slot.member.send(.finish) }
         for slot in slots {
-            guard case .finished(let counted) = try await slot.member.answer() else {
-                throw Member<SoakOrder, SoakAnswer>.Failure(description: "an instance has not finished")
+            if case .finished(let counted) = try await slot.member.answerIfAny() {
+                tally.add(counted)
+            } else {
+                crashes += 1
             }
-            tally.add(counted)
         }
         for slot in slots {
             await slot.member.stop()

@@ -25,15 +25,20 @@ struct SoakInstance: AsyncParsableCommand {
             run: source.versions.run
         )
         let log = recorder.instance(number)
+        let counters = SoakCounters()
         let redis = try RedisClient(try settings.configuration(url: try Orders.url()))
-        let level = RedisLevel<Int, VersionedValue>(
+        let neighbour =
+            settings.has(.refusals) ? try RedisClient(try settings.configuration(url: try Orders.url())) : nil
+        let caches = SoakCaches(
+            settings,
+            number: Int(number),
             redis,
-            keyspace: Keyspace(settings.keyspace),
-            freshness: settings.freshness
+            neighbour: neighbour,
+            source.versions,
+            recorder,
+            counters
         )
-        let cache = MemoryLevel<Int, VersionedValue>(limit: .entries(2 * settings.keys))
-            .compose(level.fetching(several: { await Self.fetch($0, log, source.versions) }))
-        let traffic = SoakTraffic(settings, number: Int(number), cache: cache, source: source, log: log)
+        let traffic = SoakTraffic(settings, number: Int(number), caches, source: source, log: log)
         let presence = log.begin()
         try Orders.answer(SoakAnswer.ready)
         let work = Task { await traffic.run(seed: seed) }
@@ -42,33 +47,15 @@ struct SoakInstance: AsyncParsableCommand {
             case .sweep:
                 await traffic.sweep()
                 try Orders.answer(SoakAnswer.swept)
+            case .setLate:
+                // Beside: the driver may order more meanwhile.
+                Task { try Orders.answer(await traffic.setLate()) }
             case .finish:
                 traffic.end()
                 await work.value
                 presence.end()
                 try Orders.answer(SoakAnswer.finished(traffic.tally))
             }
-        }
-    }
-
-    /// Fetches several keys at once, each with its own outcome and its tag.
-    private static func fetch(
-        _ asked: [Int: FetchContext<VersionedValue>],
-        _ log: InstanceLog,
-        _ source: VersionedSource
-    ) async -> [Int: FetchOutcome<VersionedValue>] {
-        await withTaskGroup(of: (Int, FetchOutcome<VersionedValue>).self) { group in
-            for key in asked.keys {
-                group.addTask {
-                    do {
-                        let value = try await log.fetch(key, from: source)
-                        return (key, .found(value, tags: [SoakTags.name(of: key)]))
-                    } catch {
-                        return (key, .failure(error))
-                    }
-                }
-            }
-            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
     }
 }

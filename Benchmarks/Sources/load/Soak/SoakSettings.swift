@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Strata
 import StrataRedis
+import StrataTesting
 
 /// What all processes of a soak agree on.
 struct SoakSettings: Codable {
@@ -19,6 +20,18 @@ struct SoakSettings: Codable {
     var freshSeconds: Int
     /// How many instances there are; the keys that are set are divided among them.
     var instances: Int
+    /// What goes wrong, and what the work has in it.
+    var faults: [SoakFault]
+    /// When the soak began, by the clock of histories.
+    var began = HistoryClock.now()
+
+    func has(_ fault: SoakFault) -> Bool { faults.contains(fault) }
+
+    /// The schema number of an instance at present: every ten seconds the fleet rolls on, an instance a second.
+    func schema(of number: Int) -> UInt32 {
+        let seconds = Int((HistoryClock.now() - min(began, HistoryClock.now())) / 1_000_000_000)
+        return 1 + UInt32(max(0, seconds - number) / 10)
+    }
 
     var sourcePath: String { folder + "/source" }
 
@@ -44,6 +57,7 @@ struct SoakSettings: Codable {
         var configuration = try RedisConfiguration(url: url)
         configuration.linkPingInterval = .milliseconds(pingIntervalMilliseconds)
         configuration.linkPingTimeout = .milliseconds(pingTimeoutMilliseconds)
+        if has(.largeValues) { configuration.replyLimits.bulkLength = SoakRoom.bulkLimit }
         configuration.reconnectDelay = .milliseconds(50)...Self.longestReconnectDelay
         return configuration
     }
@@ -66,7 +80,8 @@ struct SoakSettings: Codable {
         restMilliseconds: Int,
         pingMilliseconds: Int,
         freshSeconds: Int,
-        instances: Int
+        instances: Int,
+        faults: [SoakFault] = []
     ) {
         self.seed = seed
         self.folder = folder
@@ -77,6 +92,7 @@ struct SoakSettings: Codable {
         pingTimeoutMilliseconds = pingMilliseconds
         self.freshSeconds = freshSeconds
         self.instances = instances
+        self.faults = faults
     }
 }
 
@@ -84,6 +100,8 @@ struct SoakSettings: Codable {
 enum SoakOrder: Codable {
     /// Reads every key once, so that what is old and seldom asked for shows as well.
     case sweep
+    /// Sets keys while the way to the server is frozen, then changes them again until that has come through.
+    case setLate
     /// Ends the work and tells what went wrong.
     case finish
 }
@@ -92,6 +110,8 @@ enum SoakOrder: Codable {
 enum SoakAnswer: Codable {
     case ready
     case swept
+    /// How many sets have failed, and how many of those keys were changed again.
+    case hasSetLate(failed: Int, changed: Int)
     case finished(SoakTally)
 }
 
@@ -99,11 +119,17 @@ enum SoakAnswer: Codable {
 struct SoakTally: Codable {
     /// Calls that were cancelled on purpose.
     var cancelled = 0
+    /// Other things, by name.
+    var counts: [String: Int] = [:]
+    /// What reads did that their options forbid, by what it was.
+    var breaches: [String: Int] = [:]
     /// Errors that callers got, by what they were doing and the text.
     var errors: [String: Int] = [:]
 
     mutating func add(_ other: SoakTally) {
         cancelled += other.cancelled
+        counts.merge(other.counts, uniquingKeysWith: +)
+        breaches.merge(other.breaches, uniquingKeysWith: +)
         errors.merge(other.errors, uniquingKeysWith: +)
     }
 }

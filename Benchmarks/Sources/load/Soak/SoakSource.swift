@@ -11,12 +11,16 @@ final class SoakSource: Sendable {
 
     init(_ settings: SoakSettings, seed: UInt64) throws {
         let random = HookRandom(seed: seed)
-        versions = try VersionedSource(opening: settings.sourcePath) { _, step in
+        let slow = SoakRoom.slow.keys(settings)
+        versions = try VersionedSource(opening: settings.sourcePath) { key, step in
             switch step {
             case .beforeRead:
                 if random.next() < 0.003 { throw Failure() }
                 try await Task.rest(for: .microseconds(Int(random.next() * 3_000)))
-            case .afterRead: try await Task.rest(for: random.delay())
+            case .afterRead:
+                try await Task.rest(
+                    for: slow.contains(key) && random.next() < 0.3 ? random.longDelay() : random.delay()
+                )
             }
         }
     }
@@ -33,6 +37,9 @@ private final class HookRandom: Sendable {
     func next() -> Double {
         generator.withLock { Double.random(in: 0..<1, using: &$0) }
     }
+
+    /// Longer than the others want to wait, and shorter than a lease can be renewed.
+    func longDelay() -> Duration { .milliseconds(2_500 + Int(next() * 1_500)) }
 
     /// How long an answer is on its way: longer than a lease once in a thousand times.
     func delay() -> Duration {

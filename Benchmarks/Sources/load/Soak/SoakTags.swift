@@ -1,6 +1,8 @@
-/// Each key bears one of sixteen tags.
+/// Each key of the main room bears one of sixteen tags; one more stands for all of them, for clears of that keyspace.
 enum SoakTags {
     static let count = 16
+    /// In the history alone.
+    static let everything = count
 
     static func number(of key: Int) -> Int { key % count }
 
@@ -8,6 +10,8 @@ enum SoakTags {
 
     /// Which keys bear a tag, for the checker.
     static func keys(_ keyCount: Int) -> [Int: [Int]] {
-        Dictionary(grouping: 0..<keyCount, by: number(of:))
+        var tags = Dictionary(grouping: 0..<keyCount, by: number(of:))
+        tags[everything] = Array(0..<keyCount)
+        return tags
     }
 }

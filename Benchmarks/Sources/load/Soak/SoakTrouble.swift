@@ -4,18 +4,19 @@ import Synchronization
 
 /// Makes things go wrong, in an order that follows from the seed, and sets them right again.
 final class SoakTrouble: Sendable {
-    private let server: RedisServer
-    private let fleet: SoakFleet
+    let server: RedisServer
+    let fleet: SoakFleet
+    let settings: SoakSettings
     private let recorder: HistoryRecorder
-    private let allowed: [SoakFault]
     private let counts = Mutex<[SoakFault: Int]>([:])
     private let failures = Mutex<[String]>([])
+    private let findings = Mutex<[String: Int]>([:])
 
-    init(_ server: RedisServer, _ fleet: SoakFleet, _ recorder: HistoryRecorder, allowed: [SoakFault]) {
+    init(_ server: RedisServer, _ fleet: SoakFleet, _ recorder: HistoryRecorder, _ settings: SoakSettings) {
         self.server = server
         self.fleet = fleet
         self.recorder = recorder
-        self.allowed = allowed
+        self.settings = settings
     }
 
     /// How often each fault was caused.
@@ -24,15 +25,20 @@ final class SoakTrouble: Sendable {
     /// What the driver itself could not do.
     var ownFailures: [String] { failures.withLock { $0 } }
 
+    /// What was counted while faults lasted, by name.
+    var counted: [String: Int] { findings.withLock { $0 } }
+
+    func count(_ name: String, _ number: Int = 1) { findings.withLock { $0[name, default: 0] += number } }
+
     /// Causes faults in all places until `end`; returns when all is set right.
     func run(until end: ContinuousClock.Instant, seed: UInt64) async {
         await withTaskGroup { group in
-            for (index, place) in SoakFault.Place.allCases.enumerated() {
+            for (index, place) in SoakFault.Place.ofDriver.enumerated() {
                 group.addTask { [self] in
                     var random = SeededGenerator(seed: seed &+ UInt64(index) &* 104_729)
                     while true {
                         let rest = Duration.milliseconds(Int.random(in: 100...2_000, using: &random))
-                        guard let fault = SoakFault.next(in: place, of: allowed, using: &random),
+                        guard let fault = SoakFault.next(in: place, of: settings.faults, using: &random),
                             ContinuousClock.now + rest < end
                         else { return }
                         try? await Task.rest(for: rest)
@@ -52,6 +58,8 @@ final class SoakTrouble: Sendable {
             case .server: try await troubleServer(fault, &random)
             case .instance: try await troubleInstance(fault, &random)
             case .way: try await troubleWay(fault, &random)
+            case .data: try await troubleData(fault, &random)
+            case .work: break
             }
         } catch {
             failures.withLock { $0.append("\(fault.rawValue): \(error)") }
@@ -115,7 +123,7 @@ final class SoakTrouble: Sendable {
         let connection = Int.random(in: 0..<8, using: &random)
         let length = Duration.milliseconds(Int.random(in: 20...5_000, using: &random))
         let goesToServer = Bool.random(using: &random)
-        let proxy = proxies[number]
+        let (member, proxy) = proxies[number]
         let open = proxy.snapshot.connections
         let one: FaultProxy.Scope = open.isEmpty ? .all : .connection(open[connection % open.count].id)
         switch fault {
@@ -131,6 +139,12 @@ final class SoakTrouble: Sendable {
             let direction: FaultProxy.Directions = goesToServer ? .toServer : .toClient
             proxy.stall(direction, of: one)
             try await Task.rest(for: length)
+            proxy.resume()
+        case .lateSets:
+            proxy.stall(.toServer, of: .live)
+            let sets = try? await fleet.setLate(member)
+            count("late_sets", sets?.changed ?? 0)
+            try await Task.rest(for: length / 3)
             proxy.resume()
         default: proxy.resetConnections(connection < 4 ? .live : one)
         }

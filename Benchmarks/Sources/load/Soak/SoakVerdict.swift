@@ -3,16 +3,37 @@ import Strata
 import StrataTesting
 
 /// What is promised of a soak's history, and the judgement.
+///
+/// What counts as a violation, by what is in the work or goes wrong:
+///
+/// | what | staleness | waits and fetches |
+/// |---|---|---|
+/// | faults at the server, in instances, on the way | the trust bound while one lasts and in the recovery; none of this instance's own changes | not asked in that time |
+/// | `srv-old` | the trust bound and the lifetime of values, also for own changes | not asked in that time |
+/// | `late-set` | as other faults. What comes late of a set that failed must undo nothing that was acknowledged after it | not asked in that time |
+/// | `mk-del`, `mk-type` | as other faults: who finds the numbers gone takes everything for void, so nothing acknowledged is lost | healed by the invalidations of five seconds, or `soak.unhealed_marks` |
+/// | `mk-num` | as other faults; of tags and clears, what was acknowledged before the end of the fault obliges nobody after it, for the fault itself has lost it. Changes of keys go on to oblige | the same |
+/// | `fgn-lock`, `fgn-val` | as other faults | as always once it is over: what lies there is believed for no longer than the recovery lasts |
+/// | `options` | the calm bound; none of own changes. What options forbid is `soak.option_breaches` | one fetch at a time, but in the room that reads past Redis |
+/// | `refused`, `cancels`, `large`, `tenants` | the calm bound; none of own changes | one fetch at a time; nobody waits while nobody fetches |
+/// | `slow` | the calm bound; none of own changes | the same, although fetches outlast the wait limit |
+/// | `schema` | the calm bound; none of own changes | nobody waits while nobody fetches |
+///
+/// Marked reads (stale, suspect) may be as old as they like. An instance that ends by itself is one of `soak.crashes`. All four
+/// counts must be 0.
 struct SoakVerdict {
     private let settings: SoakSettings
     private let bounds: StalenessBounds
+    private let orphanWait: Duration
 
     /// - Parameters:
     ///   - settings: The run's.
     ///   - calmBound: How old a value may be when nothing has been wrong for a while.
-    ///   - setsBack: Whether the server was started with old data.
-    init(_ settings: SoakSettings, calmBound: Duration, setsBack: Bool) {
+    ///   - orphanWait: How long a read may wait while nobody fetches its key and nothing has been wrong.
+    init(_ settings: SoakSettings, calmBound: Duration, orphanWait: Duration) {
         self.settings = settings
+        self.orphanWait = orphanWait
+        let setsBack = settings.has(.serverSetBack)
         // Hits are compared with a clock that ticks every 4 ms.
         var faulty = settings.trustBound + .milliseconds(5)
         var bounds = StalenessBounds(normal: StalenessBound(fleet: min(calmBound, faulty)))
@@ -31,16 +52,32 @@ struct SoakVerdict {
         settings.trustBound + SoakSettings.longestReconnectDelay + .seconds(1)
     }
 
-    func print(_ trouble: SoakTrouble, _ tally: SoakTally) throws -> StalenessReport {
+    /// Judges and prints.
+    ///
+    /// - Returns: Whether all is as promised.
+    func print(_ trouble: SoakTrouble, _ tally: SoakTally, crashes: Int) throws -> Bool {
         let files = try FileManager.default.contentsOfDirectory(atPath: settings.folder)
             .filter { $0.hasSuffix(".history") }
             .map { settings.folder + "/" + $0 }
         var checker = StalenessChecker(bounds: bounds)
         checker.oneFetch = OneFetchRule()
+        // There several may fetch: past Redis on purpose, or because one cannot read what the other has written.
+        checker.oneFetch?.exceptKeys = Set(SoakRoom.beside.keys(settings)).union(SoakRoom.schema.keys(settings))
+        checker.orphanWaits = OrphanWaitRule(limit: orphanWait)
+        // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost it.
+        checker.losses = [SoakFault.marksAbsurd.rawValue]
         checker.tags = SoakTags.keys(settings.keys)
         let report = try checker.check(History(files: files.sorted()))
         let totals = report.totals
         measure("violations", Double(report.violations), "1")
+        for kind in ViolationKind.allCases where report.violations(kind) > 0 {
+            measure("violations.\(kind.rawValue)", Double(report.violations(kind)), "1")
+        }
+        let breaches = tally.breaches.values.reduce(0, +)
+        measure("orphan_waits", Double(report.violations(.orphanWait)), "1")
+        measure("option_breaches", Double(breaches), "1")
+        measure("unhealed_marks", Double(trouble.counted["unhealed_marks"] ?? 0), "1")
+        measure("crashes", Double(crashes), "1")
         measure("worst_staleness_ms", report.worstStaleness / .milliseconds(1), "ms")
         measure("worst_calm_staleness_ms", (report.staleness[.normal]?.worst ?? .zero) / .milliseconds(1), "ms")
         measure("operations", Double(totals.gets + totals.writes + totals.invalidations), "1")
@@ -55,13 +92,19 @@ struct SoakVerdict {
         for (fault, count) in trouble.faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             measure("faults.\(fault.rawValue)", Double(count), "1")
         }
+        for (name, count) in trouble.counted.merging(tally.counts, uniquingKeysWith: +).sorted(by: { $0.key < $1.key })
+        {
+            measure(name, Double(count), "1")
+        }
         measure("cancelled_calls", Double(tally.cancelled), "1")
         measure("caller_errors", Double(tally.errors.values.reduce(0, +)), "1")
         var words = report.isClean ? [] : ["\(report)"]
+        words += tally.breaches.map { "\($0.value) × \($0.key)" }
         words += tally.errors.sorted { $0.value > $1.value }.prefix(20).map { "\($0.value) × \($0.key)" }
         words += trouble.ownFailures.map { "the driver: \($0)" }
         FileHandle.standardError.write(Data(words.map { $0 + "\n" }.joined().utf8))
-        return report
+        let isHealed = trouble.counted["unhealed_marks"] == nil
+        return report.isClean && breaches == 0 && isHealed && crashes == 0
     }
 
     private func measure(_ name: String, _ value: Double, _ unit: String) {
