@@ -8,6 +8,14 @@ final class InvalidationLink: Sendable {
     /// One that tells, and one that takes its place when there is more to be told of.
     static let links = 2
 
+    private final class Link: Sendable {
+        let machine: Locked<LinkMachine>
+
+        init(_ settings: LinkSettings) {
+            machine = Locked(LinkMachine(settings: settings, seed: .random(in: 0 ... .max)))
+        }
+    }
+
     private struct Entry: Sendable {
         let number: UInt64
         let keyspace: Keyspace
@@ -51,7 +59,7 @@ final class InvalidationLink: Sendable {
         }
     }
 
-    private let machines: [Locked<LinkMachine>]
+    private let links: [Link]
     private let listeners = Locked(Listeners())
     /// Why the link is to be made anew, until the driver has seen it.
     private let condemnations = Locked<[RedisError?]>([nil, nil])
@@ -67,10 +75,7 @@ final class InvalidationLink: Sendable {
         connected: @escaping @Sendable () -> Void = {}
     ) {
         self.connected = connected
-        machines = (0..<Self.links)
-            .map { _ in
-                Locked(LinkMachine(settings: settings, seed: .random(in: 0 ... .max)))
-            }
+        links = (0..<Self.links).map { _ in Link(settings) }
         endpoint = settings.endpoint
         self.wakeup = wakeup
         self.logger = logger
@@ -112,7 +117,7 @@ final class InvalidationLink: Sendable {
     func takeCondemnation(of link: Int) -> RedisError? { condemnations.withLock { $0[link].take() } }
 
     func withMachine<Result>(_ link: Int, _ body: (inout LinkMachine) -> Result) -> Result {
-        machines[link].withLock { body(&$0) }
+        links[link].machine.withLock { body(&$0) }
     }
 
     /// The topics that a link is to listen to, if they have changed.
@@ -135,7 +140,7 @@ final class InvalidationLink: Sendable {
     func shutDown() {
         for link in 0..<Self.links {
             var notices: [LinkMachine.Notice] = []
-            _ = machines[link].withLock { $0.shutDown(&notices) }
+            _ = links[link].machine.withLock { $0.shutDown(&notices) }
             for notice in notices { tell(notice, by: link) }
         }
         wakeup.signal()
