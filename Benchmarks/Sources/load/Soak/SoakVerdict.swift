@@ -92,7 +92,8 @@ struct SoakVerdict {
         for (fault, count) in trouble.faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             measure("faults.\(fault.rawValue)", Double(count), "1")
         }
-        for (name, count) in trouble.counted.merging(tally.counts, uniquingKeysWith: +).sorted(by: { $0.key < $1.key })
+        for (name, count) in trouble.counted.filter({ $0.key != "unhealed_marks" })
+            .merging(tally.counts, uniquingKeysWith: +).sorted(by: { $0.key < $1.key })
         {
             measure(name, Double(count), "1")
         }
