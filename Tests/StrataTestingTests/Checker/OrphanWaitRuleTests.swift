@@ -84,7 +84,7 @@ struct LossTests {
             #expect(try stale(invalidation, readAt: 300, loss: 300...400) == 0)
             #expect(try stale(invalidation, readAt: 900, loss: 300...400) == 0)
         }
-        #expect(try stale(S.invalidate(10...20), readAt: 900, loss: 300...400) == 1)
+        #expect(try stale(S.invalidate(0, 10...20), readAt: 900, loss: 300...400) == 1)
         #expect(try stale(S.set(2, 10...20), readAt: 900, loss: 300...400) == 1)
     }
 
