@@ -84,6 +84,7 @@ struct AccessRulesTests {
                     rank: .removal,
                     number: 1,
                     madeAt: .now,
+                    notBefore: .distantPast,
                     expiresAt: .distantFuture
                 ),
                 by: .distantFuture

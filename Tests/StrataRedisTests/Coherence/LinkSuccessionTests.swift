@@ -33,9 +33,9 @@ struct LinkSuccessionTests {
         #expect(succession.takeOrder(of: 1) == nil)
         succession.established(1, until: instant(6), at: instant(3))
         #expect(succession.active == 0)
-        #expect(!succession.trusted(0, until: instant(7), told: instant(2)))
+        #expect(succession.trusted(0, until: instant(7), told: instant(2)) == false)
         #expect(succession.active == 0)
-        #expect(succession.trusted(0, until: instant(8), told: instant(4)))
+        #expect(succession.trusted(0, until: instant(8), told: instant(4)) == true)
         #expect(succession.active == 1)
         // The first is free for the one that has waited.
         #expect(succession.takeOrder(of: 0) == topics("a", "b", "c"))
@@ -48,9 +48,9 @@ struct LinkSuccessionTests {
         succession.established(0, until: instant(3), at: instant(0))
         succession.want(topics("a", "b"))
         succession.established(1, until: instant(6), at: instant(3))
-        #expect(succession.lost(0))
+        #expect(succession.lost(0) == true)
         #expect(succession.active == 1 && succession.trust[1] == instant(6))
-        #expect(!succession.lost(1))
+        #expect(succession.lost(1) == false)
         #expect(succession.active == 1)
     }
 
@@ -61,10 +61,10 @@ struct LinkSuccessionTests {
         succession.established(0, until: instant(3), at: instant(0))
         succession.want(topics("a", "b"))
         succession.established(1, until: instant(6), at: instant(3))
-        #expect(!succession.lost(1))
-        #expect(!succession.trusted(0, until: instant(9), told: instant(8)))
+        #expect(succession.lost(1) == false)
+        #expect(succession.trusted(0, until: instant(9), told: instant(8)) == false)
         succession.established(1, until: instant(12), at: instant(9))
-        #expect(succession.trusted(0, until: instant(12), told: instant(10)))
+        #expect(succession.trusted(0, until: instant(12), told: instant(10)) == true)
         #expect(succession.active == 1)
     }
 
