@@ -72,10 +72,13 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     private static func commands(for purpose: Purpose) -> [String] {
         switch purpose {
         case .cache:
-            ["client|id", "client|tracking", "subscribe", "get", "mget", "getrange", "set", "setrange", "exists"]
+            [
+                "client|id", "client|tracking", "subscribe", "get", "mget", "getrange", "strlen", "set", "setrange",
+                "exists",
+            ]
                 + change
-        case .sweep: commands(for: .cache) + ["scan", "hget"]
-        case .look: ["info", "scan", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget"]
+        case .sweep: commands(for: .cache) + ["scan", "dbsize", "hget"]
+        case .look: ["info", "scan", "dbsize", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget"]
         case .remove: commands(for: .look) + change
         }
     }
