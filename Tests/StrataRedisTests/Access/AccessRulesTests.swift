@@ -119,6 +119,8 @@ struct AccessRulesTests {
     func deafness(missing: String) async throws {
         try await withUser(AccessRules(for: [.cache], keyspaces: [keyspace]), without: missing) { server in
             let deaf = try instance(server)
+            // The first call starts the link.
+            try await deaf.redis.ping()
             await deaf.wait { $0.contains(.deaf) }
             let reason = try #require(deaf.redis.outageStatistics.deafness)
             #expect(reason.contains("NOPERM"), "\(reason)")
