@@ -127,9 +127,11 @@ struct AccessRulesTests {
             #expect(deaf.redis.outageStatistics.isImpaired)
             #expect(deaf.level.deafness == reason)
             #expect(deaf.level.label.counters.contains(.init("deaf", 1)))
-            // Values are kept and read all the same.
-            try await deaf.level.set("v", for: "a")
-            #expect(try await deaf.level.get("a") == "v")
+            // Values are kept and read all the same; but who may not tell others may not begin a keyspace.
+            if missing != "&strata:products:ev" {
+                try await deaf.level.set("v", for: "a")
+                #expect(try await deaf.level.get("a") == "v")
+            }
             // Who wants to hear nothing is not deaf.
             let content = try instance(server, coherence: .lifetime(.seconds(1)))
             try await content.redis.ping()

@@ -118,7 +118,7 @@ struct LateWriteTests {
                 let until = command.last.flatMap { Int($0) } ?? 0
                 writes.withLock { $0.append(until) }
                 return [.send(text: until > 4_000_000 ? ":1\r\n" : ":0\r\n")]
-            case "HMGET": return [.send(text: "*2\r\n$1\r\n1\r\n$1\r\n1\r\n")]
+            case "HMGET": return [.send(text: "*3\r\n$1\r\n1\r\n$1\r\n1\r\n$-1\r\n")]
             default: return [.send(text: "+PONG\r\n")]
             }
         })
