@@ -210,7 +210,7 @@ struct ReadingTests {
             for command in ["get", "ttl"] {
                 for format in ["table", "json"] {
                     try await cache.run(command, "things", "nothing", "--format", format)
-                        .expectFailure(3, saying: "no such key")
+                        .expectFailure(3, saying: "there is no keyspace")
                 }
             }
         }

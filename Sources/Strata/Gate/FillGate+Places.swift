@@ -6,8 +6,7 @@ internal import Synchronization
 // few words of its rows, and passes by all others.
 //
 // A change frees the word, since all its tickets are void. When a row is full, its last word is shared: by the key that had it,
-// and by all that find no room. A change of any key that has no word of its own in that row voids it. When that happens often,
-// the table grows.
+// and by all that find no room. A change of any key of that row voids it. When many keys have to share, the table grows.
 //
 // In a table that may not grow any more, words are left over for keys that were read once and never changed. They are given to
 // other keys when they have not been used for two generations: a hit says once a generation that a word is in use. A
@@ -165,7 +164,7 @@ extension FillGate {
 
     /// Doubles the table when many keys have found no room in this generation.
     private func grow(from limit: Int) -> Bool {
-        guard shared.wrappingAdd(1, ordering: .relaxed).newValue > limit / 256, limit < most else {
+        guard shared.wrappingAdd(1, ordering: .relaxed).newValue > limit / 1024, limit < most else {
             return false
         }
         let isGrown = self.limit.compareExchange(
@@ -182,7 +181,9 @@ extension FillGate {
         max(2, hash >> 44) << tagShift
     }
 
-    /// Fingerprints come from many places; all their bits have to count. The finalizer of SplitMix64 (Steele, Lea and Flood,
+    /// Makes all bits of a fingerprint count, wherever it comes from.
+    ///
+    /// The finalizer of SplitMix64 (Steele, Lea and Flood,
     /// "Fast Splittable Pseudorandom Number Generators", 2014).
     private static func mixed(_ fingerprint: UInt64) -> UInt64 {
         var hash = fingerprint &+ 0x9e37_79b9_7f4a_7c15

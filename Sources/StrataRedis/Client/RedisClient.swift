@@ -139,10 +139,12 @@ public final class RedisClient: Sendable {
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
         let reply: RESPValue
         do {
-            reply = try await (connection ?? nextConnection()).call(deadline: deadline, expecting: expected, encode: encode)
+            reply = try await (connection ?? nextConnection())
+                .call(deadline: deadline, expecting: expected, encode: encode)
         } catch let fault as RedisError where fault.code == .connectionLost {
             guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
-            reply = try await (connection ?? nextConnection()).call(deadline: deadline, expecting: expected, encode: encode)
+            reply = try await (connection ?? nextConnection())
+                .call(deadline: deadline, expecting: expected, encode: encode)
         }
         switch reply {
         case .error(let text): throw refused(text)
@@ -185,7 +187,8 @@ public final class RedisClient: Sendable {
         do { try loop.start() } catch {
             return completion(.failure(error as? RedisError ?? .shutDown(configuration.endpoint.description)))
         }
-        (connection ?? nextConnection()).post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
+        (connection ?? nextConnection())
+            .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
     }
 
     /// The link over which the server tells of changes.

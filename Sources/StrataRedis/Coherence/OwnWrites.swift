@@ -68,7 +68,10 @@ struct OwnWrites: Sendable {
 
     /// A look was answered.
     ///
-    /// - Parameter found: The version that lies there; `nil` for none, or when the look has failed.
+    /// - Parameters:
+    ///   - fingerprint: The key's.
+    ///   - version: The write's for which the look was sent.
+    ///   - found: The version that lies there; `nil` for none, or when the look has failed.
     /// - Returns: Whether the held notice is to be believed. Where it has been believed already, false.
     mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Bool {
         guard let write = writes[fingerprint], write.version == version, write.holdsNotice else { return false }

@@ -112,7 +112,7 @@ struct StalenessReportTests {
         let form = try JSONDecoder().decode(Form.self, from: Data(line.utf8))
         #expect(!form.clean && form.seed == 1 && form.violations == 2)
         #expect(form.violations_by_kind["stale"] == 1 && form.violations_by_kind["thin_air"] == 1)
-        #expect(form.violations_by_kind["own_stale"] == 0 && form.violations_by_kind.count == 7)
+        #expect(form.violations_by_kind["own_stale"] == 0 && form.violations_by_kind.count == 8)
         #expect(form.worst_staleness_ms == 1)
         #expect(form.staleness["normal"]?.reads == 1)
         #expect(form.fetches["fetches"] == 1)

@@ -11,7 +11,7 @@ struct GatePlaceTests {
         let tickets = (0..<17_000 as Range<UInt64>).map { gate.ticket(for: $0) }
         for other in 1_000_000..<1_131_072 as Range<UInt64> { gate.void(other) }
         let alive = tickets.count { gate.isLive($0) }
-        #expect(alive >= 16_800, "\(alive) of 17 000")
+        #expect(alive >= 16_600, "\(alive) of 17 000")
     }
 
     @Test("nothing that was changed lives, also where keys share a counter", arguments: [1, 40, 400])
