@@ -35,6 +35,7 @@ private func look(at bytes: [UInt8]) {
         let entry = EntryInspection(
             key: InspectedKey([1], in: "fuzz"),
             content: .envelope(inspection),
+            invalidation: nil,
             timeToLive: .unlimited,
             serverTime: 0
         )
