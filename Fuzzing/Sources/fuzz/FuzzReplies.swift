@@ -38,7 +38,11 @@ private func replies(
         piece.withUnsafeBytes { piece in
             do throws(ReplyReader.Violation) { try reader.read(piece, into: &replies) } catch { isBroken = true }
         }
-        if isBroken { return (replies, true) }
+        if isBroken {
+            // One that is passed over is told before its end is looked at.
+            if case .oversized = replies.last { replies.removeLast() }
+            return (replies, true)
+        }
     }
     return (replies, false)
 }

@@ -59,6 +59,7 @@ package final class ReplyReader {
         while offset < bytes.count {
             if passingOver > 0 {
                 let passed = min(passingOver, bytes.count - offset)
+                try checkEnd(of: bytes[offset..<(offset + passed)])
                 passingOver -= passed
                 offset += passed
                 continue
@@ -67,6 +68,16 @@ package final class ReplyReader {
             let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + length)])
             offset += length
             try readSlice(slice, into: &replies)
+        }
+    }
+
+    /// Looks whether a string that is passed over ends where it says: its last two bytes are a line end.
+    private func checkEnd(of passed: Slice<UnsafeRawBufferPointer>) throws(Violation) {
+        for (place, expected) in [(passingOver - 2, UInt8(ascii: "\r")), (passingOver - 1, UInt8(ascii: "\n"))]
+        where passed.indices.contains(passed.startIndex + place) && place >= 0 {
+            guard passed[passed.startIndex + place] == expected else {
+                throw fail("a bulk string does not end where it says")
+            }
         }
     }
 

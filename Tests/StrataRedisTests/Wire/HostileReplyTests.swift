@@ -213,4 +213,26 @@ struct HostileReplyTests {
             #expect(wholeFailed == piecesFailed, "\(bytes)")
         }
     }
+
+    @Test("a string that is passed over ends where it says, or the reader gives up", arguments: [1, 7, 40])
+    func passedOverEnd(piece: Int) throws {
+        for (end, isBroken) in [("\r\n", false), ("\rx", true), ("x\n", true), ("\n\r", true)] {
+            let reader = ReplyReader(limits: ReplyLimits(bulkLength: 24, length: 96))
+            var replies: [RESPValue] = []
+            func read() throws {
+                var rest = Array(("$40\r\n" + String(repeating: "x", count: 40) + end + ":7\r\n").utf8)[...]
+                while !rest.isEmpty {
+                    let some = Array(rest.prefix(piece))
+                    rest = rest.dropFirst(some.count)
+                    try some.withUnsafeBytes { try reader.read($0, into: &replies) }
+                }
+            }
+            if isBroken {
+                #expect(throws: ReplyReader.Violation.self) { try read() }
+            } else {
+                try read()
+                #expect(replies == [.oversized(40), .integer(7)])
+            }
+        }
+    }
 }
