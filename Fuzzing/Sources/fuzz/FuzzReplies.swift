@@ -12,7 +12,8 @@ func fuzzReplies(_ bytes: [UInt8]) {
     var random = SplitMix64(seed: UInt64(seed))
     let pieces = replies(in: stream, limits, piece: { Int(random.next() % 7) + 1 })
     require(whole.replies == pieces.replies, "other replies in pieces: \(whole) and \(pieces)")
-    require(whole.isBroken == pieces.isBroken, "broken in one way only: \(whole) and \(pieces)")
+    // The end of a string that is passed over is looked at byte by byte, so pieces may tell a byte earlier.
+    require(!whole.isBroken || pieces.isBroken, "broken in one way only: \(whole) and \(pieces)")
     for reply in whole.replies {
         check(reply, limits, depth: 0)
         interpret(reply)
