@@ -81,7 +81,7 @@ final class LinkDriver: LoopDriver {
     ) -> Bool {
         switch link.withMachine(number, { body(&$0, &notices) }) {
         case .open:
-            if let later = limit.take(at: .now) {
+            if let later = limit.take(for: self, at: .now) {
                 link.withMachine(number) { $0.postpone(until: later) }
             } else {
                 dialed(dialer.start(now: .now), now: .now)

@@ -86,7 +86,7 @@ final class ConnectionDriver: LoopDriver {
     private func perform(_ action: ConnectionMachine<Connection.Promise>.Action, now: MonotonicInstant) {
         switch action {
         case .open:
-            if let later = limit.take(at: now) {
+            if let later = limit.take(for: self, at: now) {
                 connection.withMachine { $0.postpone(until: later) }
             } else {
                 dialed(dialer.start(now: now), now: now)

@@ -3,6 +3,9 @@ import Testing
 
 @testable import StrataRedis
 
+/// Somebody who connects.
+private final class Asker {}
+
 /// Full jitter: any delay up to a bound that doubles with every attempt that fails.
 @Suite("Delays before connecting again")
 struct ConnectionBackoffTests {
@@ -115,18 +118,35 @@ struct ConnectionBackoffTests {
     @Test("a client connects a bounded number of times at once, then five times a second")
     func limit() {
         let limit = ReconnectLimit(burst: 6)
+        let asker = Asker()
         let start = MonotonicInstant(nanoseconds: 5_000_000_000_000)
         var now = start
         var begun = 0
         while start.duration(to: now) < .seconds(10) {
-            while limit.take(at: now) == nil { begun += 1 }
+            while limit.take(for: asker, at: now) == nil { begun += 1 }
             now = now.advanced(by: .milliseconds(1))
         }
         #expect(begun == 6 + 49)
         // After a rest as many as before.
         now = now.advanced(by: .seconds(60))
-        for _ in 0..<6 { #expect(limit.take(at: now) == nil) }
-        #expect(limit.take(at: now) == now.advanced(by: .milliseconds(200)))
+        let another = Asker()
+        for _ in 0..<6 { #expect(limit.take(for: another, at: now) == nil) }
+        #expect(limit.take(for: another, at: now) == now.advanced(by: .milliseconds(200)))
+    }
+
+    @Test("who has to wait gets a turn, however often another asks first")
+    func turns() {
+        let limit = ReconnectLimit(burst: 2)
+        let (greedy, patient) = (Asker(), Asker())
+        var now = MonotonicInstant(nanoseconds: 5_000_000_000_000)
+        var begun = (greedy: 0, patient: 0)
+        for _ in 0..<10_000 {
+            while limit.take(for: greedy, at: now) == nil { begun.greedy += 1 }
+            while limit.take(for: patient, at: now) == nil { begun.patient += 1 }
+            now = now.advanced(by: .milliseconds(1))
+        }
+        #expect(begun.greedy + begun.patient == 2 + 49)
+        #expect(begun.patient >= 24)
     }
 
     @Test("a handshake that fails and a connect that takes too long count as failed attempts")

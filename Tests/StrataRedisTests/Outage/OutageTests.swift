@@ -95,6 +95,29 @@ struct OutageTests {
         }
     }
 
+    @Test("a link that the server refuses again and again takes no turn from the connection for commands")
+    func refusedLink() async throws {
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            switch command[0] {
+            case "PING": [.send(text: "+PONG\r\n")]
+            case "CLIENT": [.send(text: "-NOPERM this user has no permissions\r\n")]
+            default: [.send(text: "$-1\r\n"), .close]
+            }
+        })
+        var configuration = try RedisConfiguration(url: server.endpoint.url)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        let redis = try RedisClient(configuration)
+        let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+        let changes = level.changes()
+        // Each read costs its connection, so that both come to need turns.
+        for _ in 0..<12 {
+            while (try? await redis.send("GET", "k")) == nil {}
+        }
+        withExtendedLifetime(changes) {}
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test(
         "a server that stands still: the first calls wait for their budget, then none does; it is asked again when it goes on"
     )
