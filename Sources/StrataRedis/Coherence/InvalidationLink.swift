@@ -1,5 +1,6 @@
 internal import Logging
 internal import Strata
+internal import Synchronization
 
 /// The invalidation link of a client as the rest of the library sees it: keyspaces ask to be told, and are.
 ///
@@ -63,6 +64,8 @@ final class InvalidationLink: Sendable {
     private let listeners = Locked(Listeners())
     /// Why the link is to be made anew, until the driver has seen it.
     private let condemnations = Locked<[RedisError?]>([nil, nil])
+    /// Counts what was left for the drivers, so that each finds out by one load that there is nothing.
+    private let news = Atomic<UInt64>(0)
     private let wakeup: Wakeup
     private let logger: Logger?
     private let endpoint: String
@@ -91,7 +94,7 @@ final class InvalidationLink: Sendable {
             listeners.hasNews = true
             return listeners.lastNumber
         }
-        wakeup.signal()
+        callDrivers()
         return number
     }
 
@@ -100,7 +103,7 @@ final class InvalidationLink: Sendable {
             listeners.all.removeAll { $0.number == number }
             listeners.hasNews = true
         }
-        wakeup.signal()
+        callDrivers()
     }
 
     /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
@@ -109,10 +112,18 @@ final class InvalidationLink: Sendable {
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {
         condemnations.withLock { $0 = [error, error] }
+        callDrivers()
+    }
+
+    private func callDrivers() {
+        news.wrappingAdd(1, ordering: .releasing)
         wakeup.signal()
     }
 
     // MARK: For the driver
+
+    /// Another number than before when there may be something to take.
+    var latestNews: UInt64 { news.load(ordering: .acquiring) }
 
     func takeCondemnation(of link: Int) -> RedisError? { condemnations.withLock { $0[link].take() } }
 
@@ -143,14 +154,19 @@ final class InvalidationLink: Sendable {
             _ = links[link].machine.withLock { $0.shutDown(&notices) }
             for notice in notices { tell(notice, by: link) }
         }
-        wakeup.signal()
+        callDrivers()
     }
 
     func tell(_ notice: LinkMachine.Notice, by link: Int) {
         switch notice {
-        case .established(let until): established(link, until)
-        case .trusted(let until, let told): trusted(link, until, told)
-        case .lost(let error): lost(link, error)
+        case .established(let until):
+            established(link, until)
+            news.wrappingAdd(1, ordering: .releasing)
+        case .trusted(let until, let told):
+            if trusted(link, until, told) { news.wrappingAdd(1, ordering: .releasing) }
+        case .lost(let error):
+            lost(link, error)
+            news.wrappingAdd(1, ordering: .releasing)
         case .changed(let keys):
             let all = listeners.withLock { $0.all }
             for key in keys {
@@ -176,13 +192,16 @@ final class InvalidationLink: Sendable {
         for listener in joined { listener.linkEstablished(trustedUntil: until) }
     }
 
-    private func trusted(_ link: Int, _ until: MonotonicInstant, _ told: MonotonicInstant) {
-        let trusting = listeners.withLock { listeners in
+    /// Returns whether the other link has taken this one's place.
+    private func trusted(_ link: Int, _ until: MonotonicInstant, _ told: MonotonicInstant) -> Bool {
+        let (trusting, isSucceeded) = listeners.withLock { listeners in
             let trusting = listeners.all.filter { $0.link == link }
-            if listeners.succession.trusted(link, until: until, told: told) { listeners.moveToActive() }
-            return trusting
+            let isSucceeded = listeners.succession.trusted(link, until: until, told: told)
+            if isSucceeded { listeners.moveToActive() }
+            return (trusting, isSucceeded)
         }
         for entry in trusting { entry.listener.linkTrusted(until: until, told: told) }
+        return isSucceeded
     }
 
     private func lost(_ link: Int, _ error: RedisError) {

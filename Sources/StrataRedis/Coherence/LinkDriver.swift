@@ -21,6 +21,8 @@ final class LinkDriver: LoopDriver {
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var notices: [LinkMachine.Notice] = []
+    /// There is nothing to do before this time, nor before there is other news than this.
+    private var rest = (until: MonotonicInstant.distantPast, news: UInt64(0))
 
     init(
         link: InvalidationLink,
@@ -51,6 +53,8 @@ final class LinkDriver: LoopDriver {
     var isFinished: Bool { link.withMachine(number) { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
+        let news = link.latestNews
+        guard news != rest.news || now >= rest.until else { return }
         if let error = link.takeCondemnation(of: number) {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
         }
@@ -61,9 +65,13 @@ final class LinkDriver: LoopDriver {
             lost(error, now: now)
         }
         tell()
+        // A name is resolved on another thread, which only wakes this one.
+        let isDialing = stream == nil && link.withMachine(number) { $0.phase == .opening }
+        rest = (isDialing ? .distantPast : nextDeadline, news)
     }
 
     func handle(events: Int16, now: MonotonicInstant) {
+        rest.until = .distantPast
         if stream == nil {
             dialed(dialer.writable(now: now), now: now)
         } else if events & ~Int16(POLLOUT) != 0 {

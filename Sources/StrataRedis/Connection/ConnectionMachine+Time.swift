@@ -79,7 +79,7 @@ extension ConnectionMachine {
         outgoing.begin(1)
         outgoing.argument("PING" as StaticString)
         _ = append(
-            Slot(promise: nil, deadline: .distantFuture, start: start, since: now, expected: .status),
+            Slot(promise: nil, expected: .status, deadline: .distantFuture, start: start, since: now),
             now: now
         )
         return nil
@@ -93,7 +93,7 @@ extension ConnectionMachine {
         outgoing.argument("PING" as StaticString)
         outgoing.argument(nonce)
         let number = append(
-            Slot(promise: nil, deadline: .distantFuture, start: start, since: now, expected: .bytes),
+            Slot(promise: nil, expected: .bytes, deadline: .distantFuture, start: start, since: now),
             now: now
         )
         order.begin(Array(nonce.utf8), number: number, holding: holding, at: now)

@@ -43,12 +43,12 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     struct Slot: Sendable {
         /// Who is owed the reply; `nil` once the caller has left, and for pings.
         var promise: Promise?
+        let expected: ReplyKinds
         let deadline: MonotonicInstant
         /// Where the command begins in the stream of bytes that this connection was given.
         let start: UInt64
         /// When the call was made.
         let since: MonotonicInstant
-        let expected: ReplyKinds
     }
 
     /// How many connections in a row may be lost early while calls wait for the next.
@@ -130,10 +130,10 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         return append(
             Slot(
                 promise: promise,
+                expected: expected,
                 deadline: deadline,
                 start: takenBytes + UInt64(before),
-                since: now,
-                expected: expected
+                since: now
             ),
             now: now
         )
