@@ -84,8 +84,8 @@ extension CacheLevel {
         var entry = Entry(.value(value), tags: tags)
         if let freshFor = lifetime.freshFor {
             let now = MonotonicInstant.now
-            entry.freshUntil = now.advanced(by: min(freshFor, FreshnessPolicy.longest))
-            let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), FreshnessPolicy.longest)
+            entry.freshUntil = now.advanced(by: min(freshFor, EntryLifetime.longest))
+            let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), EntryLifetime.longest)
             entry.staleUntil = entry.freshUntil.advanced(by: staleFor)
             entry.refreshAt = entry.freshUntil
             entry.revalidateUntil = entry.freshUntil

@@ -15,6 +15,9 @@ public struct EntryLifetime: Sendable, Hashable {
         self.staleFor = staleFor
     }
 
+    /// Beyond a hundred years a lifetime makes no difference; it is cut there so that sums of times stay in range.
+    package static let longest = Duration.seconds(100 * 365 * 86_400)
+
     /// What the policy says.
     public static var byPolicy: EntryLifetime { EntryLifetime() }
 

@@ -7,9 +7,6 @@ internal import Glibc
 #endif
 
 extension FreshnessPolicy {
-    /// Beyond a hundred years a lifetime makes no difference; it is cut there so that sums of times stay in range.
-    package static let longest = Duration.seconds(100 * 365 * 86_400)
-
     /// How long content of this kind is fresh and kept, for the key with this fingerprint.
     ///
     /// Both are at least 1 ms.
@@ -32,9 +29,9 @@ extension FreshnessPolicy {
         let share = Double(fingerprint >> 11) / Double(1 << 53)
         // No number compares above zero, so NaN is no jitter.
         let portion = jitter > 0 ? min(jitter, 1) : 0
-        let wanted = min(max(lifetime.freshFor ?? base, .milliseconds(1)), Self.longest)
+        let wanted = min(max(lifetime.freshFor ?? base, .milliseconds(1)), EntryLifetime.longest)
         let fresh = max(wanted * (1 - portion * share), .milliseconds(1))
-        return (fresh, fresh + min(max(lifetime.staleFor ?? window, .zero), Self.longest))
+        return (fresh, fresh + min(max(lifetime.staleFor ?? window, .zero), EntryLifetime.longest))
     }
 
     /// Gives an entry that has no lifetime one by this policy.
@@ -59,7 +56,7 @@ extension FreshnessPolicy {
         var entry = entry
         entry.revalidateUntil = min(
             entry.staleUntil,
-            entry.freshUntil.advanced(by: min(max(staleWhileRevalidate, .zero), Self.longest))
+            entry.freshUntil.advanced(by: min(max(staleWhileRevalidate, .zero), EntryLifetime.longest))
         )
         entry.refreshAt = entry.freshUntil
         guard earlyRefresh > 0, entry.freshUntil != .distantFuture, entry.value != nil else { return entry }

@@ -5,7 +5,7 @@ extension FreshnessPolicy {
     ///
     /// At least a day, because sources may give lifetimes of their own.
     var longestLifetime: Duration {
-        let stale = min(max(staleWhileRevalidate, staleIfError, .zero), Self.longest)
-        return max(min(max(freshFor, .zero), Self.longest) + stale, absentFor, .seconds(86_400))
+        let stale = min(max(staleWhileRevalidate, staleIfError, .zero), EntryLifetime.longest)
+        return max(min(max(freshFor, .zero), EntryLifetime.longest) + stale, absentFor, .seconds(86_400))
     }
 }

@@ -149,7 +149,7 @@ struct SourceTests {
         source.answer(.value("value", lifetime: lifetime))
         _ = try await cache(FreshnessPolicy(jitter: 0)).get("k")
         let entry = try #require(try await memory.entry(for: "k", ReadRequest()))
-        let century = FreshnessPolicy.longest
+        let century = EntryLifetime.longest
         #expect(entry.freshUntil < MonotonicInstant.now.advanced(by: century + .seconds(60)))
         #expect(entry.staleUntil > entry.freshUntil && entry.staleUntil < .distantFuture)
     }
