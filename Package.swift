@@ -121,7 +121,19 @@ let package = Package(
         .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
         .testTarget(
             name: "StrataRedisTests",
-            dependencies: ["Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance"],
+            dependencies: [
+                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
             exclude: ["Envelope/Golden"],
             swiftSettings: settings
         ),

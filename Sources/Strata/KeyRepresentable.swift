@@ -53,6 +53,16 @@ extension UUID: KeyRepresentable {
     public var keyBytes: [UInt8] { Array(uuidString.utf8) }
 }
 
+extension URL: KeyRepresentable {
+    /// The absolute form, as it was written: two spellings of one place are two keys.
+    public var keyBytes: [UInt8] { Array(absoluteString.utf8) }
+}
+
+extension Data: KeyRepresentable {
+    /// The bytes themselves.
+    public var keyBytes: [UInt8] { Array(self) }
+}
+
 extension KeyRepresentable where Self: RawRepresentable, RawValue: KeyRepresentable {
     /// The bytes of the raw value.
     public var keyBytes: [UInt8] { rawValue.keyBytes }

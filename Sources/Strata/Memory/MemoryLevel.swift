@@ -160,9 +160,16 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// They come back with their tickets.
     public var keepsTickets: Bool { true }
 
-    /// `memory`, with its limit.
+    /// `memory`, with its limit and what was counted.
     public var label: LevelLabel {
-        LevelLabel("memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")")
+        let statistics = statistics
+        return LevelLabel(
+            "memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")",
+            counters: [
+                .init("hits", statistics.hits), .init("misses", statistics.misses), .init("entries", statistics.entries),
+                .init("evictions", statistics.evictions),
+            ]
+        )
     }
 }
 

@@ -2,8 +2,8 @@
 ///
 /// ```swift
 /// print(cache)
-/// // composed
-/// //   memory, at most 10000 entries
+/// // composed (failed_reads 0, failed_fills 0, late_fills 0)
+/// //   memory, at most 10000 entries (hits 120, misses 7, entries 7)
 /// //   redis, keyspace strata:products at localhost:6379
 ///
 /// for node in cache.label.nodes {
@@ -65,9 +65,14 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     /// This level and all inside, each before its parts.
     public var nodes: [Node] { nodes(path: kind, depth: 0) }
 
-    /// The tree of levels, one a line, indented by two spaces a step.
+    /// The tree of levels, one a line with what it has counted, indented by two spaces a step.
     public var description: String {
-        nodes.map { String(repeating: "  ", count: $0.depth) + $0.label.name }.joined(separator: "\n")
+        nodes.map { String(repeating: "  ", count: $0.depth) + $0.label.line }.joined(separator: "\n")
+    }
+
+    private var line: String {
+        guard !counters.isEmpty else { return name }
+        return "\(name) (\(counters.map { "\($0.name) \($0.value)" }.joined(separator: ", ")))"
     }
 
     private func nodes(path: String, depth: Int) -> [Node] {

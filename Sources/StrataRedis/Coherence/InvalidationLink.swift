@@ -228,7 +228,8 @@ final class InvalidationLink: Sendable {
             defer { listeners.lastRefusal = text }
             return listeners.lastRefusal != text
         }
-        guard isNews, let logger else { return }
+        // That the client ends is no news to whoever has ended it.
+        guard isNews, error?.code != .shutDown, let logger else { return }
         let metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
         guard let error, let text else {
             return logger.info("changes made by others are told", metadata: metadata)

@@ -204,30 +204,25 @@ extension RedisLevel {
     ///     asked for are ignored.
     ///     What it throws reaches all who wait for one of the keys.
     /// - Returns: The level with its source.
-    public func fetching(
+    public func fetchingSeveral(
         _ options: LeaseOptions = LeaseOptions(),
-        several fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
+        _ fetch: @escaping @Sendable ([Key]) async throws -> [Key: Value]
     ) -> FetchingLevel<Key, Value> {
-        fetching(
-            options,
-            several: { (contexts: [Key: FetchContext<Value>]) in
-                try await fetch(Array(contexts.keys)).mapValues { .value($0) }
-            }
-        )
+        fetchingSeveral(options) { keys, _ in try await fetch(keys).mapValues { .value($0) } }
     }
 
     /// This level with a source below it that is asked for several keys by one call, and tells how its answers are to be kept.
     ///
     /// - Parameters:
     ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Asks for several keys, each with its old value, if there is one. A key that it leaves out has no value and no
-    ///     tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it some. One that has failed by itself is answered by
+    ///   - fetch: Asks for several keys; it is told the old value of each, if there is one. A key that it leaves out has no
+    ///     value and no tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it some. One that has failed by itself is answered by
     ///     ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The level with its source.
-    public func fetching(
+    public func fetchingSeveral(
         _ options: LeaseOptions = LeaseOptions(),
-        several fetch: @escaping @Sendable ([Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
+        _ fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, several: fetch))
+        FetchingLevel(self, options, Fetch(freshness, several: { try await fetch(Array($0.keys), $0) }))
     }
 }

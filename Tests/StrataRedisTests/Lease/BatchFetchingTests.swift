@@ -41,7 +41,7 @@ struct BatchFetchingTests {
         -> FetchingLevel<String, String>
     {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
-            .fetching(options, several: { [library] in try await library.fetch($0) })
+            .fetchingSeveral(options) { [library] in try await library.fetch($1) }
     }
 
     @Test("one MGET, one round for the leases, one fetch of exactly what is missing; the order is that of the keys")
@@ -162,7 +162,7 @@ struct BatchFetchingTests {
             #expect(library.calls.map(\.count) == [1000, 1000, 1000, 500])
         }
         let alone = RedisLevel<String, String>(try RedisClient("redis://127.0.0.1:1"), keyspace: keyspace)
-            .fetching(several: { [library] in try await library.fetch($0) })
+            .fetchingSeveral { [library] in try await library.fetch($1) }
         let keys = (0..<100_000).map { "\($0)" }
         let found = try await alone.get(keys)
         #expect(zip(keys, found).allSatisfy { $1 == "\($0)!" })
@@ -190,7 +190,7 @@ struct BatchFetchingTests {
     func outage() async throws {
         library.gate.open()
         let level = RedisLevel<String, String>(try RedisClient("redis://127.0.0.1:1"), keyspace: keyspace)
-            .fetching(several: { [library] in try await library.fetch($0) })
+            .fetchingSeveral { [library] in try await library.fetch($1) }
         #expect(try await level.get(["a", "b", "none"]) == ["a!", "b!", nil])
         #expect(library.calls == [["a", "b", "none"]])
     }

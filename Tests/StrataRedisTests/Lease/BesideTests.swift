@@ -100,10 +100,10 @@ struct BesideTests {
         try await RedisServer.withServer { server in
             let calls = Locked<[Set<String>]>([])
             let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-                .fetching(several: { (keys: [String]) in
+                .fetchingSeveral { (keys: [String]) in
                     calls.withLock { $0.append(Set(keys)) }
                     return Dictionary(uniqueKeysWithValues: keys.map { ($0, "value of \($0)") })
-                })
+                }
             let entries = try await level.entries(for: ["a", "b", "c"], ReadRequest(options: Self.beside))
             #expect(entries.map { $0?.value } == ["value of a", "value of b", "value of c"])
             #expect(calls.withLock { $0 } == [["a", "b", "c"]])

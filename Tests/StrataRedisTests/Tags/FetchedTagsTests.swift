@@ -67,13 +67,13 @@ struct FetchedTagsTests {
                 return MemoryLevel(limit: .entries(10))
                     .compose(
                         together
-                            ? level.fetching(several: { (asked: [String: FetchContext<String>]) in
+                            ? level.fetchingSeveral { (asked: [String], _: [String: FetchContext<String>]) in
                                 calls.increment()
                                 let found = found.withLock { $0 }
                                 return Dictionary(
-                                    uniqueKeysWithValues: asked.keys.map { ($0, .found(found[$0], tags: ["of \($0)"])) }
+                                    uniqueKeysWithValues: asked.map { ($0, .found(found[$0], tags: ["of \($0)"])) }
                                 )
-                            })
+                            }
                             : level.fetching { key, _ in
                                 calls.increment()
                                 return .found(found.withLock { $0[key] }, tags: ["of \(key)"])

@@ -105,6 +105,12 @@ struct ComposedWriteTests {
     @Test("a composition prints what it is made of")
     func label() {
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(ClosureFetcher { _ in 1 })
-        #expect(cache.label.description == "composed\n  memory, at most 4 entries\n  fetcher")
+        #expect(
+            cache.label.description == """
+                composed (failed_reads 0, failed_fills 0, late_fills 0, refreshes_under_way 0)
+                  memory, at most 4 entries (hits 0, misses 0, entries 0, evictions 0)
+                  fetcher
+                """
+        )
     }
 }

@@ -33,7 +33,7 @@ struct BatchLoad: AsyncParsableCommand {
             let cache = MemoryLevel<String, String>(limit: .entries(4 * keys))
                 .compose(
                     RedisLevel<String, String>(redis, keyspace: "batch", codec: .text)
-                        .fetching(several: { keys in Dictionary(keys.map { ($0, $0) }) { first, _ in first } })
+                        .fetchingSeveral { keys in Dictionary(keys.map { ($0, $0) }) { first, _ in first } }
                 )
             var times: [Way: [Double]] = [:]
             var commands: [Way: [Double]] = [:]

@@ -86,19 +86,19 @@ final class SoakCaches: Sendable {
             schema: schema
         )
         return MemoryLevel<Int, VersionedValue>(limit: .entries(2 * room.keys(settings).count))
-            .compose(level.fetching(room.leases, several: { [self] in await fetch($0, room) }))
+            .compose(level.fetchingSeveral(room.leases) { [self] keys, _ in await fetch(keys, room) })
     }
 
     /// Fetches several keys at once, each with its own outcome and, in the main room, its tag.
     ///
     /// None is kept before all are there, so the fetch of each lasts until then.
     private func fetch(
-        _ asked: [Int: FetchContext<VersionedValue>],
+        _ asked: [Int],
         _ room: SoakRoom
     ) async -> [Int: FetchOutcome<VersionedValue>] {
-        let fetches = asked.keys.map { ($0, log.beginFetch($0)) }
+        let fetches = asked.map { ($0, log.beginFetch($0)) }
         let outcomes = await withTaskGroup(of: (Int, FetchOutcome<VersionedValue>).self) { group in
-            for key in asked.keys {
+            for key in asked {
                 group.addTask { [self] in
                     counters.add("\(room.rawValue).fetches")
                     do {

@@ -95,7 +95,7 @@ extension CacheLevel {
     ///   throws.
     /// - Returns: The level with its processor.
     @inlinable
-    public func postProcess(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {
+    public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .immediate { try process($0.0, $0.1) })
     }
 
@@ -104,13 +104,13 @@ extension CacheLevel {
     /// - Parameter process: Run once for every get that finds a value.
     /// - Returns: The level with its processor.
     @inlinable
-    public func postProcess(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<Self> {
+    public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<Self> {
         PostProcessed(self, .suspending { try await process($0.0, $0.1) })
     }
 
     /// This level with its values processed on their way out, their keys in hand.
     @inlinable
-    public func postProcess(_ transformer: KeyAwareTransformer<Key, Value, Value>) -> PostProcessed<Self> {
+    public func postProcessEntries(_ transformer: KeyAwareTransformer<Key, Value, Value>) -> PostProcessed<Self> {
         PostProcessed(self, transformer.step)
     }
 }

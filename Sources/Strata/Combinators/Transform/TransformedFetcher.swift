@@ -56,6 +56,28 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel,
 }
 
 extension Fetcher {
+    /// This fetcher with its values in another form, which a closure makes.
+    ///
+    /// - Parameter transform: Run for every read that finds a value. It may be run again when it throws.
+    /// - Returns: The fetcher with its new values.
+    @inlinable
+    public func transformValues<Other: Sendable>(
+        _ transform: @escaping @Sendable (Value) throws -> Other
+    ) -> TransformedFetcher<Self, Other> {
+        transformValues(OneWayTransformer(transform))
+    }
+
+    /// This fetcher with its values in another form, which a closure makes that may suspend.
+    ///
+    /// - Parameter transform: Run once for every read that finds a value.
+    /// - Returns: The fetcher with its new values.
+    @inlinable
+    public func transformValues<Other: Sendable>(
+        _ transform: @escaping @Sendable (Value) async throws -> Other
+    ) -> TransformedFetcher<Self, Other> {
+        transformValues(OneWayTransformer(transform))
+    }
+
     /// This fetcher with its values in another form.
     @inlinable
     public func transformValues<Other: Sendable>(

@@ -163,6 +163,14 @@ extension CacheLevel {
         TransformedKeys(self, .suspending(transform))
     }
 
+    /// This level, asked by other keys; only the first direction of the transformer is used.
+    @inlinable
+    public func transformKeys<Other: Hashable & Sendable>(
+        _ transformer: TwoWayTransformer<Other, Key>
+    ) -> TransformedKeys<Self, Other> {
+        TransformedKeys(self, transformer.forward)
+    }
+
     /// This level, asked by other keys.
     @inlinable
     public func transformKeys<Other: Hashable & Sendable>(

@@ -79,6 +79,20 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
 extension TransformedValues: Fetcher where Base: Fetcher {}
 
 extension CacheLevel {
+    /// This level with its values in another form, which closures make.
+    ///
+    /// - Parameters:
+    ///   - transform: From what is stored to what is used. It may be run again when it throws.
+    ///   - inverse: The way back.
+    /// - Returns: The level with its new values.
+    @inlinable
+    public func transformValues<Other: Sendable>(
+        _ transform: @escaping @Sendable (Value) throws -> Other,
+        inverse: @escaping @Sendable (Other) throws -> Value
+    ) -> TransformedValues<Self, Other> {
+        transformValues(TwoWayTransformer(transform, inverse: inverse))
+    }
+
     /// This level with its values in another form.
     @inlinable
     public func transformValues<Other: Sendable>(

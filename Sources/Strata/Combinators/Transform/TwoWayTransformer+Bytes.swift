@@ -37,8 +37,24 @@ extension CacheLevel where Value == [UInt8] {
     /// This level, which keeps bytes, as one of values.
     ///
     /// ```swift
-    /// let products = bytes.transformValues(Codec<Product>.cbor)
+    /// let products = bytes.transformValues(.cbor, as: Product.self)
     /// ```
+    ///
+    /// - Parameters:
+    ///   - codec: How values are encoded.
+    ///   - type: The type of the values.
+    /// - Returns: The level with its values.
+    public func transformValues<Other: Sendable>(
+        _ codec: Codec<Other>,
+        as type: Other.Type
+    ) -> TransformedValues<Self, Other> {
+        transformValues(TwoWayTransformer(codec))
+    }
+
+    /// This level, which keeps bytes, as one of the values of a codec.
+    ///
+    /// Disfavoured, so that `.transformValues(.json)` is the transformer of that name and no question.
+    @_disfavoredOverload
     public func transformValues<Other: Sendable>(_ codec: Codec<Other>) -> TransformedValues<Self, Other> {
         transformValues(TwoWayTransformer(codec))
     }

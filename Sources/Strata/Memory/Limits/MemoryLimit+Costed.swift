@@ -40,3 +40,19 @@ extension MemoryLevel where Value: Costed {
         self.init(limit: .standard, lifetime: lifetime, idleLifetime: idleLifetime, onRemoval: onRemoval)
     }
 }
+
+extension MemoryLevel {
+    /// Not to be had: values that do not tell their cost need a limit.
+    @available(
+        *,
+        unavailable,
+        message: "say how much it may hold: MemoryLevel(limit: .count(10_000)); only values that are Costed need no limit"
+    )
+    public convenience init(
+        lifetime: Duration? = nil,
+        idleLifetime: Duration? = nil,
+        onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
+    ) {
+        fatalError("unavailable")
+    }
+}

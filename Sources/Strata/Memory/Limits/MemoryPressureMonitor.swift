@@ -1,14 +1,15 @@
 /// Hears that memory runs short, and tells levels to give some back.
 ///
 /// ```swift
-/// let subscription = MemoryPressureMonitor.shared.subscribe(products)
+/// MemoryPressureMonitor.shared.subscribe(products)
 /// ```
 ///
 /// On Linux it looks once a second at what the kernel counts for the control group of the process (`memory.events`, and the
 /// stalls in `memory.pressure`): where memory had to be reclaimed or some task stalled for a tenth of the time, levels shed a
 /// quarter (``MemoryPressure/moderate``); where there was none to be had, or all tasks stalled, everything
 /// (``MemoryPressure/critical``). Looking needs no privilege and runs on the one background thread of all memory levels, from
-/// the first subscription to the last. On other systems nothing is told; call ``CacheLevel/relieve(_:)`` yourself there.
+/// the first subscription to the last. On other systems nothing is told by itself. Who learns of pressure from elsewhere passes
+/// it on with ``report(_:)``.
 ///
 /// A level is told, never cleared: what it does about it is its own business.
 public final class MemoryPressureMonitor: Sendable {
@@ -33,14 +34,17 @@ public final class MemoryPressureMonitor: Sendable {
 
     /// Tells a level of memory pressure from now on.
     ///
-    /// - Returns: Ends it when it is cancelled or let go. The level lives at least as long.
+    /// - Returns: Ends it when it is cancelled, and only then: for a level that lives as long as the process it need not be kept.
+    ///   The level lives at least as long as its subscription.
+    @discardableResult
     public func subscribe(_ level: some CacheLevel) -> MemoryPressureSubscription {
         subscribe { level.relieve($0) }
     }
 
     /// Calls a closure on memory pressure from now on, on a thread of the library's: it must not take long.
     ///
-    /// - Returns: Ends it when it is cancelled or let go.
+    /// - Returns: Ends it when it is cancelled, and only then.
+    @discardableResult
     public func subscribe(_ listener: @escaping @Sendable (MemoryPressure) -> Void) -> MemoryPressureSubscription {
         let number = state.withLock { state in
             if state.listeners.isEmpty { state.last = source.read() }
@@ -50,6 +54,11 @@ public final class MemoryPressureMonitor: Sendable {
         }
         Housekeeper.shared.come(to: self, at: MonotonicInstant.now.advanced(by: period))
         return MemoryPressureSubscription { [self] in state.withLock { $0.listeners[number] = nil } }
+    }
+
+    /// Tells all levels of memory pressure that was found out elsewhere, on the caller's thread.
+    public func report(_ pressure: MemoryPressure) {
+        for listener in state.withLock({ $0.listeners }).values { listener(pressure) }
     }
 
     /// Looks at the source, and tells everybody if it has got worse since the last time.
@@ -74,15 +83,13 @@ extension MemoryPressureMonitor: Chore {
     }
 }
 
-/// A level's or a closure's right to be told of memory pressure: ends when it is cancelled or let go.
+/// A level's or a closure's right to be told of memory pressure, until it is cancelled.
 public final class MemoryPressureSubscription: Sendable {
     private let end: @Sendable () -> Void
 
     init(_ end: @escaping @Sendable () -> Void) {
         self.end = end
     }
-
-    deinit { end() }
 
     /// Ends it; a call that is under way is not waited for.
     public func cancel() { end() }

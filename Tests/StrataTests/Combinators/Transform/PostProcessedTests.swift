@@ -63,7 +63,7 @@ struct PostProcessedTests {
     @Test("A113 with the key in hand it may change, keep or reject a value")
     func keyAware() async throws {
         for key in ["change", "keep", "reject"] { probe.put(1, for: key) }
-        let level = probe.postProcess { key, value in
+        let level = probe.postProcessEntries { key, value in
             if key == "reject" { throw Refusal() }
             return key == "change" ? value + 1 : value
         }
@@ -74,11 +74,11 @@ struct PostProcessedTests {
 
     @Test("A114 what it rejects, by key or by value, does not touch set, clear and memory pressure")
     func keyAwareWrites() async throws {
-        let level = probe.postProcess { (_: String, _: Int) -> Int in throw Refusal() }
+        let level = probe.postProcessEntries { (_: String, _: Int) -> Int in throw Refusal() }
         try await expectWritesForwarded(level, to: probe)
         probe.put(1, for: "k")
         await #expect(throws: Refusal()) { try await level.get("k") }
-        let byValue = probe.postProcess { (_: String, value: Int) -> Int in
+        let byValue = probe.postProcessEntries { (_: String, value: Int) -> Int in
             if value == 1 { throw Refusal() }
             return value
         }

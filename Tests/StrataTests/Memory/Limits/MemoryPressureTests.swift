@@ -48,18 +48,25 @@ struct MemoryPressureTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try events()
         let monitor = monitor()
-        let (kept, cancelled, letGo, never) = (ProbeLevel(), ProbeLevel(), ProbeLevel(), ProbeLevel())
+        let (kept, cancelled, never) = (ProbeLevel(), ProbeLevel(), ProbeLevel())
         let subscription = monitor.subscribe(kept)
         monitor.subscribe(cancelled).cancel()
-        do { _ = monitor.subscribe(letGo) }
         try events(max: 1)
         #expect(monitor.look())
         #expect(kept.calls == [.relieve(.moderate)])
-        #expect(cancelled.calls == [] && letGo.calls == [] && never.calls == [])
+        #expect(cancelled.calls == [] && never.calls == [])
         subscription.cancel()
         try events(max: 2)
         #expect(!monitor.look())
         #expect(kept.calls == [.relieve(.moderate)])
+    }
+
+    @Test("a subscription that was not kept goes on; pressure that was found out elsewhere is passed on")
+    func reported() {
+        let (monitor, probe) = (monitor(), ProbeLevel())
+        monitor.subscribe(probe)
+        monitor.report(.critical)
+        #expect(probe.calls == [.relieve(.critical)])
     }
 
     @Test("A176 the source is really started: a change of the file arrives by itself", .timeLimit(.minutes(1)))
