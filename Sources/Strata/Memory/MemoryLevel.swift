@@ -166,7 +166,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         return LevelLabel(
             "memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")",
             counters: [
-                .init("hits", statistics.hits), .init("misses", statistics.misses), .init("entries", statistics.entries),
+                .init("hits", statistics.hits), .init("misses", statistics.misses),
+                .init("entries", statistics.entries),
                 .init("evictions", statistics.evictions),
             ]
         )

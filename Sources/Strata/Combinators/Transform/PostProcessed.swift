@@ -104,7 +104,9 @@ extension CacheLevel {
     /// - Parameter process: Run once for every get that finds a value.
     /// - Returns: The level with its processor.
     @inlinable
-    public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<Self> {
+    public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) async throws -> Value) -> PostProcessed<
+        Self
+    > {
         PostProcessed(self, .suspending { try await process($0.0, $0.1) })
     }
 

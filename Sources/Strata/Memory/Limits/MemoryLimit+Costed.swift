@@ -46,7 +46,7 @@ extension MemoryLevel {
     @available(
         *,
         unavailable,
-        message: "say how much it may hold: MemoryLevel(limit: .count(10_000)); only values that are Costed need no limit"
+        message: "say how much it may hold, as in MemoryLevel(limit: .entries(10_000)); Costed values need no limit"
     )
     public convenience init(
         lifetime: Duration? = nil,
