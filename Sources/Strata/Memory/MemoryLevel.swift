@@ -7,8 +7,8 @@ public import Synchronization
 /// ```
 ///
 /// **Limit.** It holds after every operation. What has to go is decided by a policy that adapts to the workload
-/// (`docs/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that goes. An
-/// entry that alone exceeds the limit is refused and displaces nothing.
+/// (`docs/internals/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that
+/// goes. An entry that alone exceeds the limit is refused and displaces nothing.
 ///
 /// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also when
 /// nobody uses the level: writes and misses look at what is due, and one background thread of the process, which all levels

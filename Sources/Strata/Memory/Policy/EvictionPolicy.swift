@@ -8,7 +8,7 @@
 /// of the main region. How these are used is an ``EvictionStrategy``. Which strategy is best depends on the workload,
 /// and no fixed one is good everywhere; so a ``Rehearsal`` replays a sample of the keys through a miniature of each
 /// strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
-/// `docs/eviction-policy.md`.
+/// `docs/internals/eviction-policy.md`.
 ///
 /// After every operation the total weight is within the limit, exactly.
 ///
