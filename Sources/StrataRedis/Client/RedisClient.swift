@@ -1,4 +1,4 @@
-public import Logging
+internal import Logging
 internal import Strata
 internal import Synchronization
 
@@ -21,40 +21,30 @@ public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
     private let loop: IOLoop
-    let outage: OutageControl
-    /// The leases that are held by calls of this client.
-    let leases = LeaseKeeper()
+    /// What lives and dies with the client, and stands above it.
+    let companion: any ClientCompanion
     private let turn = Atomic<Int>(0)
     private let demotion = Locked(Demotion())
 
-    /// A client for the server that a configuration names.
-    ///
-    /// Nothing is connected yet.
-    ///
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
-    ///   - logger: Gets one line for each change of the connections' state; nothing is logged without one.
-    /// - Throws: ``RedisError/Code/invalidConfiguration``.
-    public init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
+    ///   - logger: Gets one line for each change of the connections' state.
+    ///   - companion: Makes what lives and dies with the client, given what wakes its thread.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``, or an error when the system gives no descriptor.
+    init(
+        _ configuration: RedisConfiguration,
+        logger: Logger?,
+        companion: (Wakeup) -> any ClientCompanion
+    ) throws {
         try configuration.validate()
         self.configuration = configuration
-        let outage = OutageControl(configuration, logger: logger)
-        self.outage = outage
-        loop = try IOLoop(configuration: configuration, logger: logger) { outage.returned() }
-    }
-
-    /// A client for the server of a `redis://` or `unix://` URL, everything else at its default.
-    ///
-    /// - Parameters:
-    ///   - url: See ``RedisConfiguration/init(url:)``.
-    ///   - logger: Gets one line for each change of the connections' state.
-    /// - Throws: ``RedisError/Code/invalidConfiguration``.
-    public convenience init(_ url: String, logger: Logger? = nil) throws {
-        try self.init(RedisConfiguration(url: url), logger: logger)
+        let wakeup = try Wakeup()
+        self.companion = companion(wakeup)
+        loop = IOLoop(configuration: configuration, logger: logger, wakeup: wakeup, attachment: self.companion)
     }
 
     deinit {
-        outage.replay.stop()
+        companion.stop()
         loop.stop(by: .distantPast)
     }
 
@@ -79,7 +69,7 @@ public final class RedisClient: Sendable {
     /// - Parameter grace: How long that and calls under way may still take.
     public func shutDown(within grace: Duration = .zero) async {
         let deadline = MonotonicInstant.now.advanced(by: grace)
-        await outage.replay.finish(by: deadline, self)
+        await companion.finish(by: deadline, self)
         loop.stop(by: deadline)
         await loop.waitUntilStopped()
     }
@@ -191,30 +181,8 @@ public final class RedisClient: Sendable {
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
     }
 
-    /// The link over which the server tells of changes.
-    var link: InvalidationLink { loop.link }
-
     /// The connection for calls from the I/O thread.
     var lookout: Connection { loop.connections[0] }
-
-    /// A function that looks at the version that lies under a name, for calls from the I/O thread.
-    ///
-    /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
-    func versionLook() -> @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void {
-        let connection = lookout
-        let timeout = configuration.commandTimeout
-        return { name, completion in
-            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout), expecting: .bytes) { outcome in
-                completion((try? outcome.get())?.bytes.flatMap { Envelope.version(inStamp: $0) })
-            } encode: { writer in
-                writer.begin(4)
-                writer.argument("GETRANGE" as StaticString)
-                writer.argument(name)
-                writer.argument(Int64(Envelope.versionRange.lowerBound))
-                writer.argument(Int64(Envelope.versionRange.upperBound - 1))
-            }
-        }
-    }
 
     /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
     func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {

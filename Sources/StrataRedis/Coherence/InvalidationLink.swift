@@ -122,6 +122,11 @@ final class InvalidationLink: Sendable {
 
     // MARK: For the driver
 
+    /// The drivers of both links.
+    func drivers(for thread: LoopThread) -> [any LoopDriver] {
+        (0..<Self.links).map { LinkDriver(link: self, number: $0, thread: thread) }
+    }
+
     /// Another number than before when there may be something to take.
     var latestNews: UInt64 { news.load(ordering: .acquiring) }
 

@@ -24,20 +24,13 @@ final class LinkDriver: LoopDriver {
     /// There is nothing to do before this time, nor before there is other news than this.
     private var rest = (until: MonotonicInstant.distantPast, news: UInt64(0))
 
-    init(
-        link: InvalidationLink,
-        number: Int,
-        configuration: RedisConfiguration,
-        wakeup: Wakeup,
-        limit: ReconnectLimit,
-        buffer: UnsafeMutableRawBufferPointer
-    ) {
+    init(link: InvalidationLink, number: Int, thread: LoopThread) {
         self.link = link
         self.number = number
-        self.configuration = configuration
-        self.limit = limit
-        self.buffer = buffer
-        dialer = Dialer(configuration, wakeup: wakeup)
+        configuration = thread.configuration
+        limit = thread.limit
+        buffer = thread.buffer
+        dialer = Dialer(thread.configuration, wakeup: thread.wakeup)
     }
 
     var interest: (descriptor: Int32, events: Int16)? {

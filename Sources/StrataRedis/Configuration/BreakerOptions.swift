@@ -1,5 +1,3 @@
-internal import Strata
-
 /// When a cache stops asking a Redis that does not answer, and when it tries again.
 ///
 /// | setting | default | why |
@@ -40,13 +38,5 @@ public struct BreakerOptions: Sendable, Hashable {
         self.slowShare = slowShare
         self.slowAfter = slowAfter
         self.pause = pause
-    }
-
-    /// Whether so many calls of a window are reason to make no more.
-    func isReason(_ counts: OutcomeWindow.Counts) -> Bool {
-        guard counts.total >= max(1, minimumCalls) else { return false }
-        let total = Double(counts.total)
-        return Double(counts.failed) / total >= max(failureShare, .leastNonzeroMagnitude)
-            || Double(counts.slow) / total >= max(slowShare, .leastNonzeroMagnitude)
     }
 }

@@ -1,5 +1,3 @@
-internal import Strata
-
 /// What a cache asks of Redis, by what can fail apart from the rest.
 ///
 /// A server without memory refuses to store and still removes; a replica reads and does not write. So each role has a
@@ -13,21 +11,4 @@ public enum RedisRole: String, Sendable, Hashable, CaseIterable {
     case remove
     /// Agreeing on who fetches.
     case lease
-}
-
-extension RedisClient {
-    /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be repeated, and
-    /// whether changes made by others are not told although some level wants that.
-    var outageCounters: [LevelLabel.Counter] {
-        let statistics = outageStatistics
-        return [
-            .init("breakers_open", statistics.breakers.values.count { $0.state != .closed }),
-            .init("breaker_openings", statistics.breakers.values.reduce(0) { $0 + $1.openings }),
-            .init("breaker_refusals", statistics.breakers.values.reduce(0) { $0 + $1.refusals }),
-            .init("pending_invalidations", statistics.pendingInvalidations),
-            .init("replayed_invalidations", statistics.replayedInvalidations),
-            .init("dropped_invalidations", statistics.droppedInvalidations),
-            .init("deaf", statistics.deafness == nil ? 0 : 1),
-        ]
-    }
 }

@@ -24,25 +24,15 @@ final class ConnectionDriver: LoopDriver {
 
     /// - Parameters:
     ///   - connection: What callers see of it.
-    ///   - configuration: The server and the limits.
-    ///   - wakeup: Wakes the thread when a name is resolved.
     ///   - observer: Told of changes.
-    ///   - limit: How often all drivers of the thread may begin to connect.
-    ///   - buffer: Room for received bytes, shared by all drivers of the thread.
-    init(
-        connection: Connection,
-        configuration: RedisConfiguration,
-        wakeup: Wakeup,
-        observer: ConnectionObserver,
-        limit: ReconnectLimit,
-        buffer: UnsafeMutableRawBufferPointer
-    ) {
+    ///   - thread: What it shares with the other drivers.
+    init(connection: Connection, observer: ConnectionObserver, thread: LoopThread) {
         self.connection = connection
-        self.configuration = configuration
         self.observer = observer
-        self.limit = limit
-        self.buffer = buffer
-        dialer = Dialer(configuration, wakeup: wakeup)
+        configuration = thread.configuration
+        limit = thread.limit
+        buffer = thread.buffer
+        dialer = Dialer(thread.configuration, wakeup: thread.wakeup)
         replies.reserveCapacity(256)
         completions.reserveCapacity(256)
     }

@@ -15,7 +15,7 @@ import Glibc
 /// The thread starts with the first call and ends when every connection is closed.
 final class IOLoop: Sendable {
     let connections: [Connection]
-    let link: InvalidationLink
+    private let attachment: (any LoopAttachment)?
     private let configuration: RedisConfiguration
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
@@ -30,32 +30,27 @@ final class IOLoop: Sendable {
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Told of changes of the connections' state.
-    ///   - connected: Called on the thread when a connection or the link has come to stand.
-    /// - Throws: ``RedisError`` when the system gives no descriptor.
+    ///   - wakeup: Wakes the thread.
+    ///   - attachment: What else the thread drives.
     init(
         configuration: RedisConfiguration,
         logger: Logger?,
-        connected: @escaping @Sendable () -> Void = {}
-    ) throws {
+        wakeup: Wakeup,
+        attachment: (any LoopAttachment)? = nil
+    ) {
         self.configuration = configuration
-        let wakeup = try Wakeup()
+        self.attachment = attachment
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
         observer = ConnectionObserver(
             logger: logger,
             endpoint: configuration.endpoint.description,
-            connected: connected
+            connected: { attachment?.connected() }
         )
         connections = (0..<configuration.connections)
             .map { _ in
                 Connection(settings: settings, wakeup: wakeup, seed: .random(in: 0 ... .max))
             }
-        link = InvalidationLink(
-            settings: LinkSettings(configuration),
-            wakeup: wakeup,
-            logger: logger,
-            connected: connected
-        )
     }
 
     /// Starts the thread unless it runs already.
@@ -75,14 +70,14 @@ final class IOLoop: Sendable {
 
     /// Accepts no more calls, finishes those under way, and ends the thread at `deadline` at the latest.
     func stop(by deadline: MonotonicInstant) {
-        link.shutDown()
+        attachment?.shutDown()
         for connection in connections { connection.drain(until: deadline) }
     }
 
-    /// Gives up all connections and the link, and makes them anew, with the name resolved afresh.
+    /// Gives up all connections, and makes them anew, with the name resolved afresh.
     func leave(_ error: RedisError) {
         for connection in connections { connection.condemn(error) }
-        link.condemn(error)
+        attachment?.leave(error)
     }
 
     /// Whether the server has taken long for a reply since then, as the thread saw it.
@@ -107,29 +102,14 @@ final class IOLoop: Sendable {
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        let limit = ReconnectLimit(burst: connections.count + 5)
-        var drivers: [any LoopDriver] = connections.map { connection in
-            ConnectionDriver(
-                connection: connection,
-                configuration: configuration,
-                wakeup: wakeup,
-                observer: observer,
-                limit: limit,
-                buffer: buffer
-            )
-        }
-        // First in the round, so that a notice is acted on before the replies that may be older than it.
-        for number in 0..<InvalidationLink.links {
-            let driver = LinkDriver(
-                link: link,
-                number: number,
-                configuration: configuration,
-                wakeup: wakeup,
-                limit: limit,
-                buffer: buffer
-            )
-            drivers.insert(driver, at: 0)
-        }
+        let thread = LoopThread(
+            configuration: configuration,
+            wakeup: wakeup,
+            limit: ReconnectLimit(burst: connections.count + 5),
+            buffer: buffer
+        )
+        var drivers = attachment?.drivers(for: thread) ?? []
+        drivers += connections.map { ConnectionDriver(connection: $0, observer: observer, thread: thread) }
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()
         while true {

@@ -36,7 +36,11 @@ final class InvalidationReplay: Sendable {
     private let endpoint: String
     private let logger: Logger?
 
-    init(limit: Int, endpoint: String, logger: Logger?) {
+    /// Told when the server has carried out a removal.
+    private let proved: @Sendable () -> Void
+
+    init(limit: Int, endpoint: String, logger: Logger?, proved: @escaping @Sendable () -> Void) {
+        self.proved = proved
         state = Locked(State(pending: PendingInvalidations(limit: limit)))
         self.endpoint = endpoint
         self.logger = logger
@@ -223,7 +227,7 @@ final class InvalidationReplay: Sendable {
     ) async -> Bool {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch { return false }
         // What is repeated is not held back by the breaker of removals, and tells it that there is nothing to hold back.
-        client.outage.breaker(.remove).proved()
+        proved()
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
             count.store(state.pending.count, ordering: .releasing)

@@ -18,9 +18,10 @@ final class OutageControl: Sendable {
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
         let patience = min(configuration.redisBudget, configuration.commandTimeout)
-        breakers = RedisRole.allCases.map {
+        let breakers = RedisRole.allCases.map {
             CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
         }
+        self.breakers = breakers
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {
             RedisError(
@@ -30,7 +31,9 @@ final class OutageControl: Sendable {
             )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
-        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
+        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger) {
+            breakers[2].proved()
+        }
     }
 
     func breaker(_ role: RedisRole) -> CircuitBreaker {

@@ -36,7 +36,7 @@ struct ConnectionDriverTests {
             .send(text: "+one\r\n+two\r\n"),
             .hang,
         ])
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
         let connection = loop.connections[0]
         let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
         let second = try await queue([Array("GET".utf8), []], on: connection)
@@ -57,7 +57,7 @@ struct ConnectionDriverTests {
         let server = try await ScriptedServer.start(script: [
             .receive("*1\r\n$4\r\nPING\r\n".utf8.count), .send(text: "+PONG\r\n"), .receive(1), .close,
         ])
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
         let connection = loop.connections[0]
         let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
         let second = try await queue([Array("SET".utf8), [], []], on: connection)
@@ -80,7 +80,7 @@ struct ConnectionDriverTests {
                 command[0] == "PING" ? "+PONG\r\n" : "*3\r\n$\(command[1].utf8.count)\r\n\(command[1])\r\n:7\r\n$-1\r\n"
             return [.trickle(text: answer, interval: .zero)]
         })
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil)
+        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
         var calls: [Task<RESPValue, any Error>] = []
         for number in 0..<20 {
             calls.append(try await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: loop.connections[0]))

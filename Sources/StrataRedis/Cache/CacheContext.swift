@@ -1,0 +1,33 @@
+internal import Logging
+internal import Strata
+
+/// What the caches of one client share: the link that tells of changes, what makes an outage cheap, and the leases held.
+final class CacheContext: ClientCompanion {
+    let outage: OutageControl
+    /// The link over which the server tells of changes.
+    let link: InvalidationLink
+    /// The leases that are held by calls of the client.
+    let leases = LeaseKeeper()
+
+    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
+        let outage = OutageControl(configuration, logger: logger)
+        self.outage = outage
+        link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
+            outage.returned()
+        }
+    }
+
+    func drivers(for thread: LoopThread) -> [any LoopDriver] { link.drivers(for: thread) }
+
+    func connected() { outage.returned() }
+
+    func leave(_ error: RedisError) { link.condemn(error) }
+
+    func shutDown() { link.shutDown() }
+
+    func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
+        await outage.replay.finish(by: deadline, client)
+    }
+
+    func stop() { outage.replay.stop() }
+}

@@ -1,0 +1,22 @@
+internal import Strata
+
+extension RedisClient {
+    /// A function that looks at the version that lies under a name, for calls from the I/O thread.
+    ///
+    /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
+    func versionLook() -> @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void {
+        let connection = lookout
+        let timeout = configuration.commandTimeout
+        return { name, completion in
+            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout), expecting: .bytes) { outcome in
+                completion((try? outcome.get())?.bytes.flatMap { Envelope.version(inStamp: $0) })
+            } encode: { writer in
+                writer.begin(4)
+                writer.argument("GETRANGE" as StaticString)
+                writer.argument(name)
+                writer.argument(Int64(Envelope.versionRange.lowerBound))
+                writer.argument(Int64(Envelope.versionRange.upperBound - 1))
+            }
+        }
+    }
+}

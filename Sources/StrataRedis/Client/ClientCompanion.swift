@@ -1,0 +1,12 @@
+internal import Strata
+
+/// What lives and dies with a client, and stands above it.
+///
+/// The client tells it of its own life, and knows nothing else of it.
+protocol ClientCompanion: LoopAttachment {
+    /// The client is about to end: what still has to be sent is sent now.
+    func finish(by deadline: MonotonicInstant, _ client: RedisClient) async
+
+    /// Nobody refers to the client any more.
+    func stop()
+}
