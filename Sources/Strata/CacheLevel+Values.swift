@@ -31,18 +31,18 @@ extension CacheLevel {
     /// The value of a key, with an account of where it was found and what it took.
     ///
     /// Costs some allocations more than `get(_:)`.
-    public func getWithReceipt(
+    public func getWithTrace(
         _ key: Key,
         _ options: ReadOptions = .ordinary
-    ) async throws -> (value: Value?, receipt: Receipt) {
-        let recorder = ReceiptRecorder()
+    ) async throws -> (value: Value?, trace: ReadTrace) {
+        let recorder = ReadTraceRecorder()
         let start = MonotonicInstant.now
         let entry = permitted(
             try await wanted(key, ReadRequest(recorder: recorder, options: options)),
             options
         )
         let end = MonotonicInstant.now
-        return (entry?.value, recorder.receipt(for: entry, start: start, end: end))
+        return (entry?.value, recorder.trace(for: entry, start: start, end: end))
     }
 
     /// The value of a key, or an error where `get(_:)` returns `nil`.

@@ -6,7 +6,7 @@ extension ReadRequest {
     }
 }
 
-extension ReceiptRecorder {
+extension ReadTraceRecorder {
     /// Adds a step that has failed, or was refused by a condition.
     package func failed(_ error: any Error, at origin: EntryOrigin, from start: MonotonicInstant) {
         let isExclusion = (error as? CacheError)?.code == .conditionNotSatisfied

@@ -9,7 +9,7 @@ public struct ReadRequest: Sendable {
     }
 
     /// Takes down what happens on the way; `nil` when nobody wants to know.
-    public var recorder: ReceiptRecorder?
+    public var recorder: ReadTraceRecorder?
     /// Whether a read of several keys goes on without those that fail; they then come back as `nil`.
     ///
     /// Otherwise the first failure ends the read. Has no meaning for a single key.
@@ -36,7 +36,7 @@ public struct ReadRequest: Sendable {
     /// A request, by default that of an ordinary read.
     @inlinable
     public init(
-        recorder: ReceiptRecorder? = nil,
+        recorder: ReadTraceRecorder? = nil,
         leavesOutFailures: Bool = false,
         options: ReadOptions = ReadOptions(),
         purpose: Purpose = .read,

@@ -5,16 +5,16 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - lower: The level below.
-    ///   - fillPatience: How long a get waits for this level to be filled, if it is not memory; then it goes on in the background.
+    ///   - fillWaitLimit: How long a get waits for this level to be filled, if it is not memory; then it goes on in the background.
     ///   - logger: Is told when this level fails and the read goes on below; by default one named `strata`.
     /// - Returns: Both levels as one.
     public func compose<Lower: CacheLevel>(
         _ lower: Lower,
-        fillPatience: Duration = .milliseconds(250),
+        fillWaitLimit: Duration = .milliseconds(250),
         logger: Logger? = nil
     ) -> Composed<Self, Lower>
     where Lower.Key == Key, Lower.Value == Value {
-        Composed(upper: self, lower: lower, fillPatience: fillPatience, logger: logger)
+        Composed(upper: self, lower: lower, fillWaitLimit: fillWaitLimit, logger: logger)
     }
 }
 
@@ -23,12 +23,12 @@ extension Composed {
     ///
     /// - Parameters:
     ///   - bottom: The level below both.
-    ///   - fillPatience: How long a get waits for the level directly above it to be filled, if that is not memory.
+    ///   - fillWaitLimit: How long a get waits for the level directly above it to be filled, if that is not memory.
     ///   - logger: Is told when that level fails and the read goes on below; by default that of this composition.
     /// - Returns: All as one.
     public func compose<Bottom: CacheLevel>(
         _ bottom: Bottom,
-        fillPatience: Duration = .milliseconds(250),
+        fillWaitLimit: Duration = .milliseconds(250),
         logger: Logger? = nil
     ) -> Composed<Upper, Composed<Lower, Bottom>>
     where Bottom.Key == Key, Bottom.Value == Value {
@@ -37,10 +37,10 @@ extension Composed {
             lower: Composed<Lower, Bottom>(
                 upper: lower,
                 lower: bottom,
-                fillPatience: fillPatience,
+                fillWaitLimit: fillWaitLimit,
                 logger: logger ?? failures.logger
             ),
-            fillPatience: self.fillPatience,
+            fillWaitLimit: self.fillWaitLimit,
             logger: failures.logger
         )
     }

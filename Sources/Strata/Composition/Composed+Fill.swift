@@ -141,7 +141,7 @@ extension Composed {
     func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws -> Ticket? {
         var entry = entry
         if entry.ticket.isTimed {
-            entry.shorten(to: start.advanced(by: fillGate.deafLifetime))
+            entry.shorten(to: start.advanced(by: fillGate.untrustedLifetime))
         }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {

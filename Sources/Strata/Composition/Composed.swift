@@ -13,7 +13,7 @@ internal import Logging
 ///
 /// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
 /// once in ten seconds, and stands in the receipt. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as ``fillPatience``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
+/// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
 /// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
@@ -37,14 +37,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
-    public var fillPatience: Duration { fills.patience }
+    public var fillWaitLimit: Duration { fills.patience }
     let failures: LevelFailures
     let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
 
-    init(upper: Upper, lower: Lower, fillPatience: Duration, logger: Logger?) {
+    init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
         failures = LevelFailures(logger)
-        fills = Fills(patience: fillPatience)
+        fills = Fills(patience: fillWaitLimit)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)

@@ -38,12 +38,12 @@ final class Fills: Sendable {
         guard waits else { return flights.launch(number, work) ? .late : .refused }
         do {
             return .done(
-                try await flights.join(number, patience: Patience(sinceJoining: patience)) { _ in
+                try await flights.join(number, patience: WaitLimit(sinceJoining: patience)) { _ in
                     try await work()
                 }
                 .output
             )
-        } catch is OutOfPatience {
+        } catch is WaitLimitReached {
             noWaitUntil.store(MonotonicInstant.now.advanced(by: Self.rest).nanoseconds, ordering: .relaxed)
             return .late
         } catch {

@@ -20,7 +20,7 @@ package class Flight: @unchecked Sendable {
     var isListed = false
     /// The next that callers may join whose key has the same hash.
     var next: Flight?
-    var passengers: [Passenger] = []
+    var passengers: [FlightWaiter] = []
     /// The task that does the work, unless it has a host.
     var task: Task<Void, Never>?
     /// How urgent the most urgent of those is who have boarded.
@@ -32,7 +32,7 @@ package class Flight: @unchecked Sendable {
     /// The flight that this flight's task waits for, if it does.
     var awaited: Flight?
     /// The seat that this flight's task has on the flight whose work it does.
-    var seat: Passenger?
+    var seat: FlightWaiter?
     /// Whether the flight goes on when nobody waits any more.
     var isAnchored = false
     /// Whether the flight has had its time, and was cancelled for it.

@@ -60,9 +60,9 @@ final class FlightTable: Sendable {
     ///   - isSought: Whether a flight has the caller's key.
     /// - Returns: Whether the caller is aboard.
     func board(
-        _ passenger: Passenger,
+        _ passenger: FlightWaiter,
         hash: Int,
-        _ patience: Patience,
+        _ patience: WaitLimit,
         _ continuation: CheckedContinuation<Void, Never>,
         orOn new: Flight? = nil,
         isSought: (Flight) -> Bool
@@ -110,7 +110,7 @@ final class FlightTable: Sendable {
     /// Begins a flight whose work its first passenger does, unless one is under way.
     ///
     /// - Returns: Whether it has begun.
-    func begin(_ flight: Flight, with passenger: Passenger, isSought: (Flight) -> Bool) -> Bool {
+    func begin(_ flight: Flight, with passenger: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
         state.withLock { state in
             guard passenger.fate == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
             state.add(flight, isSought)
@@ -138,7 +138,7 @@ final class FlightTable: Sendable {
     // MARK: Leaving
 
     /// A caller has been cancelled; the last one to leave cancels the work.
-    func leave(_ passenger: Passenger) {
+    func leave(_ passenger: FlightWaiter) {
         let release = state.withLock { state in
             var release = Release()
             guard passenger.fate == .waits else { return release }
@@ -204,7 +204,7 @@ final class FlightTable: Sendable {
     /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.
     ///
     /// - Returns: Whether anybody still wants what the flight brings.
-    func work(of flight: Flight, isOn seat: Passenger?) -> Bool {
+    func work(of flight: Flight, isOn seat: FlightWaiter?) -> Bool {
         state.withLock { state in
             flight.seat = seat
             return !flight.isAbandoned
@@ -232,7 +232,7 @@ final class FlightTable: Sendable {
 
     /// What is to be done outside the lock.
     struct Release: Sendable {
-        var passengers: [Passenger] = []
+        var passengers: [FlightWaiter] = []
         var abandoned: [Flight] = []
         var drainers: [CheckedContinuation<Bool, Never>] = []
 
@@ -287,14 +287,14 @@ extension FlightTable.State {
         if flight.isAnchored { anchored -= 1 }
     }
 
-    mutating func seat(_ passenger: Passenger, on flight: Flight) {
+    mutating func seat(_ passenger: FlightWaiter, on flight: Flight) {
         passenger.flight = flight
         passenger.place = flight.passengers.count
         flight.passengers.append(passenger)
         waiting += 1
     }
 
-    mutating func unseat(_ passenger: Passenger) {
+    mutating func unseat(_ passenger: FlightWaiter) {
         guard let flight = passenger.flight else { return }
         let last = flight.passengers.removeLast()
         if last !== passenger {

@@ -63,11 +63,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - work: Runs once for all who join; it is told the flight. It is cancelled when the last of them has left.
     /// - Returns: What the work returned, and whether this call has started it.
     /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled;
-    ///   ``OutOfPatience`` to one that has waited long enough.
+    ///   ``WaitLimitReached`` to one that has waited long enough.
     package func join(
         _ key: Key,
         fingerprint: @autoclosure () -> UInt64 = 0,
-        patience: Patience = .unlimited,
+        patience: WaitLimit = .unlimited,
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
@@ -77,13 +77,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private func join(
         _ key: Key,
         fingerprint: () -> UInt64,
-        patience: Patience,
+        patience: WaitLimit,
         for outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         try Task.checkCancellation()
-        let passenger = Passenger(table)
+        let passenger = FlightWaiter(table)
         let hash = key.hashValue
         var role = Role.joined
         await withTaskCancellationHandler {
@@ -128,7 +128,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     @inlinable
     package func joinUnderWay(
         _ key: Key,
-        patience: Patience,
+        patience: WaitLimit,
         if isSought: () -> Bool
     ) async throws -> Delivery<Output>? {
         guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
@@ -150,11 +150,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join.
     /// - Returns: What the work returned, and whether this call has started it.
-    /// - Throws: What the work has thrown; `CancellationError`; ``OutOfPatience``.
+    /// - Throws: What the work has thrown; `CancellationError`; ``WaitLimitReached``.
     package func join(
         _ key: Key,
         fingerprint: UInt64,
-        patience: Patience,
+        patience: WaitLimit,
         within outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable () async throws -> Output
@@ -167,7 +167,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 fingerprint: fingerprint,
                 host: outer
             )
-            let passenger = Passenger(table)
+            let passenger = FlightWaiter(table)
             guard outer.table.work(of: outer, isOn: passenger) else { throw CancellationError() }
             let begins = table.begin(flight, with: passenger) { has($0, key) }
             if begins { await fly(flight, work) }
@@ -245,12 +245,12 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     /// What a passenger gets that has been let go.
-    private func output(for passenger: Passenger) throws -> Output {
+    private func output(for passenger: FlightWaiter) throws -> Output {
         switch (passenger.fate, passenger.flight) {
         case (.landed, let flight?):
             guard let outcome = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome else { break }
             return try outcome.get()
-        case (.outOfPatience, _): throw OutOfPatience()
+        case (.waitLimitReached, _): throw WaitLimitReached()
         default: break
         }
         throw CancellationError()

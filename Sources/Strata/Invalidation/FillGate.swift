@@ -19,7 +19,7 @@ internal import Glibc
 ///
 /// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
 /// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
-/// for again. What is read meanwhile gets a timed ticket and is kept for ``deafLifetime`` at most, so that an outage of the
+/// for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most, so that an outage of the
 /// messenger bounds how old a value can be and does not switch memory off.
 ///
 /// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
@@ -60,7 +60,7 @@ public final class FillGate: Sendable {
     /// How many words the table begins with.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
-    public let deafLifetime: Duration
+    public let untrustedLifetime: Duration
 
     /// No table has more words: that many fit into a ticket.
     static let largest = 1 << 22
@@ -72,9 +72,9 @@ public final class FillGate: Sendable {
     ///
     /// - Parameters:
     ///   - size: For how many keys there is room at the beginning; 8 bytes each.
-    ///   - deafLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
+    ///   - untrustedLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
     ///     needs no messenger and is always trusted.
-    public init(size: Int = 1 << 12, deafLifetime: Duration? = nil) {
+    public init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
         var rounded = 1 << 10
         while rounded < min(size, Self.largest) { rounded *= 2 }
         smallest = rounded
@@ -84,8 +84,8 @@ public final class FillGate: Sendable {
             fatalError("no address space for a gate")
         }
         unsafe counters = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.largest)
-        trust = Atomic(deafLifetime == nil ? .max : .min)
-        self.deafLifetime = deafLifetime ?? .zero
+        trust = Atomic(untrustedLifetime == nil ? .max : .min)
+        self.untrustedLifetime = untrustedLifetime ?? .zero
     }
 
     deinit { unsafe free(counters) }
@@ -126,11 +126,11 @@ public final class FillGate: Sendable {
 
     /// Whether somebody who asks at `now` may be given what was asked for with this ticket at `start`.
     ///
-    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``deafLifetime``.
+    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
     public func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
         if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
-        return start.duration(to: now) < deafLifetime
+        return start.duration(to: now) < untrustedLifetime
     }
 
     // MARK: Trust

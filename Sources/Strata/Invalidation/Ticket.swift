@@ -29,7 +29,7 @@ public struct Ticket: Sendable, Hashable {
 
     /// Whether the ticket was taken while nobody could hear of changes.
     ///
-    /// An entry with such a ticket may be kept for ``FillGate/deafLifetime`` from when it was asked for, and no longer.
+    /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` from when it was asked for, and no longer.
     @inlinable
     public var isTimed: Bool { bits & (1 << 62) != 0 }
 

@@ -204,8 +204,8 @@ extension MemoryLevel {
     @inline(__always)
     func fill(
         _ entry: inout Entry<Value>,
-        _ details: UnsafePointer<MemoryDetails>,
-        _ minutiae: MemoryMinutiae,
+        _ details: UnsafePointer<MemoryMetadata>,
+        _ minutiae: MemoryShortMetadata,
         _ servedUntil: MonotonicInstant
     ) {
         entry.freshUntil = minutiae.freshUntil(servedUntil: servedUntil)

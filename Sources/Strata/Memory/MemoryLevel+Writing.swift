@@ -92,7 +92,7 @@ extension MemoryLevel {
         )
         let weight = limit.weight(of: entry)
         if slot.hasDetails {
-            try keep(consume slot, MemoryParticulars(entry), hash, weight, at: now)
+            try keep(consume slot, EntryMetadata(entry), hash, weight, at: now)
         } else {
             try keep(consume slot, nil, hash, weight, at: now)
         }
@@ -102,7 +102,7 @@ extension MemoryLevel {
     @inline(never)
     func keep(
         _ slot: consuming MemorySlot<Key, Value>,
-        _ particulars: MemoryParticulars?,
+        _ particulars: EntryMetadata?,
         _ hash: UInt64,
         _ weight: Int,
         at now: MonotonicInstant

@@ -21,7 +21,7 @@ struct MemoryState: ~Copyable, Sendable {
     /// When the level was made, for the ages of entries.
     @usableFromInline let start: MonotonicInstant
     /// What the last entry without tags was labelled with; it is shared with those that follow.
-    @usableFromInline var lastLabel: MemoryLabel?
+    @usableFromInline var lastLabel: MemoryEntryTags?
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
 
@@ -34,10 +34,10 @@ struct MemoryState: ~Copyable, Sendable {
 
     /// The label of entries without tags; `nil` where it says nothing.
     @inlinable
-    mutating func label(asOf: UInt64) -> MemoryLabel? {
+    mutating func label(asOf: UInt64) -> MemoryEntryTags? {
         guard asOf != 0 else { return nil }
         if let lastLabel, lastLabel.asOf == asOf { return lastLabel }
-        lastLabel = MemoryLabel(tags: [], seal: nil, asOf: asOf)
+        lastLabel = MemoryEntryTags(tags: [], seal: nil, asOf: asOf)
         return lastLabel
     }
 

@@ -7,9 +7,9 @@ public struct FetchContext<Value: Sendable>: Sendable {
     /// How old that value is; `nil` when that is not known.
     public let age: Duration?
     /// Who takes down what happens, if anybody does.
-    public let recorder: ReceiptRecorder?
+    public let recorder: ReadTraceRecorder?
 
-    package init(old: Entry<Value>?, at now: MonotonicInstant, recorder: ReceiptRecorder?) {
+    package init(old: Entry<Value>?, at now: MonotonicInstant, recorder: ReadTraceRecorder?) {
         self.old = old?.value
         age = old?.age(at: now)
         self.recorder = recorder

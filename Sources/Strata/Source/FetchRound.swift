@@ -28,7 +28,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
     }
 
     /// The place of one key.
-    package final class Seat: Sendable {
+    package final class Slot: Sendable {
         private let round: FetchRound
         private let isTaken = Locked(true)
 
@@ -47,13 +47,13 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the seat was
         ///   left before.
         /// - Throws: What the fetch throws; `CancellationError`.
-        package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasSeated: Bool) {
+        package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return (nil, false) }
             return (try await round.ask(key, question), true)
         }
     }
 
-    package func seat() -> Seat { Seat(self) }
+    package func seat() -> Slot { Slot(self) }
 
     private func ask(_ key: Key, _ question: Question) async throws -> Answer? {
         try await withTaskCancellationHandler {

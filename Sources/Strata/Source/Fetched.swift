@@ -21,7 +21,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Asks for several keys.
     package typealias Several = @Sendable ([Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     /// The part of one key in a fetch of several.
-    package typealias Seat = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>.Seat
+    package typealias Slot = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>.Slot
 
     private let one: One
     private let several: Several?
@@ -41,7 +41,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Seats for so many keys in one fetch; `nil` when keys are fetched one by one.
-    package func seats(_ count: Int, _ limiter: FetchLimiter) -> [Seat]? {
+    package func seats(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
         let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(seats: count) { asked in
             try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
@@ -63,15 +63,15 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ key: Key,
         fingerprint: UInt64,
         old: Entry<Value>?,
-        _ recorder: ReceiptRecorder?,
-        _ seat: Seat? = nil
+        _ recorder: ReadTraceRecorder?,
+        _ seat: Slot? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
-            let (answer, wasSeated) = try await seat?.ask(key, context) ?? (nil, false)
-            outcome = wasSeated ? answer ?? .absent() : try await one(key, context)
+            let (answer, wasWaiting) = try await seat?.ask(key, context) ?? (nil, false)
+            outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
         } catch {
             if Task.isCancelled, error is CancellationError { throw error }
             recorder?.failed(error, at: .source, from: start)

@@ -81,7 +81,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
                 request.retryHint?.tell(wait)
             }
             throw failure.cause
-        } catch is OutOfPatience {
+        } catch is WaitLimitReached {
             throw CacheError.late(since: start)
         }
     }
@@ -106,7 +106,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
 extension FreshnessPolicy {
     /// How long a read waits for a fetch.
-    package func patience(_ request: ReadRequest) -> Patience {
-        Patience(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
+    package func patience(_ request: ReadRequest) -> WaitLimit {
+        WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }

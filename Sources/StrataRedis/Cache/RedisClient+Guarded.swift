@@ -7,7 +7,7 @@ extension RedisClient {
     /// refused.
     public var outageStatistics: OutageStatistics {
         var statistics = outage.statistics
-        statistics.deafness = link.refusal
+        statistics.untrustedReason = link.refusal
         return statistics
     }
 

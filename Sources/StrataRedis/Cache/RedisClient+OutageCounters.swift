@@ -12,7 +12,7 @@ extension RedisClient {
             .init("pending_invalidations", statistics.pendingInvalidations),
             .init("replayed_invalidations", statistics.replayedInvalidations),
             .init("dropped_invalidations", statistics.droppedInvalidations),
-            .init("deaf", statistics.deafness == nil ? 0 : 1),
+            .init("untrusted", statistics.untrustedReason == nil ? 0 : 1),
         ]
     }
 }

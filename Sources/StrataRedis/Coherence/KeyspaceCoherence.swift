@@ -20,7 +20,7 @@ final class KeyspaceCoherence: LinkListener {
 
     init(
         keyspace: Keyspace,
-        deafLifetime: Duration?,
+        untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
@@ -29,8 +29,8 @@ final class KeyspaceCoherence: LinkListener {
         self.keyspace = keyspace
         self.look = look
         self.get = get
-        isListener = deafLifetime != nil
-        gate = FillGate(deafLifetime: deafLifetime)
+        isListener = untrustedLifetime != nil
+        gate = FillGate(untrustedLifetime: untrustedLifetime)
         arrival = LinkArrival(isAwaited: isAwaited)
         tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
         tags.onClear { [weak self] in self?.cleared() }
@@ -87,7 +87,7 @@ final class KeyspaceCoherence: LinkListener {
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         arrival.end()
-        report(.deaf)
+        report(.untrusted)
     }
 
     func changed(_ name: [UInt8]) {

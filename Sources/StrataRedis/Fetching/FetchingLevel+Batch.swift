@@ -46,7 +46,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat?,
+        _ seat: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
@@ -68,7 +68,7 @@ extension FetchingLevel {
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
-        } catch is OutOfPatience {
+        } catch is WaitLimitReached {
             throw CacheError.late(since: start)
         }
     }

@@ -20,7 +20,7 @@ extension FetchingLevel {
         failures: Int,
         replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat?
+        _ seat: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
             let fetched: Fetched<Value>
@@ -120,7 +120,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat? = nil
+        _ seat: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
@@ -141,7 +141,7 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ old: Entry<Value>?,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat? = nil
+        _ seat: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
         // Before the source is asked: what is invalidated from now on voids what it answers.

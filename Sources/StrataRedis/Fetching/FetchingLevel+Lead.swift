@@ -16,14 +16,14 @@ extension FetchingLevel {
     ///   - waits: Whether another instance's fetch is waited for.
     ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
     /// - Returns: The entry, or that another instance fetches it.
-    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
+    /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func lead(
         _ key: Key,
         _ names: KeyNames,
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Seat? = nil
+        _ seat: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Led {
         defer { seat?.leave() }
         do {
@@ -39,7 +39,7 @@ extension FetchingLevel {
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Seat?
+        _ seat: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         var finding = found
         var waiting = Waiting(request, upTo: options.waitLimit)
@@ -101,7 +101,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat?
+        _ seat: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
         let answer: Lease.Answer
@@ -165,7 +165,7 @@ private struct Waiting {
     ///
     /// Sooner where nobody tells of changes; and once more when the caller has waited long enough.
     ///
-    /// - Throws: ``OutOfPatience`` when that is over, too.
+    /// - Throws: ``WaitLimitReached`` when that is over, too.
     mutating func deadline(
         _ holder: String,
         _ remaining: Duration,
@@ -174,7 +174,7 @@ private struct Waiting {
         hasWaited = true
         self.holder = holder
         let now = MonotonicInstant.now
-        guard now < giveUp else { throw OutOfPatience() }
+        guard now < giveUp else { throw WaitLimitReached() }
         let look = now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
         pause = min(pause * 1.5, 100)
         let lease = now.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))

@@ -8,7 +8,7 @@ extension FetchingLevel {
     ///   - request: The read.
     ///   - flight: That of the read, unless it is not shared.
     /// - Returns: The entry; `nil` when there is none.
-    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
+    /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func read(_ key: Key, _ request: ReadRequest, _ flight: Flight?) async throws -> Entry<Value>? {
         let names = level.names(for: key)
         return try await level.redis.budgeted {
@@ -26,13 +26,13 @@ extension FetchingLevel {
     ///   - seat: The key's part in a fetch of several.
     ///   - look: Looks in Redis.
     /// - Returns: The entry; `nil` when there is none.
-    /// - Throws: ``SourceFailure``; ``OutOfPatience``; `CancellationError`.
+    /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func produce(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Seat? = nil,
+        _ seat: Fetch<Key, Value>.Slot? = nil,
         look: () async throws -> RedisLevel<Key, Value>.Finding
     ) async throws -> Entry<Value>? {
         defer { seat?.leave() }
@@ -83,7 +83,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             guard let spare = usable(spare) else { throw error }
-            request.recorder?.stale(because: error is OutOfPatience ? .late : .failed)
+            request.recorder?.stale(because: error is WaitLimitReached ? .late : .failed)
             return spare
         }
     }
@@ -99,19 +99,19 @@ extension FetchingLevel {
     ///   - seat: The key's part in a fetch of several; left when this one joins another's.
     ///   - work: Competes for the lease, or fetches without one.
     /// - Returns: The entry; `nil` when there is none.
-    /// - Throws: What the work throws; ``OutOfPatience``; `CancellationError`.
+    /// - Throws: What the work throws; ``WaitLimitReached``; `CancellationError`.
     private func share(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
         sparing spare: Entry<Value>?,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Seat?,
+        _ seat: Fetch<Key, Value>.Slot?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
         // A flight's task has no task-local values of its callers: the budget goes with the work on purpose.
         let budget = CallBudget.current
-        let patience = Patience(
+        let patience = WaitLimit(
             sinceJoining: level.freshness.hardTimeout,
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
@@ -146,7 +146,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Seat?
+        _ seat: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {

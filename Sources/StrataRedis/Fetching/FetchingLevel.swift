@@ -81,7 +81,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
-        } catch is OutOfPatience {
+        } catch is WaitLimitReached {
             throw CacheError.late(since: start)
         }
     }
@@ -89,7 +89,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// Joins a read of the key that is under way.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
-        let patience = Patience(sinceJoining: level.freshness.hardTimeout)
+        let patience = WaitLimit(sinceJoining: level.freshness.hardTimeout)
         return try await flights.joinUnderWay(key, patience: patience, if: isSought).map { Joined($0) }
     }
 

@@ -4,7 +4,7 @@ public enum Coherence: Sendable, Hashable {
     ///
     /// While the link is down, memory above keeps what it reads for a bounded time only
     /// (twice ``RedisConfiguration/linkPingInterval`` plus ``RedisConfiguration/linkPingTimeout``, 3 s by default). The same
-    /// holds where the server refuses: ``AccessRules`` has what the user needs, and ``OutageStatistics/deafness`` tells.
+    /// holds where the server refuses: ``AccessRules`` has what the user needs, and ``OutageStatistics/untrustedReason`` tells.
     case tracking
     /// Nobody tells; memory above keeps what it reads for this long at most.
     case lifetime(Duration)
@@ -14,7 +14,7 @@ public enum Coherence: Sendable, Hashable {
 
 extension Coherence {
     /// How long memory above may keep what it read while nobody tells; `nil` when nobody has to.
-    func deafLifetime(_ configuration: RedisConfiguration) -> Duration? {
+    func untrustedLifetime(_ configuration: RedisConfiguration) -> Duration? {
         switch self {
         case .tracking: configuration.linkPingInterval * 2 + configuration.linkPingTimeout
         case .lifetime(let lifetime): lifetime

@@ -61,7 +61,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         clock = ServerClock(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
-            deafLifetime: coherence.deafLifetime(redis.configuration),
+            untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             look: redis.versionLook(),
             get: redis.valueLook(),

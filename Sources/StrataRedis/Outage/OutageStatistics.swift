@@ -33,8 +33,8 @@ public struct OutageStatistics: Sendable, Hashable {
     ///
     /// Memory above then keeps what it reads for a short time only. A permission that the server refuses is named;
     /// ``AccessRules`` has all that are needed.
-    public var deafness: String?
+    public var untrustedReason: String?
 
     /// Whether any breaker is not closed, or changes made by others are not told.
-    public var isImpaired: Bool { deafness != nil || breakers.values.contains { $0.state != .closed } }
+    public var isImpaired: Bool { untrustedReason != nil || breakers.values.contains { $0.state != .closed } }
 }

@@ -71,7 +71,7 @@ public struct SourceConformance<Level: CacheLevel>: Sendable where Level.Value: 
             Check(name: "a read of what is cached never asks the source") { [key, value] level, source, notes in
                 notes.expect(try await level.get(key(0), .cached), is: nil, "get")
                 notes.expect(try await level.get([key(0), key(1)], .cached), is: [nil, nil], "get of two")
-                notes.expect(try await level.getWithReceipt(key(0), .cached).value, is: nil, "get with a receipt")
+                notes.expect(try await level.getWithTrace(key(0), .cached).value, is: nil, "get with a trace")
                 notes.expect(source.calls, is: 0, "calls")
                 notes.expect(try await level.get(key(0)), is: value(1), "get that may ask")
                 notes.expect(try await level.get(key(0), .cached), is: value(1), "get of what is there")

@@ -1,10 +1,10 @@
-/// One connection through the proxy: two sockets and a ``LinkLane`` for each direction.
+/// One connection through the proxy: two sockets and a ``LinkDirection`` for each direction.
 ///
 /// Driven by ``ProxyLoop`` under its lock; never waits.
 struct ProxyConnection: Sendable {
     /// One of the two directions, with its ends.
     private struct Flow: Sendable {
-        var lane: LinkLane
+        var lane: LinkDirection
         var hasSourceEnded = false
         var isSinkEnded = false
         /// Whether the receiver's kernel took less than was offered.
@@ -24,7 +24,8 @@ struct ProxyConnection: Sendable {
     private var toServer: Flow
     private var toClient: Flow
 
-    init(id: FaultProxy.ConnectionID, client: StreamSocket, server: StreamSocket, lanes: (LinkLane, LinkLane)) {
+    init(id: FaultProxy.ConnectionID, client: StreamSocket, server: StreamSocket, lanes: (LinkDirection, LinkDirection))
+    {
         self.id = id
         self.client = client
         self.server = server
@@ -41,7 +42,7 @@ struct ProxyConnection: Sendable {
         return directions
     }
 
-    mutating func forEachLane(_ directions: FaultProxy.Directions, _ body: (inout LinkLane) -> Void) {
+    mutating func forEachLane(_ directions: FaultProxy.Directions, _ body: (inout LinkDirection) -> Void) {
         if directions.contains(.toServer) { body(&toServer.lane) }
         if directions.contains(.toClient) { body(&toClient.lane) }
     }
@@ -65,7 +66,12 @@ struct ProxyConnection: Sendable {
     /// Notes what `poll` reported for the two sockets, and reads what can be read.
     ///
     /// Returns `false` when the server could not be reached.
-    mutating func takeReadiness(_ readiness: Readiness, at index: Int, now: LinkLane.Instant, _ buffer: inout [UInt8])
+    mutating func takeReadiness(
+        _ readiness: Readiness,
+        at index: Int,
+        now: LinkDirection.Instant,
+        _ buffer: inout [UInt8]
+    )
         -> Bool
     {
         switch state {
@@ -88,9 +94,9 @@ struct ProxyConnection: Sendable {
     }
 
     /// Delivers what may be delivered, and returns when there will be more to do without anything new happening.
-    mutating func deliver(at now: LinkLane.Instant) -> LinkLane.Instant? {
+    mutating func deliver(at now: LinkDirection.Instant) -> LinkDirection.Instant? {
         guard state == .open else { return nil }
-        var next: LinkLane.Instant?
+        var next: LinkDirection.Instant?
         for result in [
             Self.deliver(&toServer, to: server, at: now),
             Self.deliver(&toClient, to: client, at: now),
@@ -121,7 +127,7 @@ struct ProxyConnection: Sendable {
     private static func read(
         from source: StreamSocket,
         into flow: inout Flow,
-        _ now: LinkLane.Instant,
+        _ now: LinkDirection.Instant,
         _ buffer: inout [UInt8]
     ) {
         let limit = min(flow.lane.room, buffer.count)
@@ -139,11 +145,11 @@ struct ProxyConnection: Sendable {
     }
 
     private enum Delivery {
-        case more(at: LinkLane.Instant?)
+        case more(at: LinkDirection.Instant?)
         case close(reset: Bool)
     }
 
-    private static func deliver(_ flow: inout Flow, to sink: StreamSocket, at now: LinkLane.Instant) -> Delivery {
+    private static func deliver(_ flow: inout Flow, to sink: StreamSocket, at now: LinkDirection.Instant) -> Delivery {
         // The bound keeps a connection that is cut into tiny pieces from holding up control calls.
         for _ in 0..<256 {
             guard !flow.isSinkFull else { return .more(at: nil) }

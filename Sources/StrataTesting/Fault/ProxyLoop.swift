@@ -143,8 +143,8 @@ extension ProxyLoop.State {
             let id = FaultProxy.ConnectionID(number: counts.accepted)
             // Each direction of each connection draws its own numbers, so that they do not depend on the others' timing.
             let lanes = (
-                LinkLane(conditions.toServer, edits: edits.toServer, seed: seed &+ UInt64(id.number) &* 2),
-                LinkLane(conditions.toClient, edits: edits.toClient, seed: seed &+ UInt64(id.number) &* 2 &+ 1)
+                LinkDirection(conditions.toServer, edits: edits.toServer, seed: seed &+ UInt64(id.number) &* 2),
+                LinkDirection(conditions.toClient, edits: edits.toClient, seed: seed &+ UInt64(id.number) &* 2 &+ 1)
             )
             connections.append(ProxyConnection(id: id, client: client, server: server, lanes: lanes))
         }

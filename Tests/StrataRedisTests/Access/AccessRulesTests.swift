@@ -47,7 +47,7 @@ struct AccessRulesTests {
             // The links hear.
             try await one.listen()
             try await other.listen()
-            #expect(one.level.deafness == nil && !one.redis.outageStatistics.isImpaired)
+            #expect(one.level.untrustedReason == nil && !one.redis.outageStatistics.isImpaired)
             // Values, alone and together; another instance's memory hears of changes.
             try await other.cache.set("1", for: "a", tags: ["red"])
             await one.hears("a")
@@ -116,32 +116,32 @@ struct AccessRulesTests {
         "a rule that is missing for hearing of changes shows in the health, and is named",
         arguments: ["&__redis__:invalidate", "+client|tracking", "+subscribe", "+client|id", "&strata:products:ev"]
     )
-    func deafness(missing: String) async throws {
+    func untrustedReason(missing: String) async throws {
         try await withUser(AccessRules(for: [.cache], keyspaces: [keyspace]), without: missing) { server in
-            let deaf = try instance(server)
+            let untrusted = try instance(server)
             // The first call starts the link.
-            try await deaf.redis.ping()
-            await deaf.wait { $0.contains(.deaf) }
-            let reason = try #require(deaf.redis.outageStatistics.deafness)
+            try await untrusted.redis.ping()
+            await untrusted.wait { $0.contains(.untrusted) }
+            let reason = try #require(untrusted.redis.outageStatistics.untrustedReason)
             #expect(reason.contains("NOPERM"), "\(reason)")
-            #expect(deaf.redis.outageStatistics.isImpaired)
-            #expect(deaf.level.deafness == reason)
-            #expect(deaf.level.label.counters.contains(.init("deaf", 1)))
+            #expect(untrusted.redis.outageStatistics.isImpaired)
+            #expect(untrusted.level.untrustedReason == reason)
+            #expect(untrusted.level.label.counters.contains(.init("untrusted", 1)))
             // Values are kept and read all the same; but who may not tell others may not begin a keyspace.
             if missing != "&strata:products:ev" {
-                try await deaf.level.set("v", for: "a")
-                #expect(try await deaf.level.get("a") == "v")
+                try await untrusted.level.set("v", for: "a")
+                #expect(try await untrusted.level.get("a") == "v")
             }
             // Who wants to hear nothing is not deaf.
             let content = try instance(server, coherence: .lifetime(.seconds(1)))
             try await content.redis.ping()
             #expect(!content.redis.outageStatistics.isImpaired)
-            #expect(content.level.label.counters.contains(.init("deaf", 0)))
+            #expect(content.level.label.counters.contains(.init("untrusted", 0)))
             // When it is allowed, the health is good again.
             try await server.command("ACL", "SETUSER", "cache", missing)
-            try await deaf.listen()
-            while deaf.redis.outageStatistics.isImpaired { try await deaf.redis.ping() }
-            #expect(deaf.level.label.counters.contains(.init("deaf", 0)))
+            try await untrusted.listen()
+            while untrusted.redis.outageStatistics.isImpaired { try await untrusted.redis.ping() }
+            #expect(untrusted.level.label.counters.contains(.init("untrusted", 0)))
         }
     }
 

@@ -182,7 +182,7 @@ struct CoherenceTests {
             try await one.cache.set("old", for: "k")
             await one.hears("k")
             try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
-            await one.wait { $0.contains(.deaf) }
+            await one.wait { $0.contains(.untrusted) }
             #expect(one.remembers("k") == nil)
             try await other.level.set("new", for: "k")
             #expect(try await one.cache.get("k") == "new")
@@ -231,7 +231,7 @@ struct CoherenceTests {
             proxy.stall()
             try await other.level.set("new", for: "k")
             // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall.
-            await one.wait { $0.contains(.deaf) }
+            await one.wait { $0.contains(.untrusted) }
             #expect(one.remembers("k") == nil)
             proxy.resume()
             #expect(try await one.cache.get("k") == "new")
@@ -241,7 +241,7 @@ struct CoherenceTests {
     }
 
     @Test("while nobody tells, what is read is kept for a bounded time, not at all afterwards")
-    func deaf() async throws {
+    func untrusted() async throws {
         try await RedisServer.withServer { server in
             let one = try Instance(server.url, keyspace, coherence: .lifetime(.milliseconds(200)))
             let other = try Instance(server.url, keyspace)
@@ -265,7 +265,7 @@ struct CoherenceTests {
             let port = try #require(server.port)
             let one = try Instance("redis://app:secret@127.0.0.1:\(port)", keyspace)
             try await one.cache.set("value", for: "k")
-            await one.wait { $0.contains(.deaf) }
+            await one.wait { $0.contains(.untrusted) }
             #expect(one.redis.link.refusal?.contains("CLIENT TRACKING was refused: NOPERM") == true)
             #expect(try await one.cache.get("k") == "value")
             #expect(one.memory.statistics.entries == 1)
@@ -282,10 +282,10 @@ struct CoherenceTests {
             // The echo's look was posted before this: killed in between, the server leaves the entry in doubt, and void.
             try await one.redis.ping()
             try await server.kill()
-            await one.wait { $0.contains(.deaf) }
-            let (value, receipt) = try await one.cache.getWithReceipt("k")
+            await one.wait { $0.contains(.untrusted) }
+            let (value, trace) = try await one.cache.getWithTrace("k")
             #expect(value == "value")
-            #expect(receipt.state == .suspect)
+            #expect(trace.state == .suspect)
             await one.redis.shutDown()
         }
     }

@@ -15,7 +15,7 @@ struct TicketRenewalTests {
     ) -> KeyspaceCoherence {
         let coherence = KeyspaceCoherence(
             keyspace: Keyspace("renewals"),
-            deafLifetime: .seconds(3),
+            untrustedLifetime: .seconds(3),
             look: { _, completion in if let look { look(completion) } else { completion(version) } },
             get: { _, completion in completion(nil) },
             tagLookout: { _, _ in }
@@ -61,10 +61,10 @@ struct TicketRenewalTests {
 
     @Test("nobody tells of changes: nothing is promised that nobody would settle")
     func unheardOf() {
-        for deafLifetime in [nil, Duration.seconds(3)] {
+        for untrustedLifetime in [nil, Duration.seconds(3)] {
             let coherence = KeyspaceCoherence(
                 keyspace: Keyspace("renewals"),
-                deafLifetime: deafLifetime,
+                untrustedLifetime: untrustedLifetime,
                 look: { _, _ in },
                 get: { _, _ in },
                 tagLookout: { _, _ in }
@@ -166,8 +166,8 @@ struct TicketRenewalTests {
         memory.hold.withLock { $0 = hold }
         #expect(try await cache.get("k") == "old")
         await hold.arrivals()
-        let (value, receipt) = try await cache.getWithReceipt("k")
-        #expect(value == "old" && receipt.origin == .memory)
+        let (value, trace) = try await cache.getWithTrace("k")
+        #expect(value == "old" && trace.origin == .memory)
         hold.open()
         while try await cache.get("k") != "new" { try await nextTurn() }
         // From then on what was read before the write cannot be kept any more.

@@ -22,8 +22,8 @@ struct HolderFaultTests {
     /// Begins a get and returns when it waits for the holder.
     private func wait(
         in other: FetchingLevel<String, String>
-    ) async throws -> Task<(value: String?, receipt: Receipt), any Error> {
-        let call = Task { try await other.getWithReceipt("k") }
+    ) async throws -> Task<(value: String?, trace: ReadTrace), any Error> {
+        let call = Task { try await other.getWithTrace("k") }
         while other.level.statistics.waits == 0 { try await nextTurn() }
         return call
     }
@@ -31,11 +31,11 @@ struct HolderFaultTests {
     /// Who waited takes over by the lease, fetches once and stores.
     private func expectTakeover(
         by other: FetchingLevel<String, String>,
-        _ call: Task<(value: String?, receipt: Receipt), any Error>
+        _ call: Task<(value: String?, trace: ReadTrace), any Error>
     ) async throws {
-        let (value, receipt) = try await call.value
+        let (value, trace) = try await call.value
         #expect(value == "other")
-        #expect(receipt.hasWaited)
+        #expect(trace.hasWaited)
         #expect(source.calls == 1)
         #expect(other.level.statistics.stores == 1)
         #expect(other.level.statistics.uncoordinatedFetches == 0)
@@ -106,10 +106,10 @@ struct HolderFaultTests {
             let call = try await wait(in: other)
             proxy.stall(.toClient)
             try await holder.order("answer held")
-            let (value, receipt) = try await call.value
+            let (value, trace) = try await call.value
             try await holder.process.kill()
             #expect(value == "held")
-            #expect(receipt.hasWaited)
+            #expect(trace.hasWaited)
             #expect(try await other.get("k") == "held")
             #expect(source.calls == 0)
             #expect(try await other.level.redis.exists(names.lease) == 0)

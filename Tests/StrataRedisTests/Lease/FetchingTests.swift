@@ -185,12 +185,12 @@ struct FetchingTests {
             let cache = try instance(of: server)
             let lease = keyspace.names(for: "k".keyBytes).lease
             try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(1))
-            let call = Task { try await cache.getWithReceipt("k") }
+            let call = Task { try await cache.getWithTrace("k") }
             while cache.level.statistics.waits == 0 { try await nextTurn() }
             #expect(source.calls == 0)
-            let (value, receipt) = try await call.value
+            let (value, trace) = try await call.value
             #expect(value == "value")
-            #expect(receipt.hasWaited)
+            #expect(trace.hasWaited)
             #expect(source.calls == 1)
             #expect(cache.level.statistics.stores == 1)
         }

@@ -215,7 +215,7 @@ struct InvalidationPromiseTests {
             #expect(one.remembers("k") == "old")
             try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
             try await invalidate(other.level, by: kind)
-            await one.wait { $0.contains(.deaf) }
+            await one.wait { $0.contains(.untrusted) }
             #expect(try await one.cache.get("k") == nil)
             await one.wait { $0.count { $0 == .listening } == 2 }
             #expect(try await one.cache.get("k") == nil)

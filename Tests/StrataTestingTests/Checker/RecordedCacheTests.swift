@@ -6,7 +6,7 @@ import Testing
 struct RecordedCacheTests {
     /// A cache for one process, with the faults that caches have.
     private final class Cache: Sendable {
-        enum Flaw: Sendable, CaseIterable { case none, deaf, fillsAfterInvalidation, mixesKeys, inventsVersions }
+        enum Flaw: Sendable, CaseIterable { case none, untrusted, fillsAfterInvalidation, mixesKeys, inventsVersions }
 
         private struct State {
             var values: [Int: VersionedValue] = [:]
@@ -33,7 +33,7 @@ struct RecordedCacheTests {
         }
 
         func remove(_ key: Int) {
-            guard flaw != .deaf else { return }
+            guard flaw != .untrusted else { return }
             state.withLock {
                 $0.values[key] = nil
                 $0.epoch += 1
@@ -83,7 +83,7 @@ struct RecordedCacheTests {
         let kinds = Set(report.violationCounts.keys)
         switch flaw {
         case .none: #expect(report.isClean, "\(report)")
-        case .deaf, .fillsAfterInvalidation: #expect(kinds == [.stale], "\(report)")
+        case .untrusted, .fillsAfterInvalidation: #expect(kinds == [.stale], "\(report)")
         case .mixesKeys: #expect(kinds == [.stranger], "\(report)")
         case .inventsVersions: #expect(kinds == [.forged], "\(report)")
         }

@@ -48,18 +48,18 @@ struct ComposedReadTests {
         if above > 0 { await #expect(throws: ProbeLevel.Failure(name: "B")) { try await recovered.get("k") } }
     }
 
-    @Test("A021 a read that fails above stands in the receipt, is counted, and is logged once in a while")
+    @Test("A021 a read that fails above stands in the trace, is counted, and is logged once in a while")
     func failureAbove() async throws {
         let log = LogRecorder()
         upper.failGets("A")
         lower.put(2, for: "k")
         lower.put(2, for: "l")
         let cache = upper.compose(lower, logger: log.logger)
-        let (value, receipt) = try await cache.getWithReceipt("k")
+        let (value, trace) = try await cache.getWithTrace("k")
         #expect(value == 2)
-        #expect(receipt.steps.first?.event == .failed)
-        #expect(receipt.steps.first?.origin.description == upper.label.kind)
-        #expect(receipt.steps.first?.error == "Failure")
+        #expect(trace.steps.first?.event == .failed)
+        #expect(trace.steps.first?.origin.description == upper.label.kind)
+        #expect(trace.steps.first?.error == "Failure")
         #expect(try await cache.get(["k", "l"]) == [2, 2])
         #expect(cache.failedReads == 3)
         #expect(cache.label.counters.contains(.init("failed_reads", 3)))
@@ -67,13 +67,13 @@ struct ComposedReadTests {
         #expect(log.lines.first?.level == .warning)
         #expect(log.lines.first?.text.contains("error=Failure") == true)
         let excluded = ProbeLevel().conditioned { _ in false }.compose(lower, logger: log.logger)
-        let (_, other) = try await excluded.getWithReceipt("k")
+        let (_, other) = try await excluded.getWithTrace("k")
         #expect(other.steps.first?.event == .excluded)
         #expect(excluded.failedReads == 0)
         #expect(log.lines.count == 1)
         // Also when the read fails as a whole there is an account of it.
         lower.failGets("B")
-        let recorder = ReceiptRecorder()
+        let recorder = ReadTraceRecorder()
         _ = try? await cache.entry(for: "k", ReadRequest(recorder: recorder))
         #expect(recorder.steps.map(\.event) == [.failed])
     }
@@ -87,10 +87,10 @@ struct ComposedReadTests {
         upper.holdSets(gate)
         for key in ["a", "b", "c"] { lower.put(1, for: key) }
         let log = LogRecorder()
-        let cache = upper.compose(lower, fillPatience: .milliseconds(5), logger: log.logger)
-        let (value, receipt) = try await cache.getWithReceipt("a")
+        let cache = upper.compose(lower, fillWaitLimit: .milliseconds(5), logger: log.logger)
+        let (value, trace) = try await cache.getWithTrace("a")
         #expect(value == 1)
-        #expect(receipt.steps.last?.event == .filling)
+        #expect(trace.steps.last?.event == .filling)
         #expect(upper.values == [:])
         // Others do not wait at all.
         #expect(try await cache.get(["b", "c"]) == [1, 1])
@@ -112,7 +112,7 @@ struct ComposedReadTests {
     func fillsAreBounded() async throws {
         let gate = AsyncGate()
         upper.holdSets(gate)
-        let cache = upper.compose(lower, fillPatience: .zero, logger: LogRecorder().logger)
+        let cache = upper.compose(lower, fillWaitLimit: .zero, logger: LogRecorder().logger)
         for number in 0..<100 {
             lower.put(number, for: "\(number)")
             #expect(try await cache.get("\(number)") == number)
@@ -128,7 +128,7 @@ struct ComposedReadTests {
     func memoryFills() async throws {
         lower.put(1, for: "k")
         let memory = MemoryLevel<String, Int>(limit: .entries(4))
-        let cache = memory.compose(lower, fillPatience: .zero)
+        let cache = memory.compose(lower, fillWaitLimit: .zero)
         #expect(try await cache.get("k") == 1)
         #expect(memory.resident("k", at: .now)?.value == 1)
         #expect(cache.lateFills == 0)
@@ -223,7 +223,7 @@ struct ComposedReadTests {
         let gate = AsyncGate()
         upper.holdSets(gate)
         lower.put(1, for: "k")
-        let cache = upper.compose(lower, fillPatience: .seconds(600))
+        let cache = upper.compose(lower, fillWaitLimit: .seconds(600))
         let task = Task { try await cache.get("k") }
         await gate.arrivals()
         #expect(upper.values == [:])
@@ -284,9 +284,9 @@ struct ComposedReadTests {
         try await memory.store(stale, for: "k")
         let cache = memory.compose(lower)
         lower.failGets("B")
-        let (value, receipt) = try await cache.getWithReceipt("k")
+        let (value, trace) = try await cache.getWithTrace("k")
         #expect(value == 1)
-        #expect(receipt.state == .stale)
+        #expect(trace.state == .stale)
         lower.failGets(nil)
         lower.put(2, for: "k")
         #expect(try await cache.get("k") == 2)

@@ -19,7 +19,7 @@ struct FlightWithinTests {
     /// A read whose work is the inner flight's.
     private func read(
         _ key: String,
-        patience: Patience = .unlimited,
+        patience: WaitLimit = .unlimited,
         _ work: @escaping @Sendable () async throws -> Int
     ) async throws -> Int {
         try await outer.join(key, patience: patience) { try await fly(key, within: $0, work) }.output
@@ -54,7 +54,7 @@ struct FlightWithinTests {
 
     @Test("what it throws is the other's failure")
     func failure() async {
-        await #expect(throws: OutOfPatience.self) { try await read("k") { throw OutOfPatience() } }
+        await #expect(throws: WaitLimitReached.self) { try await read("k") { throw WaitLimitReached() } }
         #expect(inner.count == 0 && outer.count == 0)
     }
 
@@ -123,9 +123,9 @@ struct FlightWithinTests {
 
     @Test("it goes on in the background when the other's callers have waited long enough")
     func patience() async throws {
-        let caller = Task { try await read("k", patience: Patience(sinceJoining: .milliseconds(1)), held()) }
+        let caller = Task { try await read("k", patience: WaitLimit(sinceJoining: .milliseconds(1)), held()) }
         await gate.arrivals()
-        await #expect(throws: OutOfPatience.self) { try await caller.value }
+        await #expect(throws: WaitLimitReached.self) { try await caller.value }
         #expect(outer.anchored == 1 && inner.count == 1)
         gate.open()
         #expect(await inner.drain(within: .seconds(30)))

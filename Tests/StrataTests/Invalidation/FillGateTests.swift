@@ -56,7 +56,7 @@ struct FillGateTests {
         let lower = ProbeLevel(["k": 1])
         let gate = AsyncGate()
         upper.holdSets(gate)
-        let cache = upper.compose(lower, fillPatience: .seconds(600))
+        let cache = upper.compose(lower, fillWaitLimit: .seconds(600))
         let slow = Task { try await cache.get("k") }
         await gate.arrivals()
         let ticket = cache.fillGate.ticket(for: cache.fingerprint(of: "k"))

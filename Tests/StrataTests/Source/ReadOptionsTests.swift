@@ -52,7 +52,7 @@ struct ReadOptionsTests {
         ) async throws {
             #expect(try await cache.get("k", .cached) == nil, sourceLocation: sourceLocation)
             #expect(try await cache.get(["k", "l"], .cached) == [nil, nil], sourceLocation: sourceLocation)
-            #expect(try await cache.getWithReceipt("k", .cached).value == nil, sourceLocation: sourceLocation)
+            #expect(try await cache.getWithTrace("k", .cached).value == nil, sourceLocation: sourceLocation)
             #expect(own.calls.calls == [], sourceLocation: sourceLocation)
         }
         try await expectNotAsked(own)

@@ -20,9 +20,9 @@ struct SourceTests {
     @Test("A182 A183 A184 A185 A187 the source's value is stored; then memory answers, and nobody asks the source")
     func stored() async throws {
         let cache = cache()
-        let (value, receipt) = try await cache.getWithReceipt("k")
-        #expect(value == "value" && receipt.origin == .source)
-        let (again, second) = try await cache.getWithReceipt("k")
+        let (value, trace) = try await cache.getWithTrace("k")
+        #expect(value == "value" && trace.origin == .source)
+        let (again, second) = try await cache.getWithTrace("k")
         #expect(again == "value" && second.origin == .memory)
         #expect(source.calls == 1)
     }
@@ -194,7 +194,7 @@ struct SourceTests {
     }
 
     @Test("a fetcher that ignores its cancellation does not keep callers, nor its key")
-    func deafFetcher() async throws {
+    func untrustedFetcher() async throws {
         let gate = AsyncGate()
         let calls = Counter()
         let level = Source<String, String>(
@@ -226,8 +226,8 @@ struct SourceTests {
         // With an old value at hand nobody asks below in vain.
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         for _ in 0..<3 { #expect(try await cache.get("k") == "old") }
-        let (_, receipt) = try await cache.getWithReceipt("k")
-        #expect(receipt.staleReason == .paused)
+        let (_, trace) = try await cache.getWithTrace("k")
+        #expect(trace.staleReason == .paused)
         #expect(source.calls == 1)
     }
 

@@ -19,10 +19,10 @@ struct StaleReadTests {
         source.hold(gate)
         let cache = cache()
         for _ in 0..<20 {
-            let (value, receipt) = try await cache.getWithReceipt("k")
+            let (value, trace) = try await cache.getWithTrace("k")
             #expect(value == "old")
-            #expect(receipt.state == .stale && receipt.staleReason == .refreshing)
-            #expect(receipt.age ?? .zero >= .seconds(100))
+            #expect(trace.state == .stale && trace.staleReason == .refreshing)
+            #expect(trace.age ?? .zero >= .seconds(100))
         }
         gate.open()
         await cache.drain(within: .seconds(30))
@@ -59,9 +59,9 @@ struct StaleReadTests {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         try await memory.store(.aged("old", fresh: -1, stale: -1), for: "gone")
         let cache = cache()
-        let (value, receipt) = try await cache.getWithReceipt("k")
+        let (value, trace) = try await cache.getWithTrace("k")
         #expect(value == "old")
-        #expect(receipt.state == .stale && receipt.origin == .memory && receipt.staleReason == .failed)
+        #expect(trace.state == .stale && trace.origin == .memory && trace.staleReason == .failed)
         await #expect(throws: ToldSource.Failure.self) { try await cache.get("gone") }
     }
 
@@ -117,8 +117,8 @@ struct StaleReadTests {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         source.hold(gate)
         let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
-        let (value, receipt) = try await cache.getWithReceipt("k")
-        #expect(value == "old" && receipt.staleReason == .late)
+        let (value, trace) = try await cache.getWithTrace("k")
+        #expect(value == "old" && trace.staleReason == .late)
         // It is late already, so nobody waits for it again.
         for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
         gate.open()

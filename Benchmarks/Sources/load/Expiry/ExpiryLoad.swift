@@ -110,8 +110,8 @@ struct ExpiryLoad: AsyncParsableCommand {
                     group.addTask {
                         var waits = 0
                         while clock.now < end {
-                            let (_, receipt) = try await cache.getWithReceipt("hot")
-                            let isWait = receipt.hasWaited || receipt.steps.contains { $0.event == .fetched }
+                            let (_, trace) = try await cache.getWithTrace("hot")
+                            let isWait = trace.hasWaited || trace.steps.contains { $0.event == .fetched }
                             if isWait { waits += 1 }
                             try await Task.rest(for: .milliseconds(1))
                         }

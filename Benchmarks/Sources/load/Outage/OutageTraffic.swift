@@ -117,15 +117,15 @@ final class OutageTraffic: Sendable {
         let start = HistoryClock.now()
         let began = MonotonicInstant.now
         do {
-            let (value, receipt) = try await cache.getWithReceipt(key)
+            let (value, trace) = try await cache.getWithTrace(key)
             let took = began.duration(to: .now) / .microseconds(1)
             var marks: ReadMarks = []
-            if case .stale = receipt.state { marks.insert(.stale) }
-            if case .suspect = receipt.state { marks.insert(.suspect) }
+            if case .stale = trace.state { marks.insert(.stale) }
+            if case .suspect = trace.state { marks.insert(.suspect) }
             log.got(key, since: start, Reading(value, from: .unknown, marks: marks))
             state.withLock { state in
                 state.tally.gets += 1
-                if !receipt.hasWaited { state.tally.slowest = max(state.tally.slowest, took) }
+                if !trace.hasWaited { state.tally.slowest = max(state.tally.slowest, took) }
             }
         } catch {
             log.failed(key, since: start)

@@ -25,18 +25,18 @@ enum SoakOptions {
     }
 
     /// What a read did that its options forbid; `nil` for nothing.
-    static func breach(_ options: ReadOptions, hasValue: Bool, _ receipt: Receipt) -> String? {
-        let hasFetched = receipt.steps.contains { $0.event == .fetched }
+    static func breach(_ options: ReadOptions, hasValue: Bool, _ trace: ReadTrace) -> String? {
+        let hasFetched = trace.steps.contains { $0.event == .fetched }
         if options.source == .never, hasFetched { return "a read of what is cached has asked the source" }
         guard hasValue else { return nil }
-        if options.staleness == .never, receipt.state != .fresh { return "a read of fresh values gave one that is not" }
+        if options.staleness == .never, trace.state != .fresh { return "a read of fresh values gave one that is not" }
         // The age is measured after the read: what a loaded machine adds to it is nobody's fault.
-        if let longest = options.maximumAge, let age = receipt.age,
-            age > longest + receipt.duration + .milliseconds(250)
+        if let longest = options.maximumAge, let age = trace.age,
+            age > longest + trace.duration + .milliseconds(250)
         {
             return "a read with a maximum age gave an older value"
         }
-        if let origin = receipt.origin, options.skipsReading.contains(origin) {
+        if let origin = trace.origin, options.skipsReading.contains(origin) {
             return "a read gave the value of a level that it was to skip"
         }
         return nil

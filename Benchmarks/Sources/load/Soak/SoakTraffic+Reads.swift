@@ -13,8 +13,8 @@ extension SoakTraffic {
             return log.got(key, since: start, Reading(resident.value, from: .memory))
         }
         do {
-            let (value, receipt) = try await cache.getWithReceipt(key)
-            log.got(key, since: start, Reading(value, from: level(of: receipt), marks: marks(of: receipt)))
+            let (value, trace) = try await cache.getWithTrace(key)
+            log.got(key, since: start, Reading(value, from: level(of: trace), marks: marks(of: trace)))
         } catch {
             log.failed(key, since: start)
             counters.note("get", error)
@@ -26,12 +26,12 @@ extension SoakTraffic {
         let cache = caches.cache(of: key)
         let start = HistoryClock.now()
         do {
-            let (value, receipt) = try await cache.getWithReceipt(key, options)
-            if let what = SoakOptions.breach(options, hasValue: value != nil, receipt) { counters.breach(what) }
+            let (value, trace) = try await cache.getWithTrace(key, options)
+            if let what = SoakOptions.breach(options, hasValue: value != nil, trace) { counters.breach(what) }
             guard value != nil || options == .ordinary || options == .reload else {
                 return log.missed(key, since: start)
             }
-            log.got(key, since: start, Reading(value, from: level(of: receipt), marks: marks(of: receipt)))
+            log.got(key, since: start, Reading(value, from: level(of: trace), marks: marks(of: trace)))
         } catch {
             log.failed(key, since: start)
             counters.note("get with options", error)
@@ -57,9 +57,9 @@ extension SoakTraffic {
         }
     }
 
-    private func level(of receipt: Receipt) -> ReadLevel {
-        if receipt.hasWaited { return .flight }
-        return switch receipt.origin {
+    private func level(of trace: ReadTrace) -> ReadLevel {
+        if trace.hasWaited { return .flight }
+        return switch trace.origin {
         case .memory: .memory
         case .redis: .redis
         case .source: .source
@@ -67,8 +67,8 @@ extension SoakTraffic {
         }
     }
 
-    private func marks(of receipt: Receipt) -> ReadMarks {
-        switch receipt.state {
+    private func marks(of trace: ReadTrace) -> ReadMarks {
+        switch trace.state {
         case .stale: .stale
         case .suspect: .suspect
         default: []

@@ -78,7 +78,7 @@ extension SoakTraffic {
         for _ in 0..<3 {
             let start = HistoryClock.now()
             do {
-                let (value, _) = try await cache.getWithReceipt(key)
+                let (value, _) = try await cache.getWithTrace(key)
                 log.got(key, since: start, Reading(value))
             } catch {
                 log.failed(key, since: start)

@@ -57,12 +57,12 @@ final class Load: Sendable {
         for request in 1...requests {
             let path = paths[distribution.next(using: &generator)]
             do {
-                let (value, receipt) = try await service.documents.getWithReceipt(path)
-                let place = receipt.origin?.description ?? "none"
+                let (value, trace) = try await service.documents.getWithTrace(path)
+                let place = trace.origin?.description ?? "none"
                 report.requests[place, default: 0] += 1
-                if receipt.hasWaited { report.waits += 1 }
+                if trace.hasWaited { report.waits += 1 }
                 if value != expected[path] { report.wrong.append(path) }
-                let nanoseconds = UInt64(max(0, receipt.duration / .nanoseconds(1)))
+                let nanoseconds = UInt64(max(0, trace.duration / .nanoseconds(1)))
                 latencies[place, default: Histogram(numberOfSignificantValueDigits: .two)].record(nanoseconds)
             } catch {
                 report.errors.append("\(error)")

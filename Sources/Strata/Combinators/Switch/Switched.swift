@@ -24,9 +24,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
     @usableFromInline
     let pair: Pair<First, Second>
     @usableFromInline
-    let choose: @Sendable (First.Key) -> Lane
+    let choose: @Sendable (First.Key) -> SwitchBranch
 
-    init(_ first: First, _ second: Second, _ choose: @escaping @Sendable (First.Key) -> Lane) {
+    init(_ first: First, _ second: Second, _ choose: @escaping @Sendable (First.Key) -> SwitchBranch) {
         pair = Pair(first, second)
         self.choose = choose
     }
@@ -140,7 +140,7 @@ extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 public func switchLevels<First: CacheLevel, Second: CacheLevel>(
     _ first: First,
     _ second: Second,
-    _ choose: @escaping @Sendable (First.Key) -> Lane
+    _ choose: @escaping @Sendable (First.Key) -> SwitchBranch
 ) -> Switched<First, Second> where First.Key == Second.Key, First.Value == Second.Value {
     Switched(first, second, choose)
 }

@@ -7,9 +7,9 @@ internal import Glibc
 #endif
 
 /// Something that has to be looked after now and then, also when nobody uses it.
-protocol Chore: AnyObject, Sendable {
+protocol BackgroundJob: AnyObject, Sendable {
     /// Does what is due, and says when to come again; ``MonotonicInstant/distantFuture`` is when asked to.
-    func tend(at now: MonotonicInstant) -> MonotonicInstant
+    func runDue(at now: MonotonicInstant) -> MonotonicInstant
 }
 
 /// The one background thread of all memory levels of the process: it takes out what has expired where nobody asks.
@@ -27,7 +27,7 @@ final class Housekeeper: @unchecked Sendable {
     static let shortestPause = Duration.milliseconds(50)
 
     private struct Appointment {
-        weak var chore: (any Chore)?
+        weak var chore: (any BackgroundJob)?
         var due: MonotonicInstant
     }
 
@@ -58,7 +58,7 @@ final class Housekeeper: @unchecked Sendable {
     /// Comes to the chore at the instant, or earlier if that is what was said before.
     ///
     /// Takes a lock that is never held while a chore is tended.
-    func come(to chore: some Chore, at due: MonotonicInstant) {
+    func come(to chore: some BackgroundJob, at due: MonotonicInstant) {
         let name = ObjectIdentifier(chore)
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -100,12 +100,12 @@ final class Housekeeper: @unchecked Sendable {
         while true {
             for chore in due() {
                 let now = MonotonicInstant.now
-                put(chore, max(chore.tend(at: now), now.advanced(by: Housekeeper.shortestPause)))
+                put(chore, max(chore.runDue(at: now), now.advanced(by: Housekeeper.shortestPause)))
             }
         }
     }
 
-    private func put(_ chore: any Chore, _ next: MonotonicInstant) {
+    private func put(_ chore: any BackgroundJob, _ next: MonotonicInstant) {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         let name = ObjectIdentifier(chore)
@@ -114,12 +114,12 @@ final class Housekeeper: @unchecked Sendable {
     }
 
     /// What is due; sleeps until then if nothing is, and may come back empty-handed.
-    private func due() -> [any Chore] {
+    private func due() -> [any BackgroundJob] {
         unsafe pthread_mutex_lock(mutex)
         let now = MonotonicInstant.now
         let seen = changes
-        var due: [any Chore] = []
-        var others: [any Chore] = []
+        var due: [any BackgroundJob] = []
+        var others: [any BackgroundJob] = []
         var next = MonotonicInstant.distantFuture
         for (name, appointment) in appointments {
             guard let chore = appointment.chore else {

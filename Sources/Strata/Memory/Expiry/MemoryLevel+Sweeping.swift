@@ -1,4 +1,4 @@
-extension MemoryLevel: Chore {
+extension MemoryLevel: BackgroundJob {
     /// Takes out everything whose time is over, some hundred entries at a time.
     ///
     /// - Returns: When there will be more to do.
@@ -19,7 +19,7 @@ extension MemoryLevel: Chore {
         }
     }
 
-    func tend(at now: MonotonicInstant) -> MonotonicInstant { sweep(at: now) }
+    func runDue(at now: MonotonicInstant) -> MonotonicInstant { sweep(at: now) }
 
     /// Lets the housekeeper come when the wheel has something to do.
     @usableFromInline

@@ -6,7 +6,7 @@
 ///
 /// Every entry stands in one of three queues: the *window* for new entries, and the *probation* and *protected* parts
 /// of the main region. How these are used is an ``EvictionStrategy``. Which strategy is best depends on the workload,
-/// and no fixed one is good everywhere; so a ``Rehearsal`` replays a sample of the keys through a miniature of each
+/// and no fixed one is good everywhere; so a ``MiniatureSimulation`` replays a sample of the keys through a miniature of each
 /// strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
 /// `docs/internals/eviction-policy.md`.
 ///
@@ -47,7 +47,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
 
     var missesInEpoch = 0
 
-    @usableFromInline var rehearsal: Rehearsal
+    @usableFromInline var rehearsal: MiniatureSimulation
     /// How many entries the cache holds when it is full, as far as is known.
     @usableFromInline var population: Int
 
@@ -84,7 +84,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
         seed: UInt64 = .random(in: .min ... .max),
         strategies: [EvictionStrategy] = EvictionStrategy.all
     ) {
-        precondition(!strategies.isEmpty && strategies.count <= Rehearsal.maximumLanes)
+        precondition(!strategies.isEmpty && strategies.count <= MiniatureSimulation.maximumLanes)
         let limit = EvictionPolicy.bounded(limit)
         let foreseen = isWeighted ? max(expectedCount, 0) : limit
         self.limit = limit
@@ -98,7 +98,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
         weights = FlatArray(repeating: 1, count: 1)
         sketch = FrequencySketch(blockCount: EvictionPolicy.initialBlocks(for: population))
         requestsLeftInEpoch = EvictionPolicy.epochLength(population: population)
-        rehearsal = Rehearsal(strategies: strategies, population: population)
+        rehearsal = MiniatureSimulation(strategies: strategies, population: population)
         for head in 0..<EvictionPolicy.heads {
             entries[head] = PolicyEntry(linkedToItself: UInt32(head))
         }

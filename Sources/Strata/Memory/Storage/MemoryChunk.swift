@@ -14,8 +14,8 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     /// When each slot was filled, as ``MemoryState/stamp(at:)`` has it.
     @usableFromInline let stamps: UnsafeMutablePointer<UInt32>
     /// Allocated for the first entry that has any, as are the minutiae.
-    @usableFromInline var details: UnsafeMutablePointer<MemoryDetails>?
-    @usableFromInline var minutiae: UnsafeMutablePointer<MemoryMinutiae>?
+    @usableFromInline var details: UnsafeMutablePointer<MemoryMetadata>?
+    @usableFromInline var minutiae: UnsafeMutablePointer<MemoryShortMetadata>?
     /// When each slot was last asked for, where entries expire when idle.
     @usableFromInline let uses: UnsafeMutablePointer<Atomic<Int64>>?
 

@@ -4,7 +4,9 @@ extension MemoryWriter {
     /// Takes everything out; the level starts anew with memory of its own.
     ///
     /// Complexity: O(slots) for the policy, and O(1) for keys and values: they go with what is returned.
-    mutating func removeAll(because cause: RemovalCause, _ readers: borrowing ReaderRows) -> MemoryRemains<Key, Value> {
+    mutating func removeAll(because cause: RemovalCause, _ readers: borrowing ReaderRows) -> MemoryDiscardedStorage<
+        Key, Value
+    > {
         var tables: [UnsafeMutableBufferPointer<Atomic<UInt64>>] = unsafe []
         let old = unsafe UnsafeMutableBufferPointer(start: chunks, count: Chunk.most)
         let oldCount = chunkCount
@@ -18,6 +20,6 @@ extension MemoryWriter {
         for number in 0..<partitionCount { open(number) }
         state.counts.add(state.policy.count, to: cause)
         state.removeAll()
-        return unsafe MemoryRemains(buckets: tables, chunks: old, chunkCount: oldCount)
+        return unsafe MemoryDiscardedStorage(buckets: tables, chunks: old, chunkCount: oldCount)
     }
 }

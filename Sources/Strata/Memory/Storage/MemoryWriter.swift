@@ -79,7 +79,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     /// The details of a slot that has them.
     @inlinable
-    func details(_ number: UInt32) -> UnsafeMutablePointer<MemoryDetails> {
+    func details(_ number: UInt32) -> UnsafeMutablePointer<MemoryMetadata> {
         unsafe chunks[Chunk.chunk(of: number)].details! + Chunk.place(of: number)
     }
 
@@ -92,15 +92,15 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     /// Fills in what stands beside the slot itself, while no reader looks at it.
     @inlinable
     @inline(__always)
-    mutating func fillBeside(_ number: UInt32, _ particulars: MemoryParticulars?, at now: MonotonicInstant) {
+    mutating func fillBeside(_ number: UInt32, _ particulars: EntryMetadata?, at now: MonotonicInstant) {
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
         unsafe chunks[index].stamps[place] = state.stamp(at: now)
         guard unsafe chunks[index].slots[place].hasDetails, let particulars else { return }
         let servedUntil = unsafe chunks[index].slots[place].servedUntil
         let label = particulars.label ?? state.label(asOf: particulars.asOf)
-        let details = MemoryDetails(particulars, label, servedUntil: servedUntil, start: state.start)
+        let details = MemoryMetadata(particulars, label, servedUntil: servedUntil, start: state.start)
         unsafe (chunks[index].details! + place).initialize(to: details)
-        unsafe chunks[index].minutiae![place] = MemoryMinutiae(particulars, servedUntil: servedUntil)
+        unsafe chunks[index].minutiae![place] = MemoryShortMetadata(particulars, servedUntil: servedUntil)
     }
 
     /// When an entry is of no more use.
@@ -148,7 +148,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: MemoryParticulars?,
+        _ particulars: EntryMetadata?,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -216,7 +216,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     mutating func replace(
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: MemoryParticulars?,
+        _ particulars: EntryMetadata?,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures

@@ -2,11 +2,12 @@
 struct FetchCheck {
     private let fetches: [HistoryEvent]
     private let rules: StalenessRules
-    private let teller: Storyteller
+    private let teller: ViolationFormatter
     /// By their beginning: until when the effect of an invalidation begun by then may have come.
     private var excuses: [(start: UInt64, latestEffect: UInt64)] = []
 
-    init(_ fetches: [HistoryEvent], _ invalidations: [HistoryEvent], rules: StalenessRules, teller: Storyteller) {
+    init(_ fetches: [HistoryEvent], _ invalidations: [HistoryEvent], rules: StalenessRules, teller: ViolationFormatter)
+    {
         // The whole order is fixed, so that of fetches that begin together always the same ones are reported.
         self.fetches = fetches.sorted { ($0.start, $0.end, $0.instance) < ($1.start, $1.end, $1.instance) }
         self.rules = rules

@@ -1,15 +1,20 @@
 /// The judgement of one key: all checks are made key by key, in O(n log n) of the key's events.
 struct KeyCheck {
     private let rules: StalenessRules
-    private let teller: Storyteller
+    private let teller: ViolationFormatter
     private var gets: [HistoryEvent] = []
     private var fetches: [HistoryEvent] = []
     private var invalidations: [HistoryEvent]
     private let written: WrittenVersions
-    private let obligations: Obligations
+    private let obligations: RequiredVersions
 
     /// Takes the key's own events, in any order, and the tag and whole-run invalidations that touch it.
-    init(_ events: ArraySlice<HistoryEvent>, widespread: [HistoryEvent], rules: StalenessRules, teller: Storyteller) {
+    init(
+        _ events: ArraySlice<HistoryEvent>,
+        widespread: [HistoryEvent],
+        rules: StalenessRules,
+        teller: ViolationFormatter
+    ) {
         self.rules = rules
         self.teller = teller
         self.invalidations = widespread
@@ -24,7 +29,7 @@ struct KeyCheck {
             }
         }
         written = WrittenVersions(initialVersion: rules.initialVersion, writes: writes, gets: gets)
-        obligations = Obligations(
+        obligations = RequiredVersions(
             invalidations,
             written,
             initialVersion: rules.initialVersion,
@@ -126,7 +131,7 @@ struct KeyCheck {
     private func report(
         _ kind: ViolationKind,
         _ get: HistoryEvent,
-        _ age: Obligations.Age,
+        _ age: RequiredVersions.Age,
         _ limit: UInt64,
         _ cause: String,
         _ findings: inout Findings

@@ -69,7 +69,7 @@ public struct StalenessChecker: Sendable {
     public func check(_ history: History) throws(CheckerError) -> StalenessReport {
         let survey = try HistorySurvey(history, tags: tags)
         let rules = StalenessRules(self, run: history.run, faults: survey.faults)
-        let teller = Storyteller(instances: survey.instances, origin: survey.origin)
+        let teller = ViolationFormatter(instances: survey.instances, origin: survey.origin)
         var findings = Findings(examplesPerKind: examplesPerKind)
         var first = 0
         while first < survey.eventsPerKey.count {

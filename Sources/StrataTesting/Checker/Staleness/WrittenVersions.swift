@@ -8,7 +8,7 @@ struct WrittenVersions {
     private let initialVersion: UInt64
     private var known: [(version: UInt64, start: UInt64)]
     private var granted: [UInt64: UInt64] = [:]
-    private var returned = Staircase()
+    private var returned = VersionTimeline()
 
     /// Takes the writes of a key, and its reads to find the versions that nobody recorded.
     init(initialVersion: UInt64, writes: [HistoryEvent], gets: [HistoryEvent]) {

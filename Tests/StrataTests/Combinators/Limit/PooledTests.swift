@@ -81,15 +81,15 @@ struct PooledTests {
     func thousand() async throws {
         probe.holdGets(gate)
         let cache = probe.pooled()
-        let tasks = (0..<1000).map { _ in Task { try await cache.getWithReceipt("k") } }
+        let tasks = (0..<1000).map { _ in Task { try await cache.getWithTrace("k") } }
         await gate.arrivals()
         try await arrivals(1000, at: cache)
         gate.open()
         var joined = 0
         for task in tasks {
-            let (value, receipt) = try await task.value
+            let (value, trace) = try await task.value
             #expect(value == 1)
-            joined += receipt.hasWaited ? 1 : 0
+            joined += trace.hasWaited ? 1 : 0
         }
         #expect(joined + probe.gets == 1000)
         #expect(probe.gets == 1)

@@ -7,7 +7,9 @@ struct SwitchedTests {
     private let first = ProbeLevel(["r": 1, "a": 1])
     private let second = ProbeLevel(["r": 2, "b": 2])
 
-    private func level(_ lane: Lane) -> Switched<ProbeLevel, ProbeLevel> { switchLevels(first, second) { _ in lane } }
+    private func level(_ lane: SwitchBranch) -> Switched<ProbeLevel, ProbeLevel> {
+        switchLevels(first, second) { _ in lane }
+    }
 
     @Test("A090 only the key's lane is asked, and its value, miss, failure and cancellation pass through")
     func reads() async throws {
@@ -17,8 +19,11 @@ struct SwitchedTests {
         #expect(first.calls.count == 4)
     }
 
-    @Test("A091 only the key's lane is written, and its outcome passes through", arguments: [Lane.first, .second])
-    func writes(lane: Lane) async throws {
+    @Test(
+        "A091 only the key's lane is written, and its outcome passes through",
+        arguments: [SwitchBranch.first, .second]
+    )
+    func writes(lane: SwitchBranch) async throws {
         let (written, other) = lane == .first ? (first, second) : (second, first)
         try await level(lane).set(5, for: "k")
         #expect(written.calls == [.set("k", 5)] && other.calls == [])
@@ -27,8 +32,8 @@ struct SwitchedTests {
         #expect(other.calls == [])
     }
 
-    @Test("A092 clear and memory pressure reach both lanes once", arguments: [Lane.first, .second])
-    func clear(lane: Lane) async throws {
+    @Test("A092 clear and memory pressure reach both lanes once", arguments: [SwitchBranch.first, .second])
+    func clear(lane: SwitchBranch) async throws {
         try await level(lane).clear()
         level(lane).relieve(.moderate)
         for probe in [first, second] { #expect(probe.calls == [.removeAll, .relieve(.moderate)]) }
@@ -36,9 +41,9 @@ struct SwitchedTests {
 
     @Test(
         "A093 a key is removed from both lanes, whatever would be chosen; both are tried",
-        arguments: [Lane.first, .second]
+        arguments: [SwitchBranch.first, .second]
     )
-    func remove(lane: Lane) async throws {
+    func remove(lane: SwitchBranch) async throws {
         try await level(lane).remove("r")
         for probe in [first, second] { #expect(probe.calls == [.remove("r")]) }
         first.failRemoves("one")

@@ -2,7 +2,7 @@
 //
 // Queues are numbered as in `PolicyQueue`. A sampled request runs through this code once for each strategy, so it is
 // written with tables instead of branches where the branch could not be foreseen.
-extension Rehearsal {
+extension MiniatureSimulation {
     private static var window: Int { Int(PolicyQueue.window.rawValue) }
     private static var probation: Int { Int(PolicyQueue.probation.rawValue) }
     private static var protected: Int { Int(PolicyQueue.protected.rawValue) }
@@ -27,19 +27,29 @@ extension Rehearsal {
             Int(truncatingIfNeeded: lanes[lane].destinations &>> UInt32(truncatingIfNeeded: 8 &* queue)) & 0xFF
         guard destination != 0 else { return }
         move(row, lane, from: queue, to: destination)
-        if count(lane, Rehearsal.protected) > lanes[lane].protectedLimit { trimProtected(lane) }
+        if count(lane, MiniatureSimulation.protected) > lanes[lane].protectedLimit { trimProtected(lane) }
     }
 
     private mutating func trimProtected(_ lane: Int) {
-        while count(lane, Rehearsal.protected) > lanes[lane].protectedLimit {
-            move(last(lane, Rehearsal.protected), lane, from: Rehearsal.protected, to: Rehearsal.probation)
+        while count(lane, MiniatureSimulation.protected) > lanes[lane].protectedLimit {
+            move(
+                last(lane, MiniatureSimulation.protected),
+                lane,
+                from: MiniatureSimulation.protected,
+                to: MiniatureSimulation.probation
+            )
         }
     }
 
     private mutating func trimWindow(_ lane: Int, atMost most: Int) {
         var left = most
-        while left > 0, count(lane, Rehearsal.window) > lanes[lane].windowLimit {
-            move(last(lane, Rehearsal.window), lane, from: Rehearsal.window, to: Rehearsal.probation)
+        while left > 0, count(lane, MiniatureSimulation.window) > lanes[lane].windowLimit {
+            move(
+                last(lane, MiniatureSimulation.window),
+                lane,
+                from: MiniatureSimulation.window,
+                to: MiniatureSimulation.probation
+            )
             left &-= 1
         }
     }
@@ -48,7 +58,7 @@ extension Rehearsal {
     mutating func shrink(_ lane: Int) {
         while total(lane) > laneLimit {
             if mainIsEmpty(lane) {
-                evict(last(lane, Rehearsal.window), lane, from: Rehearsal.window)
+                evict(last(lane, MiniatureSimulation.window), lane, from: MiniatureSimulation.window)
             } else {
                 evictVictim(lane)
             }
@@ -58,23 +68,23 @@ extension Rehearsal {
     /// Takes a row that the miniature does not hold into its window and evicts what must go for it.
     mutating func admit(_ row: Int, _ lane: Int, _ epoch: UInt8) {
         guard total(lane) == laneLimit else {
-            pushFront(row, lane, Rehearsal.window)
+            pushFront(row, lane, MiniatureSimulation.window)
             trimWindow(lane, atMost: .max)
             return
         }
         trimProtected(lane)
         trimWindow(lane, atMost: 2)
-        pushFront(row, lane, Rehearsal.window)
-        let candidate = last(lane, Rehearsal.window)
+        pushFront(row, lane, MiniatureSimulation.window)
+        let candidate = last(lane, MiniatureSimulation.window)
         if mainIsEmpty(lane) {
-            evict(candidate, lane, from: Rehearsal.window)
-        } else if count(lane, Rehearsal.window) <= lanes[lane].windowLimit {
+            evict(candidate, lane, from: MiniatureSimulation.window)
+        } else if count(lane, MiniatureSimulation.window) <= lanes[lane].windowLimit {
             evictVictim(lane)
         } else if admits(candidate, over: victim(lane), lane, epoch) {
             evictVictim(lane)
-            move(candidate, lane, from: Rehearsal.window, to: Rehearsal.probation)
+            move(candidate, lane, from: MiniatureSimulation.window, to: MiniatureSimulation.probation)
         } else {
-            evict(candidate, lane, from: Rehearsal.window)
+            evict(candidate, lane, from: MiniatureSimulation.window)
         }
     }
 
@@ -86,60 +96,70 @@ extension Rehearsal {
     }
 
     private func victim(_ lane: Int) -> Int {
-        last(lane, count(lane, Rehearsal.probation) > 0 ? Rehearsal.probation : Rehearsal.protected)
+        last(
+            lane,
+            count(lane, MiniatureSimulation.probation) > 0
+                ? MiniatureSimulation.probation : MiniatureSimulation.protected
+        )
     }
 
     private mutating func evictVictim(_ lane: Int) {
-        let queue = count(lane, Rehearsal.probation) > 0 ? Rehearsal.probation : Rehearsal.protected
+        let queue =
+            count(lane, MiniatureSimulation.probation) > 0
+            ? MiniatureSimulation.probation : MiniatureSimulation.protected
         evict(last(lane, queue), lane, from: queue)
     }
 
     mutating func evict(_ row: Int, _ lane: Int, from queue: Int) {
         unlink(row, lane)
-        counts[lane &* Rehearsal.heads &+ queue] &-= 1
+        counts[lane &* MiniatureSimulation.heads &+ queue] &-= 1
         rows[row].queues &= ~(0xFF &<< UInt64(8 &* lane))
         if rows[row].queues == 0 { removeRow(row) }
     }
 
     @inline(__always)
-    func count(_ lane: Int, _ queue: Int) -> Int { counts[lane &* Rehearsal.heads &+ queue] }
+    func count(_ lane: Int, _ queue: Int) -> Int { counts[lane &* MiniatureSimulation.heads &+ queue] }
 
     func total(_ lane: Int) -> Int {
-        count(lane, Rehearsal.window) &+ count(lane, Rehearsal.probation) &+ count(lane, Rehearsal.protected)
+        count(lane, MiniatureSimulation.window) &+ count(lane, MiniatureSimulation.probation)
+            &+ count(lane, MiniatureSimulation.protected)
     }
 
     private func mainIsEmpty(_ lane: Int) -> Bool {
-        count(lane, Rehearsal.probation) &+ count(lane, Rehearsal.protected) == 0
+        count(lane, MiniatureSimulation.probation) &+ count(lane, MiniatureSimulation.protected) == 0
     }
 
     @inline(__always)
     private func last(_ lane: Int, _ queue: Int) -> Int {
-        Int(links[queue &* Rehearsal.maximumLanes &+ lane].previous)
+        Int(links[queue &* MiniatureSimulation.maximumLanes &+ lane].previous)
     }
 
     @inline(__always)
     private mutating func move(_ row: Int, _ lane: Int, from queue: Int, to destination: Int) {
         unlink(row, lane)
-        counts[lane &* Rehearsal.heads &+ queue] &-= 1
+        counts[lane &* MiniatureSimulation.heads &+ queue] &-= 1
         pushFront(row, lane, destination)
     }
 
     @inline(__always)
     private mutating func unlink(_ row: Int, _ lane: Int) {
-        let link = links[row &* Rehearsal.maximumLanes &+ lane]
-        links[Int(link.previous) &* Rehearsal.maximumLanes &+ lane].next = link.next
-        links[Int(link.next) &* Rehearsal.maximumLanes &+ lane].previous = link.previous
+        let link = links[row &* MiniatureSimulation.maximumLanes &+ lane]
+        links[Int(link.previous) &* MiniatureSimulation.maximumLanes &+ lane].next = link.next
+        links[Int(link.next) &* MiniatureSimulation.maximumLanes &+ lane].previous = link.previous
     }
 
     @inline(__always)
     private mutating func pushFront(_ row: Int, _ lane: Int, _ queue: Int) {
-        let head = queue &* Rehearsal.maximumLanes &+ lane
+        let head = queue &* MiniatureSimulation.maximumLanes &+ lane
         let first = links[head].next
-        links[row &* Rehearsal.maximumLanes &+ lane] = Link(previous: UInt16(truncatingIfNeeded: queue), next: first)
-        links[Int(first) &* Rehearsal.maximumLanes &+ lane].previous = UInt16(truncatingIfNeeded: row)
+        links[row &* MiniatureSimulation.maximumLanes &+ lane] = Link(
+            previous: UInt16(truncatingIfNeeded: queue),
+            next: first
+        )
+        links[Int(first) &* MiniatureSimulation.maximumLanes &+ lane].previous = UInt16(truncatingIfNeeded: row)
         links[head].next = UInt16(truncatingIfNeeded: row)
         let place = UInt64(8 &* lane)
         rows[row].queues = rows[row].queues & ~(0xFF &<< place) | UInt64(queue) &<< place
-        counts[lane &* Rehearsal.heads &+ queue] &+= 1
+        counts[lane &* MiniatureSimulation.heads &+ queue] &+= 1
     }
 }

@@ -14,7 +14,7 @@
 /// Sizes: a miniature has room for 96 to 767 entries, or is as large as the cache where that is smaller than 192. Of
 /// a cache of 1000 entries one key in 8 is followed, of a million one in 2048.
 @usableFromInline
-struct Rehearsal: ~Copyable, Sendable {
+struct MiniatureSimulation: ~Copyable, Sendable {
     /// A key that is in at least one miniature.
     struct Row: BitwiseCopyable, Sendable {
         /// The queue in each lane, one byte a lane.
@@ -33,7 +33,7 @@ struct Rehearsal: ~Copyable, Sendable {
     }
 
     /// The rules and bounds of one miniature.
-    struct Lane: BitwiseCopyable, Sendable {
+    struct Miniature: BitwiseCopyable, Sendable {
         var strategy: EvictionStrategy
         /// Where a hit moves an entry, by the queue it stands in, one byte a queue; 0 if it stays.
         var destinations: UInt32 = 0
@@ -51,26 +51,26 @@ struct Rehearsal: ~Copyable, Sendable {
     @usableFromInline var mask: UInt32 = .max
     var shift: UInt32 = 0
     var isSetUp = false
-    var schedule = RehearsalSchedule()
+    var schedule = MiniatureSchedule()
     /// The number of entries that each miniature has room for.
     var laneLimit = 1
-    var lanes: FlatArray<Lane>
+    var lanes: FlatArray<Miniature>
     /// The number of entries in each queue of each lane.
     var counts: FlatArray<Int>
     var rows: FlatArray<Row>
     var links: FlatArray<Link>
     var buckets: FlatArray<UInt16>
     var free: UInt16 = 0
-    var used = Rehearsal.heads
+    var used = MiniatureSimulation.heads
     var scores = StrategyScores()
     var dice: UInt32 = 0x9E37_79B9
 
     init(strategies: [EvictionStrategy], population: Int) {
-        lanes = FlatArray(repeating: Lane(strategy: strategies[0]), count: strategies.count)
+        lanes = FlatArray(repeating: Miniature(strategy: strategies[0]), count: strategies.count)
         for lane in 0..<strategies.count { lanes[lane].strategy = strategies[lane] }
-        counts = FlatArray(repeating: 0, count: strategies.count * Rehearsal.heads)
+        counts = FlatArray(repeating: 0, count: strategies.count * MiniatureSimulation.heads)
         rows = FlatArray(repeating: Row(), count: 64)
-        links = FlatArray(repeating: Link(previous: 0, next: 0), count: 64 * Rehearsal.maximumLanes)
+        links = FlatArray(repeating: Link(previous: 0, next: 0), count: 64 * MiniatureSimulation.maximumLanes)
         buckets = FlatArray(repeating: 0, count: 64)
         removeAll()
         setPopulation(population)
@@ -111,7 +111,7 @@ struct Rehearsal: ~Copyable, Sendable {
     /// Adapts the sample and the miniatures to the number of entries that a full cache holds.
     mutating func setPopulation(_ population: Int) {
         guard lanes.count > 1 else { return }
-        let wanted = Rehearsal.shift(for: population)
+        let wanted = MiniatureSimulation.shift(for: population)
         if wanted != shift || !isSetUp {
             let isThinner = wanted > shift && isSetUp
             shift = wanted

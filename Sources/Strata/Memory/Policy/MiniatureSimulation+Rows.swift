@@ -1,5 +1,5 @@
 // The table of sampled keys: chained buckets, rows from a free list.
-extension Rehearsal {
+extension MiniatureSimulation {
     private func bucket(of hash: UInt32) -> Int {
         Int(hash >> shift) & (buckets.count - 1)
     }
@@ -48,14 +48,14 @@ extension Rehearsal {
     /// Eight lanes of 4095 entries need less than the 65 536 rows that a link can name.
     private mutating func growRows() {
         rows.grow(to: rows.count * 2, filling: Row())
-        links.grow(to: rows.count * Rehearsal.maximumLanes, filling: Link(previous: 0, next: 0))
+        links.grow(to: rows.count * MiniatureSimulation.maximumLanes, filling: Link(previous: 0, next: 0))
         buckets = FlatArray(repeating: 0, count: rows.count)
         rebuildBuckets()
     }
 
     private mutating func rebuildBuckets() {
         buckets.fill(with: 0)
-        for row in Rehearsal.heads..<used where rows[row].queues != 0 {
+        for row in MiniatureSimulation.heads..<used where rows[row].queues != 0 {
             let bucket = bucket(of: rows[row].hash)
             rows[row].chain = buckets[bucket]
             buckets[bucket] = UInt16(row)
@@ -65,7 +65,7 @@ extension Rehearsal {
     /// Takes out the keys that are no longer in the sample after it became thinner.
     mutating func dropUnsampled() {
         rebuildBuckets()
-        for row in Rehearsal.heads..<used where rows[row].queues != 0 && rows[row].hash & sampleMask != 0 {
+        for row in MiniatureSimulation.heads..<used where rows[row].queues != 0 && rows[row].hash & sampleMask != 0 {
             for lane in 0..<lanes.count where queue(of: row, lane) != 0 {
                 evict(row, lane, from: queue(of: row, lane))
             }
@@ -77,11 +77,11 @@ extension Rehearsal {
         buckets.fill(with: 0)
         counts.fill(with: 0)
         free = 0
-        used = Rehearsal.heads
+        used = MiniatureSimulation.heads
         for lane in 0..<lanes.count {
-            for head in 0..<Rehearsal.heads {
+            for head in 0..<MiniatureSimulation.heads {
                 let own = UInt16(head)
-                links[head * Rehearsal.maximumLanes + lane] = Link(previous: own, next: own)
+                links[head * MiniatureSimulation.maximumLanes + lane] = Link(previous: own, next: own)
             }
         }
     }
@@ -94,20 +94,20 @@ extension Rehearsal {
         #if DEBUG
         for lane in 0..<lanes.count {
             var found = [0, 0, 0, 0]
-            for queue in 1..<Rehearsal.heads {
-                var row = Int(links[queue * Rehearsal.maximumLanes + lane].next)
+            for queue in 1..<MiniatureSimulation.heads {
+                var row = Int(links[queue * MiniatureSimulation.maximumLanes + lane].next)
                 var previous = queue
                 while row != queue {
-                    precondition(Int(links[row * Rehearsal.maximumLanes + lane].previous) == previous)
+                    precondition(Int(links[row * MiniatureSimulation.maximumLanes + lane].previous) == previous)
                     precondition(self.queue(of: row, lane) == queue)
                     precondition(find(rows[row].hash) == row, "a row that cannot be found")
                     precondition(rows[row].hash & sampleMask == 0, "a row outside of the sample")
                     found[queue] += 1
                     previous = row
-                    row = Int(links[row * Rehearsal.maximumLanes + lane].next)
+                    row = Int(links[row * MiniatureSimulation.maximumLanes + lane].next)
                 }
             }
-            for queue in 1..<Rehearsal.heads { precondition(found[queue] == count(lane, queue)) }
+            for queue in 1..<MiniatureSimulation.heads { precondition(found[queue] == count(lane, queue)) }
             precondition(total(lane) <= laneLimit, "a miniature holds too much")
         }
         #endif

@@ -1,6 +1,6 @@
 /// One of two levels between which a key chooses.
 @frozen
-public enum Lane: Sendable, Hashable {
+public enum SwitchBranch: Sendable, Hashable {
     /// The level that was named first.
     case first
     /// The level that was named second.

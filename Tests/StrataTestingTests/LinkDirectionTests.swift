@@ -2,15 +2,17 @@ import StrataTesting
 import Testing
 
 @Suite("One direction of a faulty link")
-struct LinkLaneTests {
+struct LinkDirectionTests {
     let start = ContinuousClock.now
 
-    private func lane(_ conditions: LinkConditions = LinkConditions(), _ edits: WireEdit...) -> LinkLane {
-        LinkLane(conditions, edits: edits, seed: 1)
+    private func lane(_ conditions: LinkConditions = LinkConditions(), _ edits: WireEdit...) -> LinkDirection {
+        LinkDirection(conditions, edits: edits, seed: 1)
     }
 
     /// Everything that may leave at one moment, piece by piece, and what comes after.
-    private func drain(_ lane: inout LinkLane, at now: LinkLane.Instant) -> (pieces: [String], then: LinkLane.Action) {
+    private func drain(_ lane: inout LinkDirection, at now: LinkDirection.Instant) -> (
+        pieces: [String], then: LinkDirection.Action
+    ) {
         var pieces: [String] = []
         while true {
             let action = lane.nextAction(at: now)
@@ -60,8 +62,8 @@ struct LinkLaneTests {
 
     @Test("Jitter adds to the delay, keeps the order, and repeats with the seed")
     func jitter() {
-        func releases(seed: UInt64) -> [LinkLane.Instant] {
-            var lane = LinkLane(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
+        func releases(seed: UInt64) -> [LinkDirection.Instant] {
+            var lane = LinkDirection(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
             return (0..<50)
                 .map { _ in
                     lane.receive(bytes("x"), at: start)
@@ -147,7 +149,7 @@ struct LinkLaneTests {
     @Test(
         "Each edit does its work at its place",
         arguments: [
-            (WireEdit.corrupt(byteAt: 2, mask: 0x20), "abCdef", LinkLane.Action.end),
+            (WireEdit.corrupt(byteAt: 2, mask: 0x20), "abCdef", LinkDirection.Action.end),
             (.swallow(2, after: 1), "adef", .end),
             (.swallow(99, after: 4), "abcd", .end),
             (.swallow(0), "abcdef", .end),
@@ -165,7 +167,7 @@ struct LinkLaneTests {
             (.swallow(-1), "abcdef", .end),
         ]
     )
-    func edit(_ edit: WireEdit, output: String, then: LinkLane.Action) {
+    func edit(_ edit: WireEdit, output: String, then: LinkDirection.Action) {
         // However the stream comes in, and in whatever pieces it leaves.
         for cut in 0...6 {
             for size in 1...6 {
@@ -263,7 +265,7 @@ struct LinkLaneTests {
                 default: .close(after: position)
                 }
             }
-        var lane = LinkLane(.pieces(of: 1...9), edits: edits, seed: seed)
+        var lane = LinkDirection(.pieces(of: 1...9), edits: edits, seed: seed)
         var rest = input[...]
         while !rest.isEmpty {
             let part = rest.prefix(Int.random(in: 1...12, using: &generator))

@@ -5,7 +5,7 @@
 ///
 /// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
 /// their own, and with receipts, go down alone.
-public struct Collected<Base: CacheLevel>: ForwardingLevel {
+public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -54,7 +54,7 @@ public struct Collected<Base: CacheLevel>: ForwardingLevel {
     }
 }
 
-extension Collected: Fetcher where Base: Fetcher {}
+extension Coalesced: Fetcher where Base: Fetcher {}
 
 extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
@@ -64,8 +64,8 @@ extension CacheLevel {
     ///     are ready to run only.
     ///   - limit: How many keys are asked for together at most.
     /// - Returns: The level with its window.
-    public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Collected<Self> {
-        Collected(self, window: window, limit: limit)
+    public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Coalesced<Self> {
+        Coalesced(self, window: window, limit: limit)
     }
 }
 

@@ -48,12 +48,12 @@ extension FlightTable.State {
     }
 
     /// Takes out the passengers of a flight who have waited long enough, or all when the flight has.
-    mutating func release(from flight: Flight, at now: MonotonicInstant) -> [Passenger] {
+    mutating func release(from flight: Flight, at now: MonotonicInstant) -> [FlightWaiter] {
         let isOver = flight.end <= now
         if isOver { unlist(flight) }
         let leaving = flight.passengers.filter { isOver || $0.end <= now }
         for passenger in leaving {
-            passenger.fate = .outOfPatience
+            passenger.fate = .waitLimitReached
             unseat(passenger)
         }
         return leaving

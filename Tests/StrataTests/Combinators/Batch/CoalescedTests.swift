@@ -4,7 +4,7 @@ import Testing
 @testable import Strata
 
 @Suite("Single reads that go down together", .timeLimit(.minutes(1)))
-struct CollectedTests {
+struct CoalescedTests {
     private let below = BatchProbe(["a": 1, "b": 2, "c": 3])
 
     @Test("reads of one moment are one read of several keys, each key once; a later one is another")

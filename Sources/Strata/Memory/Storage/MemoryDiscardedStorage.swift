@@ -5,7 +5,7 @@ internal import Synchronization
 /// Proof of `Sendable`: nobody else has the pointers any more, and the value cannot be copied.
 @safe
 @usableFromInline
-struct MemoryRemains<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {
+struct MemoryDiscardedStorage<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {
     @usableFromInline typealias Chunk = MemoryChunk<Key, Value>
 
     private let buckets: [UnsafeMutableBufferPointer<Atomic<UInt64>>]

@@ -2,7 +2,7 @@
 ///
 /// Proof of `Sendable`: everything that changes is written under the lock of the table. The passenger reads its fate without
 /// it, after it was told: whoever tells has written it before.
-final class Passenger: @unchecked Sendable {
+final class FlightWaiter: @unchecked Sendable {
     enum Fate {
         case waits
         /// The flight has landed.
@@ -10,7 +10,7 @@ final class Passenger: @unchecked Sendable {
         /// The passenger has been cancelled.
         case cancelled
         /// The passenger has waited long enough, or the flight has taken too long.
-        case outOfPatience
+        case waitLimitReached
     }
 
     let table: FlightTable

@@ -1,19 +1,19 @@
 /// Takes down the steps of one read.
 ///
 /// Safe to share: a read may run in several tasks.
-public final class ReceiptRecorder: Sendable {
-    private let recorded = Locked<[Receipt.Step]>([])
-    private let staleReason = Locked<Receipt.StaleReason?>(nil)
+public final class ReadTraceRecorder: Sendable {
+    private let recorded = Locked<[ReadTrace.Step]>([])
+    private let staleReason = Locked<ReadTrace.StaleReason?>(nil)
 
     /// An empty record.
     public init() {}
 
     /// The steps so far, in their order; also those of a read that has failed.
-    public var steps: [Receipt.Step] { recorded.withLock { $0 } }
+    public var steps: [ReadTrace.Step] { recorded.withLock { $0 } }
 
     /// Adds a step.
     public func step(
-        _ event: Receipt.Event,
+        _ event: ReadTrace.Event,
         at origin: EntryOrigin,
         from start: MonotonicInstant,
         to end: MonotonicInstant,
@@ -21,23 +21,23 @@ public final class ReceiptRecorder: Sendable {
         error: String? = nil
     ) {
         let duration = start.duration(to: end)
-        let step = Receipt.Step(event: event, origin: origin, duration: duration, whom: whom, error: error)
+        let step = ReadTrace.Step(event: event, origin: origin, duration: duration, whom: whom, error: error)
         recorded.withLock { $0.append(step) }
     }
 
     /// Says why a stale value is handed out; the level nearest to the caller says so last.
-    public func stale(because reason: Receipt.StaleReason) {
+    public func stale(because reason: ReadTrace.StaleReason) {
         staleReason.withLock { $0 = reason }
     }
 
-    func receipt<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> Receipt {
-        let state: Receipt.State =
+    func trace<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> ReadTrace {
+        let state: ReadTrace.State =
             switch entry?.content {
             case .value where entry?.isSuspect == true: .suspect
             case .value: entry?.isFresh(at: end) == false ? .stale : .fresh
             case .absent, nil: .absent
             }
-        return Receipt(
+        return ReadTrace(
             origin: entry?.origin,
             state: state,
             staleReason: state == .stale ? staleReason.withLock { $0 } : nil,

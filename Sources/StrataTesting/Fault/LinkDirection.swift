@@ -5,12 +5,12 @@ internal import Strata
 /// Pure: bytes and the time go in, ``Action``s come out; the sockets are ``ProxyConnection``'s.
 ///
 /// Edits and pieces apply when bytes are about to leave, so that they also reach bytes that were waiting already.
-package struct LinkLane: Sendable {
+package struct LinkDirection: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     /// What to do next.
     package enum Action: Equatable {
-        /// Send some of these bytes, and say how many with ``LinkLane/sent(_:at:)``.
+        /// Send some of these bytes, and say how many with ``LinkDirection/sent(_:at:)``.
         case send(ArraySlice<UInt8>)
         /// Nothing before this moment.
         case wait(until: Instant)

@@ -4,10 +4,10 @@ extension FlightTable {
     /// - Returns: Whether the flight has landed; false when it was too late to come aboard.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @usableFromInline
-    func ride(on flight: Flight, _ patience: Patience) async throws -> Bool {
+    func ride(on flight: Flight, _ patience: WaitLimit) async throws -> Bool {
         try Task.checkCancellation()
         let start = MonotonicInstant.coarse
-        let passenger = Passenger(self)
+        let passenger = FlightWaiter(self)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 let boarding = board(passenger, hash: flight.hash, patience, continuation) { $0 === flight }
@@ -24,7 +24,7 @@ extension FlightTable {
         case .landed: return true
         case .waits: return false
         case .cancelled: throw CancellationError()
-        case .outOfPatience: throw CacheError.late(since: start)
+        case .waitLimitReached: throw CacheError.late(since: start)
         }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// Entries without tags that were fetched between the same two invalidations share one.
 @usableFromInline
-final class MemoryLabel: Sendable {
+final class MemoryEntryTags: Sendable {
     @usableFromInline let tags: [String]
     @usableFromInline let seal: TagSeal?
     @usableFromInline let asOf: UInt64

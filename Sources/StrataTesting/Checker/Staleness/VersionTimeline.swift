@@ -1,5 +1,5 @@
 /// Versions that grow with time: step by step, each newer than all before it.
-struct Staircase {
+struct VersionTimeline {
     struct Step {
         /// When the version began to count.
         var time: UInt64

@@ -4,12 +4,12 @@
 /// is little to learn from it, so after some epochs without a change the rehearsal rests, longer each time. It wakes
 /// when the rest is over or as soon as the hit ratio of the cache itself has moved, and then lets the miniatures,
 /// whose contents are old, settle for an epoch before it counts their hits again.
-struct RehearsalSchedule: Sendable {
+struct MiniatureSchedule: Sendable {
     private(set) var isResting = false
     /// The miniatures still hold what was asked for before the rest.
     private(set) var isSettling = false
-    private var epochsLeft = RehearsalSchedule.watch
-    private var rest = RehearsalSchedule.shortestRest
+    private var epochsLeft = MiniatureSchedule.watch
+    private var rest = MiniatureSchedule.shortestRest
     /// The share of misses while nothing changed, as an average in which older epochs fade.
     private var usual: Float?
 
@@ -19,14 +19,14 @@ struct RehearsalSchedule: Sendable {
 
     /// Notes that another strategy is followed from now on: too early to rest.
     mutating func strategyChanged() {
-        epochsLeft = RehearsalSchedule.watch
-        rest = RehearsalSchedule.shortestRest
+        epochsLeft = MiniatureSchedule.watch
+        rest = MiniatureSchedule.shortestRest
         usual = nil
     }
 
     /// Starts anew.
     mutating func reset() {
-        self = RehearsalSchedule()
+        self = MiniatureSchedule()
     }
 
     /// Takes note of an epoch that is over, with so many misses among its requests.
@@ -42,18 +42,18 @@ struct RehearsalSchedule: Sendable {
             guard hasMoved || epochsLeft <= 0 else { return }
             isResting = false
             isSettling = true
-            epochsLeft = RehearsalSchedule.watch
+            epochsLeft = MiniatureSchedule.watch
             if hasMoved {
-                rest = RehearsalSchedule.shortestRest
+                rest = MiniatureSchedule.shortestRest
                 usual = nil
             }
         } else if hasMoved {
-            epochsLeft = max(epochsLeft, RehearsalSchedule.watch / 2)
-            rest = RehearsalSchedule.shortestRest
+            epochsLeft = max(epochsLeft, MiniatureSchedule.watch / 2)
+            rest = MiniatureSchedule.shortestRest
         } else if epochsLeft <= 0 {
             isResting = true
             epochsLeft = rest
-            rest = min(rest * 2, RehearsalSchedule.longestRest)
+            rest = min(rest * 2, MiniatureSchedule.longestRest)
         }
     }
 }

@@ -1,10 +1,10 @@
 /// From when on which version of one key must be seen, because an invalidation had returned.
-struct Obligations {
+struct RequiredVersions {
     /// What obliges all instances, or one.
     private struct Stairs {
-        var lasting = Staircase()
+        var lasting = VersionTimeline()
         /// What tags' and whole invalidations have left, by how many losses had ended before they began.
-        var perishable: [Int: Staircase] = [:]
+        var perishable: [Int: VersionTimeline] = [:]
     }
 
     private var fleet = Stairs()
@@ -20,20 +20,20 @@ struct Obligations {
     init(_ invalidations: [HistoryEvent], _ written: WrittenVersions, initialVersion: UInt64, losses: Losses = Losses())
     {
         self.losses = losses
-        var steps: [(step: Staircase.Step, epoch: Int?)] = []
+        var steps: [(step: VersionTimeline.Step, epoch: Int?)] = []
         for invalidation in invalidations where invalidation.hasEnded && invalidation.outcome == .done {
             var version = invalidation.version
             if invalidation.kind != .set { version = max(version, written.newest(by: invalidation.start)) }
             guard version > initialVersion else { continue }
-            let step = Staircase.Step(time: invalidation.end, version: version, instance: invalidation.instance)
+            let step = VersionTimeline.Step(time: invalidation.end, version: version, instance: invalidation.instance)
             let isPerishable = invalidation.kind == .invalidateTag || invalidation.kind == .invalidateAll
             steps.append((step, isPerishable && !losses.isEmpty ? losses.over(by: invalidation.start) : nil))
         }
         steps.sort { $0.step.time < $1.step.time }
         for (step, epoch) in steps {
             if let epoch {
-                fleet.perishable[epoch, default: Staircase()].add(step)
-                own[step.instance, default: Stairs()].perishable[epoch, default: Staircase()].add(step)
+                fleet.perishable[epoch, default: VersionTimeline()].add(step)
+                own[step.instance, default: Stairs()].perishable[epoch, default: VersionTimeline()].add(step)
             } else {
                 fleet.lasting.add(step)
                 own[step.instance, default: Stairs()].lasting.add(step)
@@ -44,7 +44,7 @@ struct Obligations {
     /// How old a version was at a time, and who had made it so; nil if it was not.
     struct Age {
         var nanoseconds: UInt64
-        var cause: Staircase.Step
+        var cause: VersionTimeline.Step
     }
 
     /// How old a version was at a time, by all invalidations or by those of one instance.

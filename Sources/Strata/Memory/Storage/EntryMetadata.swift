@@ -1,6 +1,6 @@
 /// The details of an entry on their way into memory.
 @usableFromInline
-struct MemoryParticulars: Sendable {
+struct EntryMetadata: Sendable {
     @usableFromInline let freshUntil: MonotonicInstant
     @usableFromInline let revalidateUntil: MonotonicInstant
     @usableFromInline let staleUntil: MonotonicInstant
@@ -9,7 +9,7 @@ struct MemoryParticulars: Sendable {
     @usableFromInline let fetchDuration: Duration
     @usableFromInline let asOf: UInt64
     /// `nil` when there is no more to say than `asOf`.
-    @usableFromInline let label: MemoryLabel?
+    @usableFromInline let label: MemoryEntryTags?
 
     @inlinable
     init<Value>(_ entry: Entry<Value>) {
@@ -22,7 +22,7 @@ struct MemoryParticulars: Sendable {
         asOf = entry.asOf
         label =
             entry.tags.isEmpty && entry.seal == nil
-            ? nil : MemoryLabel(tags: entry.tags, seal: entry.seal, asOf: entry.asOf)
+            ? nil : MemoryEntryTags(tags: entry.tags, seal: entry.seal, asOf: entry.asOf)
     }
 }
 

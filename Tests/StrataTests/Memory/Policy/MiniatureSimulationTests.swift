@@ -2,14 +2,14 @@ import Testing
 
 @testable import Strata
 
-@Suite("Rehearsal of the strategies")
-struct RehearsalTests {
+@Suite("MiniatureSimulation of the strategies")
+struct MiniatureSimulationTests {
     @Test("Every miniature hits what a cache of its strategy hits", arguments: EvictionStrategy.all.indices)
     func agreesWithTheRealThing(lane: Int) {
         var random = TestRandom(seed: UInt64(lane))
         let skew = Skew(400)
         // Small enough for the sample to be all keys, so that both see the same.
-        var rehearsal = Rehearsal(strategies: EvictionStrategy.all, population: 60)
+        var rehearsal = MiniatureSimulation(strategies: EvictionStrategy.all, population: 60)
         var cache = KeyedPolicy(EvictionPolicy(limit: 60, seed: 1, strategies: [EvictionStrategy.all[lane]]))
         var hits = 0
         let requests = 8000
@@ -31,7 +31,7 @@ struct RehearsalTests {
         arguments: [8, 191, 192, 1000, 5000, 40_000, 1_000_000, 100_000_000]
     )
     func scales(population: Int) {
-        let shift = Rehearsal.shift(for: population)
+        let shift = MiniatureSimulation.shift(for: population)
         let size = population >> Int(shift)
         #expect(size <= 767)
         #expect(size >= min(96, population))
@@ -39,7 +39,7 @@ struct RehearsalTests {
 
     @Test("A cache that grows keeps its miniatures consistent")
     func grows() {
-        var rehearsal = Rehearsal(strategies: EvictionStrategy.all, population: 0)
+        var rehearsal = MiniatureSimulation(strategies: EvictionStrategy.all, population: 0)
         var random = TestRandom(seed: 3)
         for population in [10, 100, 150, 400, 1000, 3000, 2000, 900, 50, 5000] {
             rehearsal.setPopulation(population)
@@ -88,7 +88,7 @@ struct RehearsalTests {
 
     @Test("It rests when nothing changes, and wakes when the hit ratio moves")
     func rests() {
-        var schedule = RehearsalSchedule()
+        var schedule = MiniatureSchedule()
         for _ in 0..<7 { schedule.endEpoch(misses: 300, requests: 1000) }
         #expect(schedule.isResting)
         schedule.endEpoch(misses: 310, requests: 1000)
@@ -101,7 +101,7 @@ struct RehearsalTests {
 
     @Test("Each rest is longer, up to a bound, and a change of strategy ends the calm")
     func restsLonger() {
-        var schedule = RehearsalSchedule()
+        var schedule = MiniatureSchedule()
         var resting = 0
         for _ in 0..<1000 {
             schedule.endEpoch(misses: 300, requests: 1000)

@@ -3,7 +3,7 @@ import Testing
 @testable import Strata
 
 @Suite("What memory keeps of an entry")
-struct MemoryDetailsTests {
+struct MemoryMetadataTests {
     @Test("Short spans are exact where they fit, and else a little too short", arguments: [11, 26, 27])
     func spans(bits: Int) {
         var random = SplitMix64(seed: 7)

@@ -4,7 +4,7 @@ import Testing
 @testable import Strata
 
 @Suite("Flights while nobody tells of changes")
-struct DeafFlightTests {
+struct UntrustedFlightTests {
     private let lower = ProbeLevel(["k": 1])
     private let held = AsyncGate()
 
@@ -27,7 +27,7 @@ struct DeafFlightTests {
 
     @Test("a flight that began in trust is not joined when trust has ended and it is older than what may be kept")
     func trustEnds() async throws {
-        let gate = FillGate(deafLifetime: .zero)
+        let gate = FillGate(untrustedLifetime: .zero)
         gate.setTrustedUntil(.distantFuture)
         let pool = pool(gate)
         let first = try await board(pool, pool, passengers: 1)
@@ -43,9 +43,9 @@ struct DeafFlightTests {
         #expect(try await afresh.value == 2)
     }
 
-    @Test("a flight that began deaf is joined for as long as what it brings may be kept", arguments: [0, 1_000])
-    func deafFromTheBeginning(seconds: Int) async throws {
-        let pool = pool(FillGate(deafLifetime: .seconds(seconds)))
+    @Test("a flight that began untrusted is joined for as long as what it brings may be kept", arguments: [0, 1_000])
+    func untrustedFromTheBeginning(seconds: Int) async throws {
+        let pool = pool(FillGate(untrustedLifetime: .seconds(seconds)))
         let first = try await board(pool, pool, passengers: 1)
         let second = try await board(pool, pool, passengers: 2)
         #expect(pool.underWay == (seconds == 0 ? 2 : 1))
@@ -54,9 +54,11 @@ struct DeafFlightTests {
         #expect(try await second.value == 1)
     }
 
-    @Test("who joined a flight that began deaf keeps nothing: the time of keeping counts from the first one's asking")
+    @Test(
+        "who joined a flight that began untrusted keeps nothing: the time of keeping counts from the first one's asking"
+    )
     func joinedIsNotKept() async throws {
-        let pool = pool(FillGate(deafLifetime: .seconds(1_000)))
+        let pool = pool(FillGate(untrustedLifetime: .seconds(1_000)))
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(pool)
         let first = try await board(pool, pool, passengers: 1)
         let joins = try await board(cache, pool, passengers: 2)

@@ -1,6 +1,6 @@
 /// What an entry has beside its details, apart from them because of its size.
 @usableFromInline
-struct MemoryMinutiae: BitwiseCopyable, Sendable {
+struct MemoryShortMetadata: BitwiseCopyable, Sendable {
     /// Until when it is fresh, from the end of its being served.
     @usableFromInline let fresh: UInt16
     /// Until when it is served while it is fetched anew, from the end of its freshness.
@@ -14,7 +14,7 @@ struct MemoryMinutiae: BitwiseCopyable, Sendable {
     @inlinable static var none: UInt16 { .max }
 
     @inlinable
-    init(_ whole: MemoryParticulars, servedUntil: MonotonicInstant) {
+    init(_ whole: EntryMetadata, servedUntil: MonotonicInstant) {
         fresh =
             whole.freshUntil == .distantFuture
             ? Self.none : Self.encode(whole.freshUntil.span(since: servedUntil) >> Self.shift)

@@ -1,5 +1,5 @@
 /// The account of one read: where the value was found, how old it is, and what the time went into.
-public struct Receipt: Sendable, Hashable {
+public struct ReadTrace: Sendable, Hashable {
     /// In what state the value was handed out.
     public enum State: Sendable, Hashable {
         /// Within its lifetime.

@@ -1,5 +1,5 @@
 /// Puts a violation into words.
-struct Storyteller {
+struct ViolationFormatter {
     let instances: [String]
     /// The time of the history's first event.
     let origin: UInt64

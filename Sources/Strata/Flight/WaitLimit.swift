@@ -1,6 +1,6 @@
 /// How long a caller waits for a flight.
 @usableFromInline
-package struct Patience: Sendable, Hashable {
+package struct WaitLimit: Sendable, Hashable {
     /// Counted from when the caller joined.
     @usableFromInline
     package var sinceJoining: Duration?
@@ -14,7 +14,7 @@ package struct Patience: Sendable, Hashable {
         self.sinceStart = sinceStart
     }
 
-    package static let unlimited = Patience()
+    package static let unlimited = WaitLimit()
 
     /// When the patience of a caller ends that joins now.
     func end(startedAt: MonotonicInstant) -> MonotonicInstant {
@@ -28,6 +28,6 @@ package struct Patience: Sendable, Hashable {
 }
 
 /// A caller has waited long enough; the flight goes on.
-package struct OutOfPatience: Error {
+package struct WaitLimitReached: Error {
     package init() {}
 }

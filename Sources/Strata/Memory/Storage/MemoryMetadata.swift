@@ -1,4 +1,4 @@
-/// What an entry has beside its value and until when it is served, in 38 bytes: these 32 and the six of ``MemoryMinutiae``.
+/// What an entry has beside its value and until when it is served, in 38 bytes: these 32 and the six of ``MemoryShortMetadata``.
 ///
 /// Entries that a user has put into memory have none, and take no room for it.
 ///
@@ -6,9 +6,9 @@
 /// lifetime by a 67-millionth of its length and after nine years at the latest, the fresh one by a thousandth of the time
 /// between early refresh and its end. How old an entry is, is right to a 33-millionth of the level's age.
 @usableFromInline
-struct MemoryDetails: Sendable {
+struct MemoryMetadata: Sendable {
     @usableFromInline let version: EntryVersion
-    @usableFromInline let label: MemoryLabel?
+    @usableFromInline let label: MemoryEntryTags?
     /// Until when it is of use, from the end of its being served.
     @usableFromInline let stale: UInt32
     /// When it was made, from the making of the level; the upper bit is the sign.
@@ -19,7 +19,7 @@ struct MemoryDetails: Sendable {
     @inlinable static var sign: UInt32 { 1 << 31 }
 
     @inlinable
-    init(_ whole: MemoryParticulars, _ label: MemoryLabel?, servedUntil: MonotonicInstant, start: MonotonicInstant) {
+    init(_ whole: EntryMetadata, _ label: MemoryEntryTags?, servedUntil: MonotonicInstant, start: MonotonicInstant) {
         version = whole.version
         self.label = label
         stale =

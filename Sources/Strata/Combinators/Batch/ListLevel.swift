@@ -15,7 +15,7 @@
 ///
 /// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere, levels above
 /// keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
-public struct AllBatch<Base: CacheLevel>: CacheLevel {
+public struct ListLevel<Base: CacheLevel>: CacheLevel {
     /// Lists of the level's keys.
     public typealias Key = [Base.Key]
     /// Lists of the level's values.
@@ -136,9 +136,9 @@ public struct AllBatch<Base: CacheLevel>: CacheLevel {
     }
 }
 
-extension AllBatch: Fetcher where Base: Fetcher {}
+extension ListLevel: Fetcher where Base: Fetcher {}
 
 extension CacheLevel {
     /// This level with lists of its keys as keys, and lists of its values as values.
-    public func allBatch() -> AllBatch<Self> { AllBatch(self) }
+    public func allBatch() -> ListLevel<Self> { ListLevel(self) }
 }
