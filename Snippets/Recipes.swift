@@ -404,3 +404,50 @@ func receipts(redis: RedisClient, database: Database) async throws {
     }
     // snippet.end
 }
+
+func options() async throws {
+    // snippet.recipe-options
+    var configuration = try RedisConfiguration(url: "redis://cache.internal:6379")
+    configuration.redisBudget = .milliseconds(200)
+    let redis = try RedisClient(configuration)
+    let policy = FreshnessPolicy(freshFor: .seconds(60), staleIfError: .seconds(3_600))
+    let products = RedisLevel<Int, Product>(redis, keyspace: "products", freshness: policy)
+    // snippet.end
+    _ = products
+}
+
+func operating(redis: RedisClient, database: Database) async throws {
+    // snippet.recipe-counters
+    let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))
+    let level = RedisLevel<Int, Product>(redis, keyspace: "products")
+    let products = memory.compose(level.fetching { id in try await database.product(id) })
+
+    func report() {
+        for node in products.label.nodes {
+            for counter in node.label.counters { print("\(node.path).\(counter.name)", counter.value) }
+        }
+        print("memory hit ratio", memory.statistics.hitRatio, "evictions", memory.statistics.evictions)
+        print("uncoordinated fetches", level.statistics.uncoordinatedFetches)
+    }
+    // snippet.end
+    report()
+
+    // snippet.recipe-health
+    let health = redis.outageStatistics
+    if health.isImpaired {
+        for (role, breaker) in health.breakers where breaker.state != .closed { print(role, breaker.state) }
+        print("changes are not told:", health.deafness ?? "they are")
+    }
+    print("invalidations to be repeated:", health.pendingInvalidations, "given up:", health.droppedInvalidations)
+    // snippet.end
+
+    // snippet.recipe-empty
+    try await products.clear()  // one script: nothing that was there before is served any more
+    try await level.sweep(rate: 2_000) { print("\($0.removed) of \($0.looked) removed") }  // gives the memory back
+    // snippet.end
+
+    // snippet.recipe-shutdown
+    await products.drain(within: .seconds(5))  // fetches in the background
+    await redis.shutDown(within: .seconds(1))  // failed invalidations and calls under way
+    // snippet.end
+}
