@@ -73,12 +73,13 @@ func rxSamples(service: Service, redis: RedisClient) async throws {
     // snippet.end
 
     // snippet.rx-pages
-    let pages = RedisLevel<PageKey, [Repository]>(redis, keyspace: "pages").fetching { key, _ in
-        .found(
-            try await service.repositories(key),
-            tags: ["user:\(key.user)", "filter:\(key.user):\(key.filter)"]
-        )
-    }
+    let pages = RedisLevel<PageKey, [Repository]>(redis, keyspace: "pages")
+        .fetching { key, _ in
+            .found(
+                try await service.repositories(key),
+                tags: ["user:\(key.user)", "filter:\(key.user):\(key.filter)"]
+            )
+        }
     let page = try await pages.get(PageKey(user: "ann", filter: "swift", page: 2))
     // snippet.end
 

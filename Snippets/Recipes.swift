@@ -80,10 +80,11 @@ func staleWhileRevalidate(redis: RedisClient, database: Database) async throws {
 
 func tagsOfFetchedValues(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-tags
-    let products = RedisLevel<Int, Product>(redis, keyspace: "products").fetching { id, _ in
-        guard let product = try await database.product(id) else { return .absent(tags: ["product:\(id)"]) }
-        return .value(product, tags: ["product:\(id)", "category:\(product.category)"])
-    }
+    let products = RedisLevel<Int, Product>(redis, keyspace: "products")
+        .fetching { id, _ in
+            guard let product = try await database.product(id) else { return .absent(tags: ["product:\(id)"]) }
+            return .value(product, tags: ["product:\(id)", "category:\(product.category)"])
+        }
 
     try await products.invalidate(tag: "category:tea")  // after an import of all teas
     // snippet.end
@@ -108,11 +109,12 @@ func negativeEntries(redis: RedisClient, database: Database) async throws {
 
 func conditionalRefresh(redis: RedisClient, http: Feeds) async throws {
     // snippet.recipe-not-modified
-    let feeds = RedisLevel<String, Feed>(redis, keyspace: "feeds", freshness: .resilient).fetching { url, context in
-        let answer = try await http.get(url, ifNoneMatch: context.old?.etag)
-        if answer.status == 304 { return .notModified() }
-        return .value(Feed(etag: answer.etag, body: answer.body))
-    }
+    let feeds = RedisLevel<String, Feed>(redis, keyspace: "feeds", freshness: .resilient)
+        .fetching { url, context in
+            let answer = try await http.get(url, ifNoneMatch: context.old?.etag)
+            if answer.status == 304 { return .notModified() }
+            return .value(Feed(etag: answer.etag, body: answer.body))
+        }
     // snippet.end
     _ = feeds
 }
@@ -152,9 +154,10 @@ func tenants(redis: RedisClient, database: Database) async throws {
     // snippet.end
 
     // snippet.recipe-tenant-tags
-    let all = RedisLevel<TenantKey, Product>(redis, keyspace: "products").fetching { key, _ in
-        .found(try await database.product(key.id, of: key.tenant), tags: ["tenant:\(key.tenant)"])
-    }
+    let all = RedisLevel<TenantKey, Product>(redis, keyspace: "products")
+        .fetching { key, _ in
+            .found(try await database.product(key.id, of: key.tenant), tags: ["tenant:\(key.tenant)"])
+        }
     try await all.invalidate(tag: "tenant:acme")
     // snippet.end
 }
@@ -172,11 +175,12 @@ struct PriceOfRelease1: Codable, Sendable {
 
 func rollingASchema(redis: RedisClient) async throws {
     // snippet.recipe-schema
-    let codec = Codec<Price>.json.migrating { older in
-        guard older.schema == 1 else { return nil }
-        let old = try Codec<PriceOfRelease1>.json.decode(older.bytes)
-        return Price(cents: Int((old.euros * 100).rounded()))
-    }
+    let codec = Codec<Price>.json
+        .migrating { older in
+            guard older.schema == 1 else { return nil }
+            let old = try Codec<PriceOfRelease1>.json.decode(older.bytes)
+            return Price(cents: Int((old.euros * 100).rounded()))
+        }
     let prices = RedisLevel<Int, Price>(redis, keyspace: "prices", codec: codec)
     // snippet.end
     _ = prices
