@@ -440,7 +440,7 @@ func operating(redis: RedisClient, database: Database) async throws {
     let health = redis.outageStatistics
     if health.isImpaired {
         for (role, breaker) in health.breakers where breaker.state != .closed { print(role, breaker.state) }
-        print("changes are not told:", health.deafness ?? "they are")
+        if let reason = health.deafness { print("changes are not told:", reason) }
     }
     print("invalidations to be repeated:", health.pendingInvalidations, "given up:", health.droppedInvalidations)
     // snippet.end
