@@ -53,8 +53,8 @@ func rxSamples(service: Service, redis: RedisClient) async throws {
     // snippet.end
 
     // snippet.rx-reply
-    let (value, receipt) = try await repositories.getWithReceipt("ann")
-    switch receipt.origin {
+    let (value, trace) = try await repositories.getWithTrace("ann")
+    switch trace.origin {
     case .memory?: print("memory")
     case .disk?: print("disk")
     case .source?: print("the source")

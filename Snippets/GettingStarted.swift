@@ -36,9 +36,9 @@ struct Shop {
 
         /// Reads product 42 and tells which level had it.
         func show() async throws {
-            let (product, receipt) = try await products.getWithReceipt(42)
+            let (product, trace) = try await products.getWithTrace(42)
             guard let product else { return say("there is no product 42") }
-            say("\(product.name), \(product.cents) cents, from \(receipt.origin?.description ?? "nowhere")")
+            say("\(product.name), \(product.cents) cents, from \(trace.origin?.description ?? "nowhere")")
         }
 
         switch CommandLine.arguments.dropFirst().first {

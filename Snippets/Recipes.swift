@@ -124,10 +124,10 @@ func batchEndpoint(redis: RedisClient, database: Database) async throws {
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
         .compose(
             RedisLevel(redis, keyspace: "products")
-                .fetching(several: { (ids: [Int]) in
+                .fetchingSeveral { ids in
                     let rows = try await database.products(ids)
                     return Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
-                })
+                }
         )
 
     let page = try await products.get([3, 1, 2])  // [Product?], in this order
@@ -335,7 +335,7 @@ func switching(redis: RedisClient, database: Database) async throws {
     let shared = RedisLevel<Int, Product>(redis, keyspace: "products")
         .fetching { id in try await database.product(id) }
 
-    let products = switchLevels(here, shared) { (id: Int) -> Lane in id < 1_000 ? .first : .second }
+    let products = switchLevels(here, shared) { (id: Int) -> SwitchBranch in id < 1_000 ? .first : .second }
     // snippet.end
     _ = products
 }
@@ -369,7 +369,7 @@ func reacting(redis: RedisClient, search: SearchIndex) async throws {
             await search.update(String(decoding: key, as: UTF8.self))
         case .listening, .tagsChanged, .everythingChanged:
             await search.rebuild()
-        case .deaf:
+        case .untrusted:
             break  // `listening` comes when changes are told again
         }
     }
@@ -380,27 +380,27 @@ func pressure(database: Database) async throws {
     // snippet.recipe-pressure
     let products = MemoryLevel<Int, Product>(limit: .entries(1_000_000))
         .compose(ClosureFetcher { id in try await database.product(id) })
-    let subscription = MemoryPressureMonitor.shared.subscribe(products)  // keep it as long as the cache
+    MemoryPressureMonitor.shared.subscribe(products)  // until the process ends, or until what it returns is cancelled
 
+    MemoryPressureMonitor.shared.report(.moderate)  // pressure that you have found out yourself
     products.relieve(.moderate)  // what the monitor calls: sheds the coldest quarter
     // snippet.end
-    subscription.cancel()
 }
 
 func receipts(redis: RedisClient, database: Database) async throws {
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
         .compose(RedisLevel(redis, keyspace: "products").fetching { id in try await database.product(id) })
     // snippet.recipe-receipt
-    let (product, receipt) = try await products.getWithReceipt(42)
-    print(receipt.origin as Any, receipt.state, receipt.age as Any, receipt.staleReason as Any)
-    for step in receipt.steps {
+    let (product, trace) = try await products.getWithTrace(42)
+    print(trace.origin as Any, trace.state, trace.age as Any, trace.staleReason as Any)
+    for step in trace.steps {
         print(step.origin, step.event, step.duration, step.whom ?? "", step.error ?? "")
     }
     // snippet.end
     _ = product
 
     // snippet.recipe-receipt-failed
-    let recorder = ReceiptRecorder()
+    let recorder = ReadTraceRecorder()
     do {
         _ = try await products.entry(for: 42, ReadRequest(recorder: recorder))
     } catch {
@@ -440,7 +440,7 @@ func operating(redis: RedisClient, database: Database) async throws {
     let health = redis.outageStatistics
     if health.isImpaired {
         for (role, breaker) in health.breakers where breaker.state != .closed { print(role, breaker.state) }
-        if let reason = health.deafness { print("changes are not told:", reason) }
+        if let reason = health.untrustedReason { print("changes are not told:", reason) }
     }
     print("invalidations to be repeated:", health.pendingInvalidations, "given up:", health.droppedInvalidations)
     // snippet.end

@@ -145,12 +145,9 @@ func limits() async throws {
         limit: .share(of: budget, atMost: 128 << 20, cost: { page in page.count })
     )
 
-    let subscriptions = [
-        MemoryPressureMonitor.shared.subscribe(products),
-        MemoryPressureMonitor.shared.subscribe(pages),
-    ]
+    MemoryPressureMonitor.shared.subscribe(products)
+    MemoryPressureMonitor.shared.subscribe(pages)
     // snippet.end
-    _ = subscriptions
 }
 
 enum Release2 {
@@ -189,24 +186,13 @@ func schema(redis: RedisClient) async throws {
     _ = level
 }
 
-// snippet.step-drain
-struct CacheDrain<Cache: CacheLevel>: Service {
-    var cache: Cache
-
-    func run() async throws {
-        try await gracefulShutdown()
-        await cache.drain(within: .seconds(5))
-    }
-}
-// snippet.end
-
 func shutdown(redis: RedisClient) async throws {
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
     let server = WebServer()
 
     // snippet.step-shutdown
     let group = ServiceGroup(
-        services: [redis, CacheDrain(cache: products), server],
+        services: [redis, DrainService(products), server],
         gracefulShutdownSignals: [.sigterm, .sigint],
         logger: Logger(label: "shop")
     )
@@ -232,9 +218,9 @@ func watching(redis: RedisClient, freshness: FreshnessPolicy) async throws {
     // snippet.end
 
     // snippet.step-receipt
-    let (product, receipt) = try await products.getWithReceipt(42)
-    print(product?.name ?? "none", receipt.state, receipt.duration)
-    for step in receipt.steps {
+    let (product, trace) = try await products.getWithTrace(42)
+    print(product?.name ?? "none", trace.state, trace.duration)
+    for step in trace.steps {
         print(step.event, "at", step.origin, step.duration)
     }
     // snippet.end

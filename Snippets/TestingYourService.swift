@@ -153,10 +153,10 @@ struct Shop: Sendable {
     )
     try await memory.store(old, for: 1)
 
-    let (value, receipt) = try await products.getWithReceipt(1)
+    let (value, trace) = try await products.getWithTrace(1)
     #expect(value == "old")
-    #expect(receipt.state == .stale)
-    #expect(receipt.staleReason == .failed)
+    #expect(trace.state == .stale)
+    #expect(trace.staleReason == .failed)
 }
 // snippet.end
 

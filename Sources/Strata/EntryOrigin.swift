@@ -1,6 +1,6 @@
 /// The kind of level in which an entry was found.
 public struct EntryOrigin: Sendable, Hashable, CustomStringConvertible, ExpressibleByStringLiteral {
-    /// The name, as metrics and receipts show it.
+    /// The name, as metrics and read traces show it.
     public let description: String
 
     /// An origin with a short name.

@@ -12,7 +12,7 @@ internal import Logging
 /// that has returned is never undone by a get that was under way.
 ///
 /// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
-/// once in ten seconds, and stands in the receipt. Memory is filled at once. A get waits for other levels to be filled for as
+/// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
 /// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
 /// ``drain(within:)`` waits for them.
 ///

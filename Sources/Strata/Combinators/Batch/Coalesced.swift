@@ -4,7 +4,7 @@
 /// are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another key's failure.
 ///
 /// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
-/// their own, and with receipts, go down alone.
+/// their own, and with read traces, go down alone.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
