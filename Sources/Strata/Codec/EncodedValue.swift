@@ -57,6 +57,8 @@ extension Codec {
     /// - Returns: The value.
     /// - Throws: Why there is none.
     package func open(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) -> Value {
+        // Before anything else: what a newer release has written is its own, in whatever form.
+        guard encoded.schema <= schema else { throw .otherSchema }
         guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
             encoded.compression == 0 || encoded.compression == compression?.identifier
         else { throw .otherMaking }

@@ -14,7 +14,7 @@
 /// ```swift
 /// let database = FetchLimiter(limit: 16)
 /// let users = memory.compose(userFetcher.capped(by: database))
-/// let orders = orderLevel.fetching(LeaseOptions(limiter: database)) { try await order($0) }
+/// let orders = orderFetcher.capped(by: database)
 /// ```
 public final class FetchLimiter: Sendable {
     private struct State {

@@ -211,6 +211,12 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// Forgets all responses.
     public func removeAll() async throws { try await storage.removeAll() }
 
+    /// Forgets what bears one of these tags in the level that keeps the responses.
+    public func invalidate(tags: [String]) async throws { try await storage.invalidate(tags: tags) }
+
+    /// Told to the level that keeps the responses.
+    public func drain(within limit: Duration) async { await storage.drain(within: limit) }
+
     /// Told to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 

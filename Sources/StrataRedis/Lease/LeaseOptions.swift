@@ -30,6 +30,9 @@ public struct LeaseOptions: Sendable, Hashable {
     /// `nil` lets the next one try at once.
     public var failureBackOff: ClosedRange<Duration>?
     /// How many fetches without a lease, and of several keys, may run at once in this process.
+    ///
+    /// Fetches of one key under a lease are not counted: a fleet makes one for each key. A source that has to be protected from
+    /// many keys at once is capped itself, by `capped(by:)`.
     public var fetchLimit: Int
     /// A limit that this level shares with others, in place of ``fetchLimit``; `nil` by default.
     public var limiter: FetchLimiter?

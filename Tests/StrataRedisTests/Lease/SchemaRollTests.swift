@@ -57,6 +57,20 @@ struct SchemaRollTests {
         }
     }
 
+    @Test("a newer schema's value in another codec is left alone, too")
+    func newerSchemaInAnotherCodec() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let redis = try TestServer.client(of: server)
+            let newer = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .json, schema: 2)
+            try await newer.set("new", for: "k")
+            let older = try level(server, schema: 1).fetching { [source] _ in try await source.fetch() }
+            #expect(try await older.get("k") == "value")
+            #expect(older.level.statistics.stores == 0)
+            #expect(try await newer.get("k") == "new")
+        }
+    }
+
     @Test("a sweep removes what is void of its own schema and of older ones")
     func sweep() async throws {
         try await RedisServer.withServer { server in

@@ -9,7 +9,7 @@ package import Strata
 /// | 3 | 1 | format version, 1 |
 /// | 4 | 1 | kind: 0 value, 1 absence, 2 failure |
 /// | 5 | 1 | codec |
-/// | 6 | 1 | compression: 0 none, 1 zlib |
+/// | 6 | 1 | compression: 0 none, 1 zlib, 2 zstd |
 /// | 7 | 1 | protection: 0 none, 1 AES-GCM, 2 ChaChaPoly, 3 HMAC-SHA-256 |
 /// | 8 | 4 | schema number of the value's type |
 /// | 12 | 8 | XXH64 of the full key |
