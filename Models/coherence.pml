@@ -25,6 +25,16 @@
 #ifndef LOSSES
 #define LOSSES 1
 #endif
+#ifdef NOFENCE
+#define UNFENCED true
+#else
+#define UNFENCED false
+#endif
+#ifdef NOTICKET
+#define UNTICKETED true
+#else
+#define UNTICKETED false
+#endif
 byte src = 0;
 short val = -1; byte stamp = 0; byte nextstamp = 1;
 byte lease = 0;
@@ -58,11 +68,7 @@ proctype Instance(byte i; byte gets) {
      :: atomic { mem[i] < 0 -> ticket[i] = up[i] }
         atomic { got = val }
         if
-        :: got >= 0 -> atomic { if :: ticket[i]
-#ifdef NOTICKET
-             || true
-#endif
-             -> mem[i] = got :: else -> skip fi }
+        :: got >= 0 -> atomic { if :: (ticket[i] || UNTICKETED) -> mem[i] = got :: else -> skip fi }
         :: else -> refresh = true
         fi
      fi;
@@ -89,27 +95,16 @@ proctype Instance(byte i; byte gets) {
              :: else -> skip fi }
         atomic {
           if
-          :: (lease == 1 + i && (val >= 0 -> stamp : 0) == replaced)
-#ifdef NOFENCE
-             || true
-#endif
+          :: ((lease == 1 + i && (val >= 0 -> stamp : 0) == replaced) || UNFENCED)
              -> val = fetched; stamp = mine; lease = 0; stored = true; notice()
           :: else -> stored = false; if :: lease == 1 + i -> lease = 0 :: else -> skip fi
           fi }
         if
         :: stored ->
            if
-           :: atomic { ticket[i]
-#ifdef NOTICKET
-                || true
-#endif
-                -> promised[i] = (mem[i] >= 0) };                     /* the new ticket, beside the old one */
+           :: atomic { (ticket[i] || UNTICKETED) -> promised[i] = (mem[i] >= 0) };                     /* the new ticket, beside the old one */
               if
-              :: atomic { ticket[i]
-#ifdef NOTICKET
-                   || true
-#endif
-                   -> mem[i] = fetched; promised[i] = false }
+              :: atomic { (ticket[i] || UNTICKETED) -> mem[i] = fetched; promised[i] = false }
               :: atomic { !ticket[i] -> skip }
               :: skip                                                 /* the caller has left */
               fi
