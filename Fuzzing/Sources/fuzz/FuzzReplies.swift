@@ -40,8 +40,9 @@ private func replies(
             do throws(ReplyReader.Violation) { try reader.read(piece, into: &replies) } catch { isBroken = true }
         }
         if isBroken {
-            // One that is passed over is told before its end is looked at.
-            if case .oversized = replies.last { replies.removeLast() }
+            // One that is passed over in pieces is told before its end is looked at; in one piece it is not told then. Which
+            // of those at the end that is cannot be seen from here.
+            while case .oversized = replies.last { replies.removeLast() }
             return (replies, true)
         }
     }
