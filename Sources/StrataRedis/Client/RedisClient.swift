@@ -133,8 +133,14 @@ public final class RedisClient: Sendable {
                 .call(deadline: deadline, expecting: expected, encode: encode)
         } catch let fault as RedisError where fault.code == .connectionLost {
             guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
-            reply = try await (connection ?? nextConnection())
-                .call(deadline: deadline, expecting: expected, encode: encode)
+            do {
+                reply = try await (connection ?? nextConnection())
+                    .call(deadline: deadline, expecting: expected, encode: encode)
+            } catch var second as RedisError where second.effect == .notApplied {
+                // Of the first nothing is known, whatever has become of the second.
+                second.effect = fault.effect
+                throw second
+            }
         }
         switch reply {
         case .error(let text): throw refused(text)

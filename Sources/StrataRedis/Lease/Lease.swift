@@ -213,10 +213,23 @@ struct Lease: Sendable {
         post(LeaseScripts.endWithoutValue, news, on: connection)
     }
 
-    /// Runs a script for which nobody waits, by its text: nobody would be there to send that when the server lacks it.
     private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection) {
         // Later it has run out by itself.
-        redis.post(deadline: MonotonicInstant.coarse.advanced(by: duration), on: connection) { _ in
+        post(script, arguments, on: connection, until: MonotonicInstant.coarse.advanced(by: duration))
+    }
+
+    /// Runs a script for which nobody waits, by its text: nobody would be there to send that when the server lacks it.
+    ///
+    /// When the connection is lost it is sent again.
+    private func post(
+        _ script: RedisScript,
+        _ arguments: [[UInt8]],
+        on connection: Connection,
+        until deadline: MonotonicInstant
+    ) {
+        redis.post(deadline: deadline, on: connection) { outcome in
+            guard case .failure(let error) = outcome, error.code == .connectionLost else { return }
+            post(script, arguments, on: connection, until: deadline)
         } encode: { writer in
             RedisClient.encode("EVAL", script.source, [names.value, names.lease], [record] + arguments, &writer)
         }

@@ -48,6 +48,26 @@ struct RedisClientTests {
         }
     }
 
+    @Test("a call that was sent, and made again in vain: it is not known whether it was applied")
+    func sentAndMadeAgainInVain() async throws {
+        let arrived = AsyncGate()
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            if command[0] == "GET" { arrived.open() }
+            return command[0] == "GET" ? [] : [.send(text: "+PONG\r\n")]
+        })
+        var configuration = try RedisConfiguration(url: server.endpoint.url)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        configuration.commandTimeout = .seconds(20)
+        let redis = try RedisClient(configuration)
+        let call = Task { try await redis.get("k") }
+        try await arrived.pass()
+        await server.stop()
+        let error = await #expect(throws: RedisError.self) { _ = try await call.value }
+        #expect(error?.code == .connectionFailed)
+        #expect(error?.effect == .ambiguous)
+        await redis.shutDown()
+    }
+
     @Test("a refused connection, an unresolvable name and a path that is not there name what was tried")
     func cannotConnect() async throws {
         for (url, named) in [

@@ -89,6 +89,37 @@ struct LeaseEndTests {
         }
     }
 
+    @Test("the end of a cancelled call's lease is lost with its connection: it is sent again")
+    func lostEnd() async throws {
+        let asked = AsyncGate()
+        let ends = Locked(0)
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            switch command[0] {
+            case "EVALSHA":
+                asked.open()
+                return []
+            case "EVAL":
+                ends.withLock { $0 += 1 }
+                return ends.withLock { $0 < 3 } ? [.reset] : [.send(text: ":0\r\n")]
+            default: return [.send(text: "+PONG\r\n")]
+            }
+        })
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        configuration.commandTimeout = .seconds(600)
+        configuration.redisBudget = .seconds(600)
+        let redis = try RedisClient(configuration)
+        let call = Task { [keyspace, names] in
+            try await Lease.readOrLead(redis, keyspace, names, duration: .seconds(600), replacing: nil)
+        }
+        try await asked.pass()
+        call.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await call.value }
+        while ends.withLock({ $0 }) < 3 { try await nextTurn() }
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("a call that has spent its time for Redis ends its lease nonetheless")
     func spent() async throws {
         try await RedisServer.withServer { server in
