@@ -17,7 +17,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test bench build-benchmarks soak snippets lint sanitize fuzz mutants docs clean
+.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz mutants docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: setup ## four processes share one Redis and fetch every document once
 
 test: setup ## build and run the tests (STRICT=1: warnings are errors)
 	@.ci/test $(if $(STRICT),--strict) $(ARGS)
+
+compat: setup ## the tests on Redis and Valkey, with hiredis 0.14 and 1.2 (ARGS="--filter Wire")
+	@.ci/compat $(ARGS)
 
 bench: setup ## run the load programs, one JSON object a line (LOADS="herd …")
 	@set -e; for load in $(LOADS); do \

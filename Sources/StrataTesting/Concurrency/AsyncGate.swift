@@ -8,10 +8,10 @@ public final class AsyncGate: Sendable {
         var isOpen = false
         var lastNumber = 0
         var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
-        var arrivals = Arrivals()
     }
 
     private let state = Locked(State())
+    private let arrived = Arrivals()
 
     /// A closed gate.
     public init() {}
@@ -24,11 +24,11 @@ public final class AsyncGate: Sendable {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let (isOpen, watchers) = state.withLock { state in
+                let isOpen = state.withLock { state in
                     if !state.isOpen { state.waiting[number] = continuation }
-                    return (state.isOpen, state.arrivals.add())
+                    return state.isOpen
                 }
-                for watcher in watchers { watcher.resume() }
+                arrived.add()
                 if isOpen { continuation.resume() } else if Task.isCancelled { leave(number) }
             }
         } onCancel: {
@@ -46,13 +46,8 @@ public final class AsyncGate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when `count` tasks have come, whether they have gone on since or not.
-    public func arrivals(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { $0.arrivals.watch(for: count, continuation) }
-            if isReady { continuation.resume() }
-        }
-    }
+    /// Returns when `count` tasks have come, whether they have gone on since or not; and when the task is cancelled.
+    public func arrivals(_ count: Int = 1) async { await arrived.wait(for: count) }
 
     private func leave(_ number: Int) {
         let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }

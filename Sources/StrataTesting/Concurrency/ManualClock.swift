@@ -34,11 +34,11 @@ public final class ManualClock: Clock {
         var now = Instant(offset: .zero)
         var sleepers: [Int: Sleeper] = [:]
         var lastNumber = 0
-        /// Those who have begun to sleep since the clock was made.
-        var arrivals = Arrivals()
     }
 
     private let state = Locked(State())
+    /// Those who have begun to sleep since the clock was made.
+    private let begun = Arrivals()
 
     /// A clock that shows zero.
     public init() {}
@@ -60,12 +60,12 @@ public final class ManualClock: Clock {
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let (isOver, watchers) = state.withLock { state in
+                let isOver = state.withLock { state in
                     let isOver = deadline <= state.now
                     if !isOver { state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation) }
-                    return (isOver, state.arrivals.add())
+                    return isOver
                 }
-                for watcher in watchers { watcher.resume() }
+                begun.add()
                 if isOver { continuation.resume() } else if Task.isCancelled { leave(number) }
             }
         } onCancel: {
@@ -84,13 +84,9 @@ public final class ManualClock: Clock {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
-    /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not.
-    public func sleepers(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { $0.arrivals.watch(for: count, continuation) }
-            if isReady { continuation.resume() }
-        }
-    }
+    /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not; and when the task is
+    /// cancelled.
+    public func sleepers(_ count: Int) async { await begun.wait(for: count) }
 
     private func leave(_ number: Int) {
         let sleeper = state.withLock { $0.sleepers.removeValue(forKey: number) }

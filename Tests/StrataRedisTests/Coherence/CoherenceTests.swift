@@ -25,6 +25,8 @@ final class Instance: Sendable {
         configuration.commandTimeout = .seconds(10)
         configuration.redisBudget = .seconds(10)
         configuration.breaker.slowAfter = .seconds(10)
+        // Memory stays trusted on a machine that is busy for seconds.
+        configuration.linkPingTimeout = .seconds(60)
         adjust(&configuration)
         redis = try RedisClient(configuration)
         level = RedisLevel(redis, keyspace: keyspace, codec: .text, coherence: coherence)
