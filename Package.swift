@@ -106,7 +106,7 @@ let package = Package(
         ),
         .target(
             name: "StrataTesting",
-            dependencies: ["Strata", "StrataRedis"],
+            dependencies: ["Strata"],
             swiftSettings: strictSettings
         ),
         .executableTarget(

@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 
 /// Events of made-up histories, as short as the stories they tell.
 ///

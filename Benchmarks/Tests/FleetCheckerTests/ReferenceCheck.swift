@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 
 /// The checks said as plainly as possible, each read against all events: slow, and nothing in common with the checker.
 struct ReferenceCheck {

@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 
 /// A correct history into which violations are planted, one by one, each the only thing wrong with its read or fetch.
 struct PlantedViolations {

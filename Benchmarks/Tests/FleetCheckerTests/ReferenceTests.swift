@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 import Testing
 
 @Suite("The checker and the plain reference")

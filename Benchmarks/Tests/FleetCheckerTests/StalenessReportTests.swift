@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 import Testing
 
 #if canImport(FoundationEssentials)

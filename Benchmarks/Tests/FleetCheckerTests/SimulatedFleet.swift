@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 
 /// A fleet with a shared cache in simulated time, built to keep its promises: what it does must pass every check.
 ///

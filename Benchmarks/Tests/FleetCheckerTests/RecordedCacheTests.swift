@@ -1,5 +1,5 @@
-import Strata
-import StrataTesting
+import FleetChecker
+import Synchronization
 import Testing
 
 @Suite("A small cache under the checker")
@@ -13,7 +13,7 @@ struct RecordedCacheTests {
             var epoch = 0
         }
 
-        private let state = Locked(State())
+        private let state = Mutex(State())
         let flaw: Flaw
 
         init(_ flaw: Flaw) { self.flaw = flaw }

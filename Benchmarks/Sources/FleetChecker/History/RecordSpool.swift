@@ -1,4 +1,3 @@
-internal import Strata
 import Synchronization
 
 /// Room for records in a file that grows by mapped segments: appending is an atomic addition and four stores.
@@ -26,7 +25,7 @@ final class RecordSpool: @unchecked Sendable {
     private let claims: RecordClaims
     private let segmentLimit: Int
     private let segments: UnsafeMutablePointer<Atomic<UInt>>
-    private let growth = Locked(Growth())
+    private let growth = Mutex(Growth())
 
     private struct Growth {
         var mapped = 0

@@ -1,5 +1,5 @@
-import Strata
-import StrataTesting
+import FleetChecker
+import Synchronization
 import Testing
 
 #if canImport(Glibc)
@@ -96,7 +96,7 @@ struct VersionedSourceTests {
     @Test("the hook stands before and after the moment of reading")
     func hook() async throws {
         struct Refusal: Error {}
-        let steps = Locked<[VersionedSource.FetchStep]>([])
+        let steps = Mutex<[VersionedSource.FetchStep]>([])
         let changing = try VersionedSource(run: VersionedRun(keyCount: 1, seed: 7)) { _, step in
             steps.withLock { $0.append(step) }
         }

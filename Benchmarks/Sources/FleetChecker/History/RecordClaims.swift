@@ -1,4 +1,4 @@
-internal import Strata
+import Synchronization
 
 #if canImport(Glibc)
 import Glibc
@@ -23,7 +23,7 @@ struct RecordClaims: ~Copyable {
     private static let stripeBits: UInt64 = 4
 
     private let header: SharedWords
-    private let renewal = Locked(())
+    private let renewal = Mutex(())
 
     init(_ header: SharedWords) {
         self.header = header

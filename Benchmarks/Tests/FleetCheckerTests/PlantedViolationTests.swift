@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 import Testing
 
 @Suite("A history with planted violations")
