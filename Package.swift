@@ -17,6 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Strata", targets: ["Strata"]),
+        .library(name: "StrataCBOR", targets: ["StrataCBOR"]),
         .library(name: "StrataRedis", targets: ["StrataRedis"]),
         .library(name: "StrataCompression", targets: ["StrataCompression"]),
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
@@ -46,9 +47,11 @@ let package = Package(
             path: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
+        // A format, which knows nothing of caches.
+        .target(name: "StrataCBOR", swiftSettings: strictSettings),
         .target(
             name: "Strata",
-            dependencies: [.product(name: "Logging", package: "swift-log")],
+            dependencies: ["StrataCBOR", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strictSettings
         ),
         .target(
@@ -118,6 +121,7 @@ let package = Package(
             ],
             swiftSettings: strictSettings
         ),
+        .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
         .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
         .testTarget(
             name: "StrataRedisTests",

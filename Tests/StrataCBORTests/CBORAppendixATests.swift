@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 /// The examples of RFC 8949 appendix A, all of them.

@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 @Suite("CBOR: deterministic encoding, RFC 8949 §4.2.1")

@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 @Suite("CBOR: values come back as they went in")

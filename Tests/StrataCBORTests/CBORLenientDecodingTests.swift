@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 @Suite("CBOR: documents that other encoders make")

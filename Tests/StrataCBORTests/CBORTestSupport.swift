@@ -1,4 +1,4 @@
-import Strata
+import StrataCBOR
 import Testing
 
 /// Bytes written as hexadecimal digits, blanks ignored.
