@@ -28,6 +28,9 @@ let package = Package(
     ],
     traits: [
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
+        // A dependency that only products behind a trait take is not even resolved where the trait is off.
+        .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
+        .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
         .default(enabledTraits: ["ServiceLifecycle"]),
     ],
@@ -93,17 +96,19 @@ let package = Package(
         ),
         .target(
             name: "StrataDisk",
-            dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Strata", .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
+            ],
             swiftSettings: strictSettings
         ),
-        // The one room with NIO: whoever does not use it does not build NIO.
+        // The one module with NIO.
         .target(
             name: "StrataHTTP",
             dependencies: [
                 "Strata",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -162,7 +167,7 @@ let package = Package(
             name: "StrataDiskTests",
             dependencies: [
                 "StrataDisk", "StrataDiskInstance", "StrataTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -170,9 +175,9 @@ let package = Package(
             name: "StrataHTTPTests",
             dependencies: [
                 "StrataHTTP", "StrataDisk", "StrataTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -208,4 +213,5 @@ if Context.environment["STRATA_WITHOUT_NIO"] != nil {
         return urls.contains { location.hasSuffix($0) }
     }
     package.traits.remove(.trait(name: "Crypto"))
+    package.traits.remove(.trait(name: "HTTP"))
 }

@@ -12,7 +12,7 @@ let package = Package(
     name: "strata-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "strata", path: ".."),
+        .package(name: "strata", path: "..", traits: [.defaults, "Disk"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
