@@ -17,7 +17,7 @@ internal import Logging
 /// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
-public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
+public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: AnsweringLevel
 where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// What entries are found by.
     public typealias Key = Lower.Key
@@ -64,13 +64,6 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public var lateFills: Int { failures.lateFills.count }
 
     // MARK: Reading
-
-    /// A fresh value in the upper level's memory, if nothing has voided it.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return resident(key, at: now, &answers)
-    }
 
     /// A fresh value in the upper level's memory, if nothing has voided it.
     @inlinable
