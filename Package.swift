@@ -127,11 +127,22 @@ let package = Package(
             swiftSettings: strictSettings
         ),
         .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
-        .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
+        // What several targets of tests share, and no product has.
+        .target(
+            name: "StrataTestSupport",
+            dependencies: ["Strata", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/StrataTestSupport",
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataTests",
+            dependencies: ["Strata", "StrataTesting", "StrataTestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "StrataRedisTests",
             dependencies: [
-                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance",
+                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",

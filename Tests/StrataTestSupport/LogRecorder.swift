@@ -1,18 +1,25 @@
-import Logging
-import Strata
+package import Logging
+internal import Strata
 
 /// Takes down what is logged.
-final class LogRecorder: Sendable {
-    struct Line: Sendable, Equatable {
-        var level: Logger.Level
-        var text: String
+package final class LogRecorder: Sendable {
+    package struct Line: Sendable, Equatable {
+        package var level: Logger.Level
+        package var text: String
+
+        package init(level: Logger.Level, text: String) {
+            self.level = level
+            self.text = text
+        }
     }
 
     private let recorded = Locked<[Line]>([])
 
-    var lines: [Line] { recorded.withLock { $0 } }
+    package init() {}
 
-    var logger: Logger {
+    package var lines: [Line] { recorded.withLock { $0 } }
+
+    package var logger: Logger {
         Logger(label: "test") { _ in Handler(recorder: self) }
     }
 
