@@ -13,7 +13,7 @@ internal import Logging
 ///
 /// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
 /// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
+/// long as `fillWaitLimit`; then the fill goes on in the background for up to ten seconds, 64 of them at once.
 /// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.

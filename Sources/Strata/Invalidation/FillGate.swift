@@ -17,9 +17,9 @@ internal import Glibc
 /// Keys share a counter only when a part of the table is full (see `FillGate+Places.swift`); then they are voided together:
 /// over-invalidation is allowed, under-invalidation never happens.
 ///
-/// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
+/// A gate may be fed by something that hears of changes made elsewhere. `trustedUntil` then says how long silence means
 /// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
-/// for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most, so that an outage of the
+/// for again. What is read meanwhile gets a timed ticket and is kept for `untrustedLifetime` at most, so that an outage of the
 /// messenger bounds how old a value can be and does not switch memory off.
 ///
 /// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
