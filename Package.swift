@@ -17,6 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Strata", targets: ["Strata"]),
+        .library(name: "StrataCBOR", targets: ["StrataCBOR"]),
         .library(name: "StrataRedis", targets: ["StrataRedis"]),
         .library(name: "StrataCompression", targets: ["StrataCompression"]),
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
@@ -27,6 +28,9 @@ let package = Package(
     ],
     traits: [
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
+        // A dependency that only products behind a trait take is not even resolved where the trait is off.
+        .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
+        .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
         .default(enabledTraits: ["ServiceLifecycle"]),
     ],
@@ -46,9 +50,11 @@ let package = Package(
             path: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
+        // A format, which knows nothing of caches.
+        .target(name: "StrataCBOR", swiftSettings: strictSettings),
         .target(
             name: "Strata",
-            dependencies: [.product(name: "Logging", package: "swift-log")],
+            dependencies: ["StrataCBOR", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strictSettings
         ),
         .target(
@@ -90,23 +96,25 @@ let package = Package(
         ),
         .target(
             name: "StrataDisk",
-            dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Strata", .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
+            ],
             swiftSettings: strictSettings
         ),
-        // The one room with NIO: whoever does not use it does not build NIO.
+        // The one module with NIO.
         .target(
             name: "StrataHTTP",
             dependencies: [
                 "Strata",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
         .target(
             name: "StrataTesting",
-            dependencies: ["Strata", "StrataRedis"],
+            dependencies: ["Strata"],
             swiftSettings: strictSettings
         ),
         .executableTarget(
@@ -118,11 +126,23 @@ let package = Package(
             ],
             swiftSettings: strictSettings
         ),
-        .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
+        .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
+        // What several targets of tests share, and no product has.
+        .target(
+            name: "StrataTestSupport",
+            dependencies: ["Strata", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/StrataTestSupport",
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataTests",
+            dependencies: ["Strata", "StrataTesting", "StrataTestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "StrataRedisTests",
             dependencies: [
-                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance",
+                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -158,7 +178,7 @@ let package = Package(
             name: "StrataDiskTests",
             dependencies: [
                 "StrataDisk", "StrataDiskInstance", "StrataTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -166,9 +186,9 @@ let package = Package(
             name: "StrataHTTPTests",
             dependencies: [
                 "StrataHTTP", "StrataDisk", "StrataTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -204,4 +224,5 @@ if Context.environment["STRATA_WITHOUT_NIO"] != nil {
         return urls.contains { location.hasSuffix($0) }
     }
     package.traits.remove(.trait(name: "Crypto"))
+    package.traits.remove(.trait(name: "HTTP"))
 }

@@ -32,8 +32,11 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     if (module == "CHiredis" && FILENAME !~ /^Sources\/StrataRedis\/Wire\//) {
         finding("CHiredis is imported in Sources/StrataRedis/Wire and nowhere else")
     }
-    if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(Redis|Disk|Testing)?\//) { finding("no NIO here") }
-    if (module ~ /^Strata/ && FILENAME ~ /^Sources\/Strata\//) { finding("the bottom imports no sibling") }
+    if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(CBOR|Redis|Disk|Testing)?\//) { finding("no NIO here") }
+    if (module ~ /^Strata/ && module != "StrataCBOR" && FILENAME ~ /^Sources\/Strata\//) {
+        finding("Strata imports no sibling but StrataCBOR")
+    }
+    if (module ~ /^Strata/ && FILENAME ~ /^Sources\/StrataCBOR\//) { finding("the bottom imports no sibling") }
     if (module ~ /^Strata(Redis|Testing)/ && FILENAME ~ /^Sources\/Strata(Disk|HTTP)\//) {
         finding("this room may import Strata only")
     }

@@ -6,7 +6,7 @@ import StrataCompression
 import StrataDisk
 import StrataRedis
 
-#if canImport(StrataHTTP)
+#if canImport(StrataHTTP) && HTTP
 import StrataHTTP
 #endif
 
@@ -236,7 +236,7 @@ func warming(redis: RedisClient, database: Database) async throws {
     // snippet.end
 }
 
-#if canImport(StrataHTTP)
+#if canImport(StrataHTTP) && HTTP && Disk
 func httpSource() async throws {
     // snippet.recipe-http
     let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -254,6 +254,7 @@ func httpSource() async throws {
 }
 #endif
 
+#if Disk
 func diskBelowMemory(database: Database) async throws {
     // snippet.recipe-disk
     let store = DiskStore(path: "/var/lib/shop/cache.sqlite")
@@ -268,6 +269,7 @@ func diskBelowMemory(database: Database) async throws {
     // snippet.end
     _ = product
 }
+#endif
 
 func retries(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-retry

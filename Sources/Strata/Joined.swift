@@ -15,7 +15,7 @@ public struct Joined<Value: Sendable>: Sendable {
     ///
     /// - Throws: What the read has thrown.
     @inlinable
-    public var value: Value? {
+    package var value: Value? {
         get throws {
             switch read.outcome {
             case .success(let entry): return entry?.value

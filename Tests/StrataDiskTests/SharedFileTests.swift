@@ -1,3 +1,4 @@
+#if Disk
 import GRDB
 import Strata
 import StrataTesting
@@ -86,3 +87,4 @@ struct SharedFileTests {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP && Disk
 import Strata
 import StrataDisk
 import StrataTesting
@@ -256,3 +257,4 @@ struct HTTPCacheTests {
         for ending in ["", "-wal", "-shm", ".lock"] { _ = unsafe remove(path + ending) }
     }
 }
+#endif

@@ -1,11 +1,11 @@
 /// Two levels beside each other, of which either may answer: what is common to levels made of two.
 @usableFromInline
-struct Pair<First: CacheLevel, Second: CacheLevel>: Sendable
+package struct Pair<First: CacheLevel, Second: CacheLevel>: Sendable
 where First.Key == Second.Key, First.Value == Second.Value {
     @usableFromInline
-    let first: First
+    package let first: First
     @usableFromInline
-    let second: Second
+    package let second: Second
     private let hearing: Hearing
 
     init(_ first: First, _ second: Second) {

@@ -13,11 +13,11 @@ internal import Logging
 ///
 /// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
 /// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
+/// long as `fillWaitLimit`; then the fill goes on in the background for up to ten seconds, 64 of them at once.
 /// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
-public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
+public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: AnsweringLevel
 where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// What entries are found by.
     public typealias Key = Lower.Key
@@ -37,7 +37,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
-    public var fillWaitLimit: Duration { fills.patience }
+    package var fillWaitLimit: Duration { fills.patience }
     let failures: LevelFailures
     let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
@@ -64,13 +64,6 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public var lateFills: Int { failures.lateFills.count }
 
     // MARK: Reading
-
-    /// A fresh value in the upper level's memory, if nothing has voided it.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return resident(key, at: now, &answers)
-    }
 
     /// A fresh value in the upper level's memory, if nothing has voided it.
     @inlinable

@@ -8,7 +8,8 @@ internal import Synchronization
 // of `tagChanges`; it is sealed, and kept if the count has not moved.
 extension FillGate {
     /// How often tags were invalidated, whichever.
-    public var tagChanges: UInt64 { tagChangeCount.load(ordering: .acquiring) }
+    @usableFromInline
+    package var tagChanges: UInt64 { tagChangeCount.load(ordering: .acquiring) }
 
     /// Voids every seal of these tags.
     ///
@@ -52,7 +53,7 @@ extension FillGate {
     /// The highest number of the level's invalidations that this process knows; 0 where they have none.
     ///
     /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
-    public var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+    package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
     /// Sets the number.
     ///

@@ -17,9 +17,9 @@ internal import Glibc
 /// Keys share a counter only when a part of the table is full (see `FillGate+Places.swift`); then they are voided together:
 /// over-invalidation is allowed, under-invalidation never happens.
 ///
-/// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
+/// A gate may be fed by something that hears of changes made elsewhere. `trustedUntil` then says how long silence means
 /// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
-/// for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most, so that an outage of the
+/// for again. What is read meanwhile gets a timed ticket and is kept for `untrustedLifetime` at most, so that an outage of the
 /// messenger bounds how old a value can be and does not switch memory off.
 ///
 /// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
@@ -60,7 +60,7 @@ public final class FillGate: Sendable {
     /// How many words the table begins with.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
-    public let untrustedLifetime: Duration
+    package let untrustedLifetime: Duration
 
     /// No table has more words: that many fit into a ticket.
     static let largest = 1 << 22
@@ -104,7 +104,7 @@ public final class FillGate: Sendable {
     ///
     /// ``Ticket/none`` always lives, ``Ticket/void`` never.
     @inlinable
-    public func isLive(_ ticket: Ticket) -> Bool {
+    package func isLive(_ ticket: Ticket) -> Bool {
         guard ticket.belongsToGate else { return ticket == .none }
         let word = unsafe counters[ticket.slot].load(ordering: .acquiring)
         guard word & Self.countMask == ticket.count || Self.promises(ticket, word) else { return false }
@@ -120,14 +120,14 @@ public final class FillGate: Sendable {
 
     /// Whether an entry with this ticket may be served at `now` without asking below.
     @inlinable
-    public func admits(_ ticket: Ticket, at now: MonotonicInstant) -> Bool {
+    package func admits(_ ticket: Ticket, at now: MonotonicInstant) -> Bool {
         isLive(ticket) && (now < trustedUntil || ticket.isTimed || ticket == .none)
     }
 
     /// Whether somebody who asks at `now` may be given what was asked for with this ticket at `start`.
     ///
     /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
-    public func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
+    package func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
         if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
         return start.duration(to: now) < untrustedLifetime
@@ -137,7 +137,7 @@ public final class FillGate: Sendable {
 
     /// Until when silence means that nothing has changed; ``MonotonicInstant/distantFuture`` where nobody has to listen.
     @inlinable
-    public var trustedUntil: MonotonicInstant {
+    package var trustedUntil: MonotonicInstant {
         MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring))
     }
 

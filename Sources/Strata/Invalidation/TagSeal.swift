@@ -19,7 +19,8 @@ public final class TagSeal: Sendable, Equatable {
     }
 
     /// Whether none of the tags was invalidated.
-    public var isLive: Bool {
+    @usableFromInline
+    package var isLive: Bool {
         gate.sum(ofSlots: slots) == sum && others.allSatisfy { $0.isLive }
     }
 

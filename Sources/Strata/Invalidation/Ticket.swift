@@ -31,7 +31,7 @@ public struct Ticket: Sendable, Hashable {
     ///
     /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` from when it was asked for, and no longer.
     @inlinable
-    public var isTimed: Bool { bits & (1 << 62) != 0 }
+    package var isTimed: Bool { bits & (1 << 62) != 0 }
 
     /// What goes with the entry to somebody who joined the asking when it was under way.
     ///

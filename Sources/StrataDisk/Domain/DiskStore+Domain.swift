@@ -1,3 +1,4 @@
+#if Disk
 public import Strata
 
 extension DiskStore {
@@ -47,3 +48,4 @@ extension DiskStore {
         domain(name, codec: .cbor, limit: limit)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 public import Strata
 
@@ -247,3 +248,4 @@ extension EntryOrigin {
     /// A file on this machine's disk.
     public static let disk: EntryOrigin = "disk"
 }
+#endif

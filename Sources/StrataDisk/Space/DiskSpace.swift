@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -212,3 +213,4 @@ final class DiskSpace: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -112,3 +113,4 @@ enum TagList {
         return tags
     }
 }
+#endif

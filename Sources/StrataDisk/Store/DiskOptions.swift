@@ -1,3 +1,4 @@
+#if Disk
 /// How a file on disk is opened and used.
 ///
 /// | setting | default | why |
@@ -49,3 +50,4 @@ public struct DiskOptions: Sendable, Hashable {
         self.fileLimit = fileLimit
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 
 /// The tables of a file, format 1.
@@ -100,3 +101,4 @@ enum DiskSchema {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import Dispatch
 internal import GRDB
 internal import Strata
@@ -167,3 +168,4 @@ public final class DiskStore: Sendable, CustomStringConvertible {
         }
     }
 }
+#endif

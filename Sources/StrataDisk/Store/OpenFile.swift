@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -92,3 +93,4 @@ final class OpenFile: Sendable {
         return db.lastInsertedRowID
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import Strata
 
 #if canImport(Darwin)
@@ -46,3 +47,4 @@ struct WallClock: Sendable {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 public import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
@@ -191,3 +192,4 @@ extension HTTPLifetime {
         )
     }
 }
+#endif

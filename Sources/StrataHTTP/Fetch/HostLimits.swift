@@ -1,3 +1,4 @@
+#if HTTP
 internal import Strata
 
 /// Limits of what runs at a time, one a host; a host that nobody asks for is forgotten.
@@ -32,3 +33,4 @@ final class HostLimits: Sendable {
 
     var count: Int { hosts.withLock { $0.count } }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 public import Strata
 
 /// What is fetched: a URL, with the header fields that are sent along.
@@ -54,3 +55,4 @@ extension String {
         return nil
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 public import Strata
 
 /// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked about.
@@ -251,3 +252,4 @@ public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Nothing counted yet.
     public init() {}
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 internal import Strata
 
 /// What is to be refreshed in the background, each resource once: bounded, and taken only while somebody works on it.
@@ -88,3 +89,4 @@ final class RefreshQueue: Sendable {
         for watcher in ready { watcher.continuation.resume() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 /// What `Cache-Control` says (RFC 9111 §5.2, RFC 5861), as far as it concerns a cache that many users share.
 struct CacheControl: Hashable {
     private var directives: [String: [String?]] = [:]
@@ -54,3 +55,4 @@ struct CacheControl: Hashable {
         return String(text.dropFirst().dropLast())
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 /// How long a response may be used, as its header fields say (RFC 9111, RFC 5861).
 ///
 /// It is a pure function of the response: no clock is read. The cache is one that many users share, so `private` keeps a response
@@ -134,3 +135,4 @@ enum RetryAfter {
         return min(max(0, end - date), 1 << 31)
     }
 }
+#endif

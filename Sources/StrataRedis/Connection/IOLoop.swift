@@ -62,7 +62,7 @@ final class IOLoop: Sendable {
 
     private func startThread() throws {
         guard !started.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) else {
+        guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) == 0 else {
             started.store(false, ordering: .releasing)
             throw RedisError(code: .connectionFailed, message: "the system gives no thread for I/O")
         }

@@ -26,7 +26,7 @@ public final class RedisReplication: Sendable {
         /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password.
         public var server = RedisServer.Configuration()
         /// How long it may take until everything is connected; 20 s by default.
-        public var deadline: Duration = .seconds(20)
+        package var deadline: Duration = .seconds(20)
 
         /// Creates the default configuration.
         public init() {}

@@ -22,11 +22,11 @@ extension RedisServer {
         /// by a directive, for example `"user tester on >secret ~* &* +@all"`.
         public var credentials: Credentials?
         /// Variables set for the server in addition to this process's environment.
-        public var environment: [String: String] = [:]
+        package var environment: [String: String] = [:]
         /// How long starting may take until the server answers; 10 s by default.
-        public var startDeadline: Duration = .seconds(10)
+        package var startDeadline: Duration = .seconds(10)
         /// How long the server may take to end in good order before it is killed; 2 s by default.
-        public var stopGrace: Duration = .seconds(2)
+        package var stopGrace: Duration = .seconds(2)
 
         var role = Role.standalone
 

@@ -1,3 +1,4 @@
+internal import Strata
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -23,38 +24,10 @@ package enum BlockingThread {
         }
     }
 
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
-        }
-    }
-
-    /// Starts a detached thread; it costs some tens of microseconds.
+    /// Starts a detached thread.
     static func start(_ body: @escaping @Sendable () -> Void) throws {
-        let work = unsafe Unmanaged.passRetained(Work(body))
-        var attributes = pthread_attr_t()
-        unsafe pthread_attr_init(&attributes)
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        #if canImport(Darwin)
-        var thread: pthread_t? = nil
-        let status = unsafe pthread_create(&thread, &attributes, { Self.run($0) }, work.toOpaque())
-        #else
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread,
-            &attributes,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                return unsafe Self.run(argument)
-            },
-            work.toOpaque()
-        )
-        #endif
+        let status = NativeThread.start(name: "strata-testing", run: body)
         guard status == 0 else {
-            unsafe work.release()
             throw HarnessError(.launchFailed, "pthread_create: \(SystemCall.text(of: status))")
         }
     }
@@ -112,10 +85,5 @@ package enum BlockingThread {
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         // An early end by a signal is harmless: every caller looks again.
         _ = unsafe nanosleep(&time, nil)
-    }
-
-    private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
     }
 }

@@ -14,9 +14,9 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// The level whose reads are collected.
     public let base: Base
     /// How long a window is open.
-    public let window: Duration
+    package let window: Duration
     /// How many keys close it early.
-    public let limit: Int
+    package let limit: Int
     private let collection: Collection<Base.Key, Base.Value>
 
     init(_ base: Base, window: Duration, limit: Int) {

@@ -15,7 +15,7 @@
 ///     .compose(redis.conditioned { _ in await breaker.isClosed })
 ///     .compose(fetcher)
 /// ```
-public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
+public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -61,13 +61,6 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
         }
         let asked = keys.indices.filter { satisfied[$0] != nil }
         return try await base.entries(of: keys, at: asked, request)
-    }
-
-    /// What the level's memory has, if the condition holds and can be asked without suspending.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return resident(key, at: now, &answers)
     }
 
     /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken down.

@@ -8,7 +8,7 @@
 /// ```swift
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
 /// ```
-public struct Capped<Base: CacheLevel>: ForwardingLevel {
+public struct Capped<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -24,7 +24,7 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
     }
 
     /// How many may run at once.
-    public var limit: Int { limiter.limit }
+    package var limit: Int { limiter.limit }
 
     /// The level's entry, once there is a slot.
     ///
@@ -38,23 +38,11 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
         try await limiter.run { try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads are running now, in all levels that share the limit.
-    public var running: Int { limiter.running }
+    package var running: Int { limiter.running }
 
     /// How many reads wait for a slot now, in all levels that share the limit.
-    public var waiting: Int { limiter.waiting }
+    package var waiting: Int { limiter.waiting }
 
     /// `capped`, with its limit and the level inside.
     public var label: LevelLabel {

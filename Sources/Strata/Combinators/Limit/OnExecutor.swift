@@ -11,7 +11,7 @@
 /// let files = ClosureFetcher<Path, [UInt8]> { try readBlocking($0) }.onExecutor(fileExecutor)
 /// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
 /// ```
-public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
+public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -20,7 +20,7 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
     /// The level whose work runs elsewhere.
     public let base: Base
     /// Where it runs.
-    public let executor: any TaskExecutor
+    package let executor: any TaskExecutor
 
     init(_ base: Base, _ executor: any TaskExecutor) {
         self.base = base
@@ -36,18 +36,6 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await there { try await base.entries(for: keys, request) }
     }
-
-    /// What the level's memory has, asked where the caller is.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// Told to the level.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {

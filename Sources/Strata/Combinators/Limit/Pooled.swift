@@ -9,7 +9,7 @@
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
 /// ```
-public struct Pooled<Base: CacheLevel>: ForwardingLevel {
+public struct Pooled<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -85,18 +85,6 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         return entry
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// Voids the flight and stores the entry.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         flights.void(key)
@@ -133,7 +121,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
     }
 
     /// Reads under way now, joined or not.
-    public var underWay: Int { flights.count }
+    package var underWay: Int { flights.count }
 
     /// Callers that wait for a read now.
     package var waiting: Int { flights.waiting }

@@ -11,7 +11,7 @@
 /// ```swift
 /// let sessions = primary.recover(with: replica)
 /// ```
-public struct FallingBack<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct FallingBack<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     /// What entries are found by.
     public typealias Key = First.Key
@@ -19,18 +19,15 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
+    package let pair: Pair<First, Second>
     private let recoveries = Tally()
 
     init(_ first: First, _ second: Second) {
         pair = Pair(first, second)
     }
 
-    /// The level that is asked first.
-    public var first: First { pair.first }
-
     /// The level that is asked when the first has failed.
-    public var fallback: Second { pair.second }
+    private var fallback: Second { pair.second }
 
     /// The first level's entry; the fallback's when the first has thrown.
     ///
@@ -76,48 +73,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { pair.first.resident(key, at: now, &answers) }
 
-    /// Stored in both levels; both are tried.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
-
-    /// Stored in both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        try await pair.commit(entry, for: key)
-    }
-
-    /// Removed from both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both levels.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the level that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the level whose gate it is.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both levels say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
-
     /// How many reads went to the fallback since the start.
-    public var recovered: Int { recoveries.count }
+    package var recovered: Int { recoveries.count }
 
     /// `recovered`, with both levels.
     public var label: LevelLabel {

@@ -12,7 +12,7 @@
 /// ```swift
 /// let nearest = east.race(west, .firstValue)
 /// ```
-public struct Raced<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct Raced<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     /// What entries are found by.
     public typealias Key = First.Key
@@ -20,20 +20,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
-    /// Which outcome wins.
-    public let rule: RaceRule
+    package let pair: Pair<First, Second>
+    private let rule: RaceRule
 
     init(_ first: First, _ second: Second, _ rule: RaceRule) {
         pair = Pair(first, second)
         self.rule = rule
     }
-
-    /// One of the levels.
-    public var first: First { pair.first }
-
-    /// The other level.
-    public var second: Second { pair.second }
 
     /// The entry of the level that answers first.
     ///
@@ -94,46 +87,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ) -> Resident<Value>? {
         pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
     }
-
-    /// Stored in both levels; both are tried.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
-
-    /// Stored in both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        try await pair.commit(entry, for: key)
-    }
-
-    /// Removed from both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both levels.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the level that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the level whose gate it is.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both levels say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `raced`, with the rule and both levels.
     public var label: LevelLabel {

@@ -9,7 +9,7 @@
 ///     return Product.placeholder(key)
 /// }
 /// ```
-public struct Recovered<Base: CacheLevel>: ForwardingLevel {
+public struct Recovered<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -50,20 +50,8 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads the closure has answered since the start, or tried to.
-    public var recovered: Int { recoveries.count }
+    package var recovered: Int { recoveries.count }
 
     /// `recovered`, with the level inside.
     public var label: LevelLabel {

@@ -7,7 +7,7 @@
 /// let fetcher = ClosureFetcher<Int, Product> { try await database.product($0) }
 ///     .retry(RetryPolicy(times: 3)) { error in error is ConnectionLost }
 /// ```
-public struct Retried<Base: CacheLevel>: ForwardingLevel {
+public struct Retried<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -16,7 +16,7 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
     /// The level whose reads are tried again.
     public let base: Base
     /// How often, and after which pauses.
-    public let policy: RetryPolicy
+    package let policy: RetryPolicy
     private let clock: any Clock<Duration>
     private let isWorthIt: @Sendable (any Error) -> Bool
     private let retries = Tally()
@@ -51,20 +51,8 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many retries there were since the start.
-    public var retried: Int { retries.count }
+    package var retried: Int { retries.count }
 
     /// `retried`, with the policy and the level inside.
     public var label: LevelLabel {

@@ -9,7 +9,7 @@
 /// ```
 ///
 /// A hit in the level's memory costs nothing more; any other read costs two tasks.
-public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
+public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -18,7 +18,7 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
     /// The level whose reads are limited.
     public let base: Base
     /// How long a read may take.
-    public let limit: Duration
+    package let limit: Duration
     private let clock: any Clock<Duration>
     private let timeouts = Tally()
 
@@ -42,20 +42,8 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
         try await limited { [base] in try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads have taken too long since the start.
-    public var timedOut: Int { timeouts.count }
+    package var timedOut: Int { timeouts.count }
 
     /// `time limited`, with the limit and the level inside.
     public var label: LevelLabel {

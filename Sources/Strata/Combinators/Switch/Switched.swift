@@ -14,7 +14,7 @@
 ///
 /// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes then, and
 /// not above.
-public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct Switched<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     /// What entries are found by.
     public typealias Key = First.Key
@@ -22,7 +22,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
+    package let pair: Pair<First, Second>
     @usableFromInline
     let choose: @Sendable (First.Key) -> SwitchBranch
 
@@ -30,12 +30,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         pair = Pair(first, second)
         self.choose = choose
     }
-
-    /// The first lane.
-    public var first: First { pair.first }
-
-    /// The second lane.
-    public var second: Second { pair.second }
 
     /// What the key's lane has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
@@ -85,44 +79,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
     }
 
     /// Stored in the key's lane.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        _ = try await commit(entry, for: key)
-    }
-
-    /// Stored in the key's lane.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key, toFirst: choose(key) == .first)
     }
-
-    /// Removed from both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both lanes.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the lane that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the lane whose gate it is; the same whatever is chosen.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both lanes say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `switched`, with both lanes.
     public var label: LevelLabel { LevelLabel("switched", parts: [first.label, second.label]) }

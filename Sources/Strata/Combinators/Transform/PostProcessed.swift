@@ -10,7 +10,7 @@
 /// ```
 ///
 /// Absent entries have nothing to be processed.
-public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
+public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     /// What is kept.
@@ -19,7 +19,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
     /// The level whose values are processed.
     public let base: Base
     @usableFromInline
-    let process: Step<(Base.Key, Base.Value), Base.Value>
+    package let process: Step<(Base.Key, Base.Value), Base.Value>
 
     @inlinable
     init(_ base: Base, _ process: Step<(Base.Key, Base.Value), Base.Value>) {
@@ -27,27 +27,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
         self.process = process
     }
 
-    /// The level's entry with its value processed.
-    ///
-    /// - Throws: What the level or the processor throws.
-    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let entry = try await base.entry(for: key, request) else { return nil }
-        return try await entry.map { try await process((key, $0)) }
-    }
-
-    /// The level's entries, asked for by one call, with their values processed.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request).mapped(keys, by: process, request)
-    }
-
     /// What the level's memory has, processed, if that needs no suspension.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return process.resident(of: base, key, at: now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

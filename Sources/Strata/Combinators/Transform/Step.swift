@@ -1,12 +1,12 @@
 /// A function that may have to wait, or one that never has to: that one can run on the path of a hit in memory, which does not
 /// suspend.
 @usableFromInline
-enum Step<Input, Output>: Sendable {
+package enum Step<Input, Output>: Sendable {
     case immediate(@Sendable (Input) throws -> Output)
     case suspending(@Sendable (Input) async throws -> Output)
 
     @inlinable
-    func callAsFunction(_ input: Input) async throws -> Output {
+    package func callAsFunction(_ input: Input) async throws -> Output {
         switch self {
         case .immediate(let body): try body(input)
         case .suspending(let body): try await body(input)

@@ -9,7 +9,7 @@
 /// on to that level.
 ///
 /// Keys that become equal share an entry. Nothing here tells them apart.
-public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: CacheLevel {
+public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel {
     /// What is kept.
     public typealias Value = Base.Value
 
@@ -84,30 +84,12 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         try await base.remove(try await step(key))
     }
 
-    /// Told to the level.
-    public func removeAll() async throws { try await base.removeAll() }
-
-    /// Told to the level.
-    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
-
-    /// Told to the level.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// That of the level inside.
-    public var origin: EntryOrigin? { base.origin }
-
-    /// Told to the level inside.
-    public func drain(within limit: Duration) async { await base.drain(within: limit) }
-
     /// `keys transformed`, with both types and the level inside.
     public var label: LevelLabel {
         LevelLabel("keys transformed, \(Key.self) to \(Base.Key.self)", parts: [base.label])
     }
 
     // MARK: Coherence
-
-    /// The level's.
-    public var gate: FillGate? { base.gate }
 
     /// That of the transformed key.
     ///
@@ -116,9 +98,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
     public func fingerprint(of key: Key) -> UInt64 {
         step.immediately(key).map { base.fingerprint(of: $0) } ?? UInt64(truncatingIfNeeded: key.hashValue)
     }
-
-    /// What the level says.
-    public var keepsTickets: Bool { base.keepsTickets }
 
     private func ticketBefore(_ inner: Base.Key) -> Ticket {
         guard !step.isImmediate, let gate = base.gate else { return .none }

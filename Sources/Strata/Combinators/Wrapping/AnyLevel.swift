@@ -1,7 +1,7 @@
 /// A level whose type is erased, for properties that need a name for it.
 ///
 /// A hit in memory still does not suspend; it costs a dynamic call more than the generic form.
-public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
+public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLevel {
     @usableFromInline
     let base: any CacheLevel<Key, Value>
     /// `base.resident`, compiled where the level was erased and its type was known.
@@ -37,13 +37,6 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     }
 
     /// What the level inside returns.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return reside(key, now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

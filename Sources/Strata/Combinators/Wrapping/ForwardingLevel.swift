@@ -14,7 +14,7 @@
 ///     }
 /// }
 /// ```
-public protocol ForwardingLevel<Base>: WrappingLevel where Value == Base.Value {}
+public protocol ForwardingLevel<Base>: WrappingLevel where Key == Base.Key, Value == Base.Value {}
 
 extension ForwardingLevel {
     /// Told to the level inside.

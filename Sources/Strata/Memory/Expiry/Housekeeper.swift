@@ -65,35 +65,9 @@ final class Housekeeper: @unchecked Sendable {
         if let known = appointments[name], known.chore != nil, known.due <= due { return }
         appointments[name] = Appointment(chore: chore, due: due)
         changes &+= 1
-        if !hasThread { hasThread = startThread() }
+        // Without a thread, what has expired leaves when somebody uses its level.
+        if !hasThread { hasThread = NativeThread.start(name: "strata-memory") { Housekeeper.shared.run() } == 0 }
         unsafe pthread_cond_signal(changed)
-    }
-
-    /// Starts the thread; without one, what has expired leaves when somebody uses its level.
-    private func startThread() -> Bool {
-        var attributes = pthread_attr_t()
-        unsafe pthread_attr_init(&attributes)
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // The process's signals are for its own threads.
-        var all = sigset_t()
-        var before = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-        #if canImport(Darwin)
-        var thread: pthread_t?
-        #else
-        var thread = pthread_t()
-        #endif
-        return unsafe pthread_create(
-            &thread,
-            &attributes,
-            { _ in
-                Housekeeper.shared.run()
-            },
-            nil
-        ) == 0
     }
 
     private func run() -> Never {

@@ -21,17 +21,17 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
     }
 
     /// Copies a few entries at a time.
-    public struct Iterator: IteratorProtocol {
+    private struct Batches: IteratorProtocol {
         private let level: MemoryLevel<Key, Value>
         private var batch: [Item] = []
         private var start: UInt32? = 1
 
-        fileprivate init(_ level: MemoryLevel<Key, Value>) {
+        init(_ level: MemoryLevel<Key, Value>) {
             self.level = level
         }
 
         /// The next entry.
-        public mutating func next() -> Item? {
+        mutating func next() -> Item? {
             while batch.isEmpty, let start { (batch, self.start) = level.items(from: start) }
             return batch.popLast()
         }
@@ -40,7 +40,7 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
     fileprivate let level: MemoryLevel<Key, Value>
 
     /// Begins to look.
-    public func makeIterator() -> Iterator { Iterator(level) }
+    public func makeIterator() -> some IteratorProtocol<Item> { Batches(level) }
 }
 
 extension MemoryLevel {
