@@ -64,8 +64,8 @@ extension Composed {
             }
         }
         // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
-        // settles the ticket itself, if it gets it.
-        if !(request.fillsAbove && hearing == .lower) { fillGate.settle(entry.ticket, for: lower.fingerprint(of: key)) }
+        // commits the ticket itself, if it gets it.
+        if !(request.fillsAbove && hearing == .lower) { fillGate.commit(entry.ticket, for: lower.fingerprint(of: key)) }
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket

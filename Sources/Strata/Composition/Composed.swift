@@ -37,14 +37,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
-    public var fillWaitLimit: Duration { fills.patience }
+    public var fillWaitLimit: Duration { fills.waitLimit }
     let failures: LevelFailures
     let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
 
     init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
         failures = LevelFailures(logger)
-        fills = Fills(patience: fillWaitLimit)
+        fills = Fills(waitLimit: fillWaitLimit)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)

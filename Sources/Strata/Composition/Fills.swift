@@ -18,13 +18,13 @@ final class Fills: Sendable {
     private static let rest: Duration = .seconds(1)
 
     /// How long a read waits.
-    let patience: Duration
+    let waitLimit: Duration
     private let flights = Flights<UInt64, Ticket?>(anchorLimit: 64, completionLimit: .seconds(10))
     private let last = Atomic<UInt64>(0)
     private let noWaitUntil = Atomic<Int64>(0)
 
-    init(patience: Duration) {
-        self.patience = patience
+    init(waitLimit: Duration) {
+        self.waitLimit = waitLimit
     }
 
     /// Begins a fill and waits for it, unless fills have been late just now.
@@ -34,11 +34,11 @@ final class Fills: Sendable {
     func run(_ work: @escaping @Sendable () async throws -> Ticket?) async -> Outcome {
         let number = last.wrappingAdd(1, ordering: .relaxed).newValue
         let now = MonotonicInstant.now
-        let waits = patience > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
+        let waits = waitLimit > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
         guard waits else { return flights.launch(number, work) ? .late : .refused }
         do {
             return .done(
-                try await flights.join(number, patience: WaitLimit(sinceJoining: patience)) { _ in
+                try await flights.join(number, limit: WaitLimit(sinceJoining: waitLimit)) { _ in
                     try await work()
                 }
                 .output

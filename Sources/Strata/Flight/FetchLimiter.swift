@@ -127,7 +127,7 @@ public final class FetchLimiter: Sendable {
             state.cancelled[number] = end
             return true
         }
-        if isHeld { watch.look(after: self, by: end) }
+        if isHeld { watch.schedule(self, by: end) }
     }
 
     private func giveUp(_ number: UInt64) {
@@ -140,7 +140,7 @@ extension FetchLimiter: Watched {
     /// Takes the slots of those back who were cancelled and have not ended.
     ///
     /// O(cancelled).
-    package func look(at now: MonotonicInstant) -> MonotonicInstant {
+    package func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (resumed, next) = state.withLock { state in
             let late = state.cancelled.filter { $0.value <= now }.keys
             return (late.compactMap { state.takeBack($0) }, state.cancelled.values.min() ?? .distantFuture)

@@ -20,7 +20,7 @@ package class Flight: @unchecked Sendable {
     var isListed = false
     /// The next that callers may join whose key has the same hash.
     var next: Flight?
-    var passengers: [FlightWaiter] = []
+    var waiters: [FlightWaiter] = []
     /// The task that does the work, unless it has a host.
     var task: Task<Void, Never>?
     /// How urgent the most urgent of those is who have boarded.
@@ -32,14 +32,14 @@ package class Flight: @unchecked Sendable {
     /// The flight that this flight's task waits for, if it does.
     var awaited: Flight?
     /// The seat that this flight's task has on the flight whose work it does.
-    var seat: FlightWaiter?
+    var worker: FlightWaiter?
     /// Whether the flight goes on when nobody waits any more.
     var isAnchored = false
     /// Whether the flight has had its time, and was cancelled for it.
     var isOverdue = false
     /// When an anchored flight has had its time; then, when it is forgotten though it has not landed.
     var end = MonotonicInstant.distantFuture
-    /// No later than the flight's end and the first passenger's.
+    /// No later than the flight's end and the first waiter's.
     var due = MonotonicInstant.distantFuture
 
     init(_ table: FlightTable, hash: Int, fingerprint: UInt64, host: Flight?) {
@@ -56,7 +56,7 @@ package class Flight: @unchecked Sendable {
 /// A flight with what it brings.
 ///
 /// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the flight
-/// has landed; it is read by passengers whom the table has told so. The rest is the flight's.
+/// has landed; it is read by waiters whom the table has told so. The rest is the flight's.
 @usableFromInline
 package class Delivery<Output: Sendable>: Flight, @unchecked Sendable {
     @usableFromInline

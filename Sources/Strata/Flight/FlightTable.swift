@@ -1,14 +1,14 @@
 /// The bookkeeping of flights, whatever their keys are and whatever they bring.
 ///
 /// Nothing here is generic: callers of all kinds run the same machine code, and none of it looks up what a type is like.
-/// Boarding, leaving and landing are O(1), landing O(passengers), besides keys of the same hash.
+/// Boarding, leaving and landing are O(1), landing O(waiters), besides keys of the same hash.
 @usableFromInline
 final class FlightTable: Sendable {
     struct State: Sendable {
         var flights: [Flight] = []
         /// The first flight that callers may join, by the hash of its key.
         var listed: [Int: Flight] = [:]
-        /// How many passengers there are.
+        /// How many waiters there are.
         var waiting = 0
         var voids: UInt64 = 0
         var anchored = 0
@@ -52,34 +52,34 @@ final class FlightTable: Sendable {
     /// Puts a caller on the flight of its key that is under way, or on a new one where there is none.
     ///
     /// - Parameters:
-    ///   - passenger: The caller.
+    ///   - waiter: The caller.
     ///   - hash: That of its key.
-    ///   - patience: How long the caller waits.
+    ///   - limit: How long the caller waits.
     ///   - continuation: Resumed when the caller is let go, unless it does not come aboard.
     ///   - new: The flight that begins when none is under way.
     ///   - isSought: Whether a flight has the caller's key.
     /// - Returns: Whether the caller is aboard.
     func board(
-        _ passenger: FlightWaiter,
+        _ waiter: FlightWaiter,
         hash: Int,
-        _ patience: WaitLimit,
+        _ limit: WaitLimit,
         _ continuation: CheckedContinuation<Void, Never>,
         orOn new: Flight? = nil,
         isSought: (Flight) -> Bool
     ) -> Boarding {
         let priority = Task.currentPriority
         let (boarding, slow) = state.withLock { state -> (Boarding, Flight?) in
-            guard passenger.fate == .waits else { return (.tooLate, nil) }
+            guard waiter.outcome == .waits else { return (.tooLate, nil) }
             let joined = joinable(hash, isSought, state)
             guard let flight = joined ?? new else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
-            passenger.continuation = continuation
-            passenger.end = patience.end(startedAt: flight.startedAt)
-            state.seat(passenger, on: flight)
-            flight.due = min(flight.due, passenger.end)
+            waiter.continuation = continuation
+            waiter.end = limit.end(startedAt: flight.startedAt)
+            state.admit(waiter, to: flight)
+            flight.due = min(flight.due, waiter.end)
             let isSlow = flight.priority < priority
             if isSlow { flight.priority = priority }
-            return (.aboard(starts: joined == nil, due: passenger.end), isSlow ? flight : nil)
+            return (.aboard(starts: joined == nil, due: waiter.end), isSlow ? flight : nil)
         }
         if let slow { hurry(slow, priority) }
         return boarding
@@ -107,14 +107,14 @@ final class FlightTable: Sendable {
         other.table.hurry(other, priority)
     }
 
-    /// Begins a flight whose work its first passenger does, unless one is under way.
+    /// Begins a flight whose work its first waiter does, unless one is under way.
     ///
     /// - Returns: Whether it has begun.
-    func begin(_ flight: Flight, with passenger: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
+    func begin(_ flight: Flight, with waiter: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
         state.withLock { state in
-            guard passenger.fate == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
+            guard waiter.outcome == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
             state.add(flight, isSought)
-            state.seat(passenger, on: flight)
+            state.admit(waiter, to: flight)
             return true
         }
     }
@@ -138,15 +138,15 @@ final class FlightTable: Sendable {
     // MARK: Leaving
 
     /// A caller has been cancelled; the last one to leave cancels the work.
-    func leave(_ passenger: FlightWaiter) {
+    func leave(_ waiter: FlightWaiter) {
         let release = state.withLock { state in
             var release = Release()
-            guard passenger.fate == .waits else { return release }
-            passenger.fate = .cancelled
-            guard let flight = passenger.flight else { return release }
-            state.unseat(passenger)
-            release.passengers.append(passenger)
-            if flight.passengers.isEmpty, !flight.isAnchored {
+            guard waiter.outcome == .waits else { return release }
+            waiter.outcome = .cancelled
+            guard let flight = waiter.flight else { return release }
+            state.dismiss(waiter)
+            release.waiters.append(waiter)
+            if flight.waiters.isEmpty, !flight.isAnchored {
                 state.remove(flight)
                 release.abandoned.append(flight)
                 release.drainers = state.takeDrainers()
@@ -161,10 +161,10 @@ final class FlightTable: Sendable {
     /// - Returns: What is to be done by the caller.
     func land(_ flight: Flight) -> Release {
         state.withLock { state in
-            let passengers = flight.passengers
-            for passenger in passengers { passenger.fate = .landed }
+            let waiters = flight.waiters
+            for waiter in waiters { waiter.outcome = .landed }
             state.remove(flight)
-            return Release(passengers: passengers, drainers: state.takeDrainers())
+            return Release(waiters: waiters, drainers: state.takeDrainers())
         }
     }
 
@@ -204,9 +204,9 @@ final class FlightTable: Sendable {
     /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.
     ///
     /// - Returns: Whether anybody still wants what the flight brings.
-    func work(of flight: Flight, isOn seat: FlightWaiter?) -> Bool {
+    func work(of flight: Flight, by waiter: FlightWaiter?) -> Bool {
         state.withLock { state in
-            flight.seat = seat
+            flight.worker = waiter
             return !flight.isAbandoned
         }
     }
@@ -214,12 +214,12 @@ final class FlightTable: Sendable {
     /// Ends the work of flights that nobody wants any more, unless others want what it brings.
     func abandon(_ flight: Flight) {
         if let host = flight.host { return host.table.cancelTask(of: host) }
-        let seat = state.withLock { state in
+        let worker = state.withLock { state in
             flight.isAbandoned = true
-            return flight.seat
+            return flight.worker
         }
-        guard let seat else { return cancelTask(of: flight) }
-        seat.table.leave(seat)
+        guard let worker else { return cancelTask(of: flight) }
+        worker.table.leave(worker)
     }
 
     private func cancelTask(of flight: Flight) {
@@ -232,13 +232,13 @@ final class FlightTable: Sendable {
 
     /// What is to be done outside the lock.
     struct Release: Sendable {
-        var passengers: [FlightWaiter] = []
+        var waiters: [FlightWaiter] = []
         var abandoned: [Flight] = []
         var drainers: [CheckedContinuation<Bool, Never>] = []
 
         func perform() {
             for flight in abandoned { flight.table.abandon(flight) }
-            for passenger in passengers { passenger.continuation?.resume() }
+            for waiter in waiters { waiter.continuation?.resume() }
             for drainer in drainers { drainer.resume(returning: true) }
         }
     }
@@ -272,7 +272,7 @@ extension FlightTable.State {
         before.next = flight.next
     }
 
-    /// Takes a flight off, with its passengers.
+    /// Takes a flight off, with its waiters.
     mutating func remove(_ flight: Flight) {
         guard let place = flight.place else { return }
         flight.place = nil
@@ -282,24 +282,24 @@ extension FlightTable.State {
             last.place = place
         }
         unlist(flight)
-        waiting -= flight.passengers.count
-        flight.passengers.removeAll()
+        waiting -= flight.waiters.count
+        flight.waiters.removeAll()
         if flight.isAnchored { anchored -= 1 }
     }
 
-    mutating func seat(_ passenger: FlightWaiter, on flight: Flight) {
-        passenger.flight = flight
-        passenger.place = flight.passengers.count
-        flight.passengers.append(passenger)
+    mutating func admit(_ waiter: FlightWaiter, to flight: Flight) {
+        waiter.flight = flight
+        waiter.place = flight.waiters.count
+        flight.waiters.append(waiter)
         waiting += 1
     }
 
-    mutating func unseat(_ passenger: FlightWaiter) {
-        guard let flight = passenger.flight else { return }
-        let last = flight.passengers.removeLast()
-        if last !== passenger {
-            flight.passengers[passenger.place] = last
-            last.place = passenger.place
+    mutating func dismiss(_ waiter: FlightWaiter) {
+        guard let flight = waiter.flight else { return }
+        let last = flight.waiters.removeLast()
+        if last !== waiter {
+            flight.waiters[waiter.place] = last
+            last.place = waiter.place
         }
         waiting -= 1
     }

@@ -1,27 +1,27 @@
 /// One who waits for a flight.
 ///
-/// Proof of `Sendable`: everything that changes is written under the lock of the table. The passenger reads its fate without
+/// Proof of `Sendable`: everything that changes is written under the lock of the table. The waiter reads its outcome without
 /// it, after it was told: whoever tells has written it before.
 final class FlightWaiter: @unchecked Sendable {
-    enum Fate {
+    enum Outcome {
         case waits
         /// The flight has landed.
         case landed
-        /// The passenger has been cancelled.
+        /// The waiter has been cancelled.
         case cancelled
-        /// The passenger has waited long enough, or the flight has taken too long.
+        /// The waiter has waited long enough, or the flight has taken too long.
         case waitLimitReached
     }
 
     let table: FlightTable
-    var fate = Fate.waits
+    var outcome = Outcome.waits
     /// The flight, from boarding on.
     var flight: Flight?
     /// Where on the flight.
     var place = 0
-    /// When the passenger has waited long enough.
+    /// When the waiter has waited long enough.
     var end = MonotonicInstant.distantFuture
-    /// Resumed when the passenger is let go; `nil` for one that does the work itself.
+    /// Resumed when the waiter is let go; `nil` for one that does the work itself.
     var continuation: CheckedContinuation<Void, Never>?
 
     init(_ table: FlightTable) {

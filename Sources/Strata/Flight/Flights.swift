@@ -3,8 +3,8 @@
 /// - Joining is atomic: of any number of tasks that ask at the same instant, one starts the work.
 /// - The work runs in a task of its own. A caller that is cancelled leaves alone; the last one to leave cancels the work.
 /// - Work that is needed by another flight's work can run in that one's task:
-///   ``join(_:fingerprint:patience:within:joined:_:)``.
-/// - A flight that is *anchored* goes on without callers, up to the completion limit: a caller with limited patience anchors
+///   ``join(_:fingerprint:limit:within:joined:_:)``.
+/// - A flight that is *anchored* goes on without callers, up to the completion limit: a caller with a wait limit anchors
 ///   the flight it gives up on, and ``launch(_:fingerprint:_:)`` starts one that nobody waits for. Their number is bounded.
 /// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
 /// - While nobody tells of changes, later callers start anew when the flight is older than what may be kept.
@@ -58,7 +58,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// - Parameters:
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
-    ///   - patience: How long the caller waits; for ever by default.
+    ///   - limit: How long the caller waits; for ever by default.
     ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join; it is told the flight. It is cancelled when the last of them has left.
     /// - Returns: What the work returned, and whether this call has started it.
@@ -67,33 +67,33 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     package func join(
         _ key: Key,
         fingerprint: @autoclosure () -> UInt64 = 0,
-        patience: WaitLimit = .unlimited,
+        limit: WaitLimit = .unlimited,
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
-        try await join(key, fingerprint: fingerprint, patience: patience, for: nil, joined: joined, work)
+        try await join(key, fingerprint: fingerprint, limit: limit, for: nil, joined: joined, work)
     }
 
     private func join(
         _ key: Key,
         fingerprint: () -> UInt64,
-        patience: WaitLimit,
+        limit: WaitLimit,
         for outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         try Task.checkCancellation()
-        let passenger = FlightWaiter(table)
+        let waiter = FlightWaiter(table)
         let hash = key.hashValue
         var role = Role.joined
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 var new: KeyedFlight<Key, Output>?
-                var boarding = table.board(passenger, hash: hash, patience, continuation) { has($0, key) }
+                var boarding = table.board(waiter, hash: hash, limit, continuation) { has($0, key) }
                 if case .noFlight = boarding {
                     // Whoever joins is spared the fingerprint; and another may have begun meanwhile.
                     new = KeyedFlight(table, key, hash: hash, fingerprint: fingerprint())
-                    boarding = table.board(passenger, hash: hash, patience, continuation, orOn: new) { has($0, key) }
+                    boarding = table.board(waiter, hash: hash, limit, continuation, orOn: new) { has($0, key) }
                 }
                 switch boarding {
                 case .noFlight, .tooLate: continuation.resume()
@@ -104,15 +104,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                     } else {
                         joined()
                     }
-                    table.watch.look(after: table, by: due)
-                    if let outer { outer.table.waits(outer, for: passenger.flight) }
+                    table.watch.schedule(table, by: due)
+                    if let outer { outer.table.waits(outer, for: waiter.flight) }
                 }
             }
         } onCancel: {
-            table.leave(passenger)
+            table.leave(waiter)
         }
         if let outer { outer.table.waits(outer, for: nil) }
-        return (try output(for: passenger), role)
+        return (try output(for: waiter), role)
     }
 
     /// Waits for the work on a key that is under way.
@@ -121,18 +121,18 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// - Parameters:
     ///   - key: What is asked for.
-    ///   - patience: How long the caller waits.
+    ///   - limit: How long the caller waits.
     ///   - isSought: Asked before joining, when there is something to be joined.
     /// - Returns: The flight, when it has landed; `nil` when none is under way.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @inlinable
     package func joinUnderWay(
         _ key: Key,
-        patience: WaitLimit,
+        limit: WaitLimit,
         if isSought: () -> Bool
     ) async throws -> Delivery<Output>? {
         guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
-            try await table.ride(on: flight, patience)
+            try await table.wait(on: flight, limit)
         else { return nil }
         return unsafe unsafeDowncast(flight, to: Delivery<Output>.self)
     }
@@ -145,7 +145,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// - Parameters:
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
-    ///   - patience: How long is waited for work that is under way.
+    ///   - limit: How long is waited for work that is under way.
     ///   - outer: The flight in whose task this is called; `nil` for a task that belongs to none.
     ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join.
@@ -154,7 +154,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     package func join(
         _ key: Key,
         fingerprint: UInt64,
-        patience: WaitLimit,
+        limit: WaitLimit,
         within outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable () async throws -> Output
@@ -167,15 +167,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 fingerprint: fingerprint,
                 host: outer
             )
-            let passenger = FlightWaiter(table)
-            guard outer.table.work(of: outer, isOn: passenger) else { throw CancellationError() }
-            let begins = table.begin(flight, with: passenger) { has($0, key) }
+            let waiter = FlightWaiter(table)
+            guard outer.table.work(of: outer, by: waiter) else { throw CancellationError() }
+            let begins = table.begin(flight, with: waiter) { has($0, key) }
             if begins { await fly(flight, work) }
-            let isWanted = outer.table.work(of: outer, isOn: nil)
-            if begins { return (try output(for: passenger), .started) }
+            let isWanted = outer.table.work(of: outer, by: nil)
+            if begins { return (try output(for: waiter), .started) }
             guard isWanted else { throw CancellationError() }
         }
-        return try await join(key, fingerprint: { fingerprint }, patience: patience, for: outer, joined: joined) { _ in
+        return try await join(key, fingerprint: { fingerprint }, limit: limit, for: outer, joined: joined) { _ in
             try await work()
         }
     }
@@ -192,7 +192,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let new = KeyedFlight<Key, Output>(table, key, hash: key.hashValue, fingerprint: fingerprint)
         guard case .aboard(_, let due) = table.launch(new, isSought: { has($0, key) }) else { return false }
         start(new) { _ in try await work() }
-        table.watch.look(after: table, by: due)
+        table.watch.schedule(table, by: due)
         return true
     }
 
@@ -240,13 +240,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let outcome = await Result { try await work() }
         flight.outcome = outcome
         let release = table.land(flight)
-        if let unclaimed, release.passengers.isEmpty, case .success(let output) = outcome { unclaimed(output) }
+        if let unclaimed, release.waiters.isEmpty, case .success(let output) = outcome { unclaimed(output) }
         release.perform()
     }
 
-    /// What a passenger gets that has been let go.
-    private func output(for passenger: FlightWaiter) throws -> Output {
-        switch (passenger.fate, passenger.flight) {
+    /// What a waiter gets that has been let go.
+    private func output(for waiter: FlightWaiter) throws -> Output {
+        switch (waiter.outcome, waiter.flight) {
         case (.landed, let flight?):
             guard let outcome = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome else { break }
             return try outcome.get()

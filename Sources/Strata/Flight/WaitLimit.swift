@@ -16,7 +16,7 @@ package struct WaitLimit: Sendable, Hashable {
 
     package static let unlimited = WaitLimit()
 
-    /// When the patience of a caller ends that joins now.
+    /// When the limit of a caller ends that joins now.
     func end(startedAt: MonotonicInstant) -> MonotonicInstant {
         guard sinceJoining != nil || sinceStart != nil else { return .distantFuture }
         let now = MonotonicInstant.now

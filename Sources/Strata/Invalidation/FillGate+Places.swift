@@ -17,7 +17,7 @@ extension FillGate {
     private static let tagMask: UInt64 = (1 << 20 - 1) << tagShift
     /// A word that all keys of a row share which have none of their own.
     private static let sharedTag: UInt64 = 1 << tagShift
-    private static let stateMask: UInt64 = countMask | promised
+    private static let stateMask: UInt64 = countMask | prepared
 
     /// The word of a key, made its own if it has none, with what the word holds.
     func place(of fingerprint: UInt64) -> (slot: Int, word: UInt64) {
@@ -95,9 +95,9 @@ extension FillGate {
         }
     }
 
-    /// The count after every ticket that lives, also a promised one.
+    /// The count after every ticket that lives, also a prepared one.
     static func count(after word: UInt64) -> UInt64 {
-        (word &+ (word & promised != 0 ? 2 : 1)) & countMask
+        (word &+ (word & prepared != 0 ? 2 : 1)) & countMask
     }
 
     func exchange(_ expected: UInt64, for desired: UInt64, at slot: Int) -> Bool {

@@ -29,9 +29,9 @@ public final class FillGate: Sendable {
     /// matters to an entry that was not asked for in all that time.
     @usableFromInline
     static let countMask: UInt64 = 1 << 40 - 1
-    /// Beside the count: whether the next count is promised, see ``promise(_:for:)``.
+    /// Beside the count: whether the next count is prepared, see ``prepare(_:for:)``.
     @usableFromInline
-    static let promised: UInt64 = 1 << 40
+    static let prepared: UInt64 = 1 << 40
     /// Where a word has the tag of the key whose counter it is, and where the generation in which it was last used.
     static let tagShift: UInt64 = 41
     @usableFromInline
@@ -107,15 +107,15 @@ public final class FillGate: Sendable {
     public func isLive(_ ticket: Ticket) -> Bool {
         guard ticket.belongsToGate else { return ticket == .none }
         let word = unsafe counters[ticket.slot].load(ordering: .acquiring)
-        guard word & Self.countMask == ticket.count || Self.promises(ticket, word) else { return false }
+        guard word & Self.countMask == ticket.count || Self.prepares(ticket, word) else { return false }
         if word >> Self.generationShift != generation.load(ordering: .relaxed) { use(ticket.slot, word) }
         return true
     }
 
     /// Whether a counter promises a ticket that does not count yet.
     @inlinable
-    static func promises(_ ticket: Ticket, _ counter: UInt64) -> Bool {
-        counter & promised != 0 && (counter &+ 1) & countMask == ticket.count
+    static func prepares(_ ticket: Ticket, _ counter: UInt64) -> Bool {
+        counter & prepared != 0 && (counter &+ 1) & countMask == ticket.count
     }
 
     /// Whether an entry with this ticket may be served at `now` without asking below.

@@ -1,9 +1,9 @@
 /// The keys of one batch that turn out to need a fetch, fetched by one call.
 ///
-/// Every key of the batch has a seat. Its holder either asks for the fetch, or leaves when it has found that it needs none, or
+/// Every key of the batch has a slot. Its holder either asks for the fetch, or leaves when it has found that it needs none, or
 /// not now. When all have done one or the other, those that asked are fetched together.
 ///
-/// A holder that does neither would hold up the others: a seat that is dropped is left.
+/// A holder that does neither would hold up the others: a slot that is dropped is left.
 package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         /// Seats whose holders have not decided.
@@ -20,10 +20,10 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
     private let fetch: @Sendable ([(Key, Question)]) async throws -> [Key: Answer]
 
     /// - Parameters:
-    ///   - seats: How many seats are handed out.
+    ///   - slots: How many slots are handed out.
     ///   - fetch: Called once, with the keys that need it.
-    package init(seats: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
-        state = Locked(State(undecided: seats))
+    package init(slots: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
+        state = Locked(State(undecided: slots))
         self.fetch = fetch
     }
 
@@ -44,7 +44,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         /// Waits for the others to decide, and for the fetch.
         ///
-        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the seat was
+        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the slot was
         ///   left before.
         /// - Throws: What the fetch throws; `CancellationError`.
         package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
@@ -53,7 +53,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         }
     }
 
-    package func seat() -> Slot { Slot(self) }
+    package func slot() -> Slot { Slot(self) }
 
     private func ask(_ key: Key, _ question: Question) async throws -> Answer? {
         try await withTaskCancellationHandler {

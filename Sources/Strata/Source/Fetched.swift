@@ -41,12 +41,12 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Seats for so many keys in one fetch; `nil` when keys are fetched one by one.
-    package func seats(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
+    package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
-        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(seats: count) { asked in
+        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(slots: count) { asked in
             try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
         }
-        return (0..<count).map { _ in round.seat() }
+        return (0..<count).map { _ in round.slot() }
     }
 
     /// Asks the source.
@@ -56,7 +56,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - fingerprint: The key's; it picks the key's share of the jitter.
     ///   - old: What is to be replaced.
     ///   - recorder: Takes down how long it took.
-    ///   - seat: The key's part in a fetch of several.
+    ///   - slot: The key's part in a fetch of several.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -64,13 +64,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         fingerprint: UInt64,
         old: Entry<Value>?,
         _ recorder: ReadTraceRecorder?,
-        _ seat: Slot? = nil
+        _ slot: Slot? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
-            let (answer, wasWaiting) = try await seat?.ask(key, context) ?? (nil, false)
+            let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
             outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
         } catch {
             if Task.isCancelled, error is CancellationError { throw error }

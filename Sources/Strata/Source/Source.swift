@@ -66,7 +66,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
+            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
                 [fetch, limiter] _ in
                 try await limiter.run {
                     let old = request.basis as? Entry<Value>
@@ -106,7 +106,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
 extension FreshnessPolicy {
     /// How long a read waits for a fetch.
-    package func patience(_ request: ReadRequest) -> WaitLimit {
+    package func waitLimit(_ request: ReadRequest) -> WaitLimit {
         WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }

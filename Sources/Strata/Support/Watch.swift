@@ -3,7 +3,7 @@ package protocol Watched: AnyObject, Sendable {
     /// Sees to what is due.
     ///
     /// - Returns: When something is due next; ``MonotonicInstant/distantFuture`` for never.
-    func look(at now: MonotonicInstant) -> MonotonicInstant
+    func fire(at now: MonotonicInstant) -> MonotonicInstant
 }
 
 /// One sleeping task for any number of deadlines.
@@ -26,7 +26,7 @@ package final class Watch: Sendable {
     /// Sees to it that an owner looks at its deadlines by a time, and not much later.
     ///
     /// To be called after the owner has taken the deadline down. O(1); only what comes sooner than all before starts a task.
-    package func look(after owner: some Watched, by time: MonotonicInstant) {
+    package func schedule(_ owner: some Watched, by time: MonotonicInstant) {
         let begun: UInt64? = state.withLock { state in
             guard time < state.at else { return nil }
             state.at = time
@@ -36,14 +36,14 @@ package final class Watch: Sendable {
         guard let number = begun else { return }
         // Detached: it outlives whoever calls this, whose task-local values and priority are not its own.
         let task = Task.detached { [weak owner, self] in
-            while let next = nextLook(number) {
+            while let next = nextFiring(number) {
                 let left = MonotonicInstant.now.duration(to: next)
                 if left > .zero { _ = try? await Task.pause(for: left) }
                 guard begin(number), let owner else { return }
                 let now = MonotonicInstant.now
-                let due = owner.look(at: now)
+                let due = owner.fire(at: now)
                 // Not sooner than that: what is due by then is seen to together.
-                if due < .distantFuture { look(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
+                if due < .distantFuture { schedule(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
             }
         }
         let replaced = state.withLock { state in
@@ -55,7 +55,7 @@ package final class Watch: Sendable {
     }
 
     /// When a task looks next; `nil` when it has nothing to do any more.
-    private func nextLook(_ number: UInt64) -> MonotonicInstant? {
+    private func nextFiring(_ number: UInt64) -> MonotonicInstant? {
         state.withLock { state in
             state.number == number && state.at < .distantFuture ? state.at : nil
         }
@@ -70,12 +70,12 @@ package final class Watch: Sendable {
         }
     }
 
-    private func look(again time: MonotonicInstant, _ number: UInt64, _ owner: some Watched) {
+    private func schedule(again time: MonotonicInstant, _ number: UInt64, _ owner: some Watched) {
         let isOn = state.withLock { state in
             guard state.number == number else { return false }
             state.at = min(state.at, time)
             return true
         }
-        if !isOn { look(after: owner, by: time) }
+        if !isOn { schedule(owner, by: time) }
     }
 }

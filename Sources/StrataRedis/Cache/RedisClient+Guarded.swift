@@ -73,8 +73,8 @@ extension RedisClient {
     ///
     /// It ends by its deadline whatever the server does.
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
-        let patience = min(configuration.redisBudget, configuration.commandTimeout)
-        post(deadline: MonotonicInstant.coarse.advanced(by: patience), expecting: .status) { outcome in
+        let limit = min(configuration.redisBudget, configuration.commandTimeout)
+        post(deadline: MonotonicInstant.coarse.advanced(by: limit), expecting: .status) { outcome in
             var answered = false
             if case .success(.status("PONG")) = outcome { answered = true }
             breaker.probed(number, answered, at: .now)

@@ -72,7 +72,7 @@ final class KeyWaiters: Watched {
                 }
                 if goesOn { return continuation.resume() }
                 if Task.isCancelled { wake([number]) }
-                watch.look(after: self, by: deadline)
+                watch.schedule(self, by: deadline)
             }
         } onCancel: {
             wake([number])
@@ -91,7 +91,7 @@ final class KeyWaiters: Watched {
     /// Lets those go on who have waited long enough.
     ///
     /// O(waiters).
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (due, next) = state.withLock { state in
             var (due, next): ([UInt64], MonotonicInstant) = ([], .distantFuture)
             for (number, waiter) in state.waiters where waiter.continuation != nil {

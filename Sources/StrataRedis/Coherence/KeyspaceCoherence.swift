@@ -14,8 +14,8 @@ final class KeyspaceCoherence: LinkListener {
     /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
-    /// What levels above are to be filled with, and may not have settled yet.
-    private let promised = Locked<[TicketRenewal]>([])
+    /// What levels above are to be filled with, and may not have committed yet.
+    private let prepared = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -59,8 +59,8 @@ final class KeyspaceCoherence: LinkListener {
     /// Levels above are to be filled with what this process has written.
     ///
     /// Whether or not they are, the older value is served no longer than trust lasts that was given before the write.
-    func promise(_ renewal: TicketRenewal) {
-        promised.withLock { $0.append(renewal) }
+    func prepare(_ renewal: TicketRenewal) {
+        prepared.withLock { $0.append(renewal) }
     }
 
     // MARK: LinkListener
@@ -75,7 +75,7 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
-        settlePromised(begunBefore: told)
+        commitPrepared(begunBefore: told)
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -83,7 +83,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
-        settlePromised(begunBefore: .distantFuture)
+        commitPrepared(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         arrival.end()
@@ -119,13 +119,13 @@ final class KeyspaceCoherence: LinkListener {
     /// Trust is extended for what was changed before a certain instant, so that has to be heeded first.
     ///
     /// What was written later has until the next time to be filled: what is older may be served for as long from then on.
-    private func settlePromised(begunBefore instant: MonotonicInstant) {
-        let due = promised.withLock { promised in
-            let rest = promised.partition { $0.begun < instant }
-            defer { promised.removeSubrange(rest...) }
-            return promised[rest...]
+    private func commitPrepared(begunBefore instant: MonotonicInstant) {
+        let due = prepared.withLock { prepared in
+            let rest = prepared.partition { $0.begun < instant }
+            defer { prepared.removeSubrange(rest...) }
+            return prepared[rest...]
         }
-        for renewal in due { renewal.settle() }
+        for renewal in due { renewal.commit() }
     }
 
     func everythingChanged() {

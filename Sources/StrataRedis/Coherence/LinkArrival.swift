@@ -4,10 +4,10 @@ internal import Synchronization
 /// The first moment at which it is known whether changes are told.
 ///
 /// What is read before the link stands cannot be kept for long. So the first calls of a level wait for it, which takes a
-/// connection's time, until an attempt has failed, or for ``patience`` at most. Later calls cost one atomic load.
+/// connection's time, until an attempt has failed, or for ``limit`` at most. Later calls cost one atomic load.
 final class LinkArrival: Watched {
     /// How long a call waits at most: a server on the same continent answers in that time.
-    static let patience: Duration = .milliseconds(100)
+    static let limit: Duration = .milliseconds(100)
 
     private struct State {
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -33,11 +33,11 @@ final class LinkArrival: Watched {
             let deadline = state.withLock { state -> MonotonicInstant? in
                 guard !isOver.load(ordering: .acquiring) else { return nil }
                 state.waiters.append(continuation)
-                state.deadline = min(state.deadline, .now.advanced(by: Self.patience))
+                state.deadline = min(state.deadline, .now.advanced(by: Self.limit))
                 return state.deadline
             }
             guard let deadline else { return continuation.resume() }
-            watch.look(after: self, by: deadline)
+            watch.schedule(self, by: deadline)
         }
     }
 
@@ -52,7 +52,7 @@ final class LinkArrival: Watched {
     }
 
     /// Lets all go on when the first has waited long enough; nobody waits any more then.
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let deadline = state.withLock { $0.deadline }
         guard deadline <= now else { return deadline }
         end()

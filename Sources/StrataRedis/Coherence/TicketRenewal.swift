@@ -3,10 +3,10 @@ internal import Strata
 /// The right to keep a value that this process has just written, in the place of the one with which it was fetched.
 ///
 /// It voids every other ticket of the key, also that of the older value which levels above still serve. That must not happen
-/// before they are filled, or a key that is asked for all the time would be missing there meanwhile. So it is only promised to
-/// those who fill them, and settled by them when they have (``/Strata/FillGate/promise(_:for:)``). When nobody waits for the
-/// value it is settled at once. If those who wait leave or are slow, the link settles it, before it extends trust for the time
-/// in which the write was begun. Without a link nobody would, so then nothing is promised.
+/// before they are filled, or a key that is asked for all the time would be missing there meanwhile. So it is only prepared to
+/// those who fill them, and committed by them when they have (``/Strata/FillGate/prepare(_:for:)``). When nobody waits for the
+/// value it is committed at once. If those who wait leave or are slow, the link commits it, before it extends trust for the time
+/// in which the write was begun. Without a link nobody would, so then nothing is prepared.
 final class TicketRenewal: Sendable {
     fileprivate enum State {
         case open(Ticket)
@@ -33,17 +33,17 @@ final class TicketRenewal: Sendable {
             let gate = coherence.gate
             let ticket =
                 coherence.isTold
-                ? gate.promise(old, for: fingerprint) : gate.renew(old, for: fingerprint)
+                ? gate.prepare(old, for: fingerprint) : gate.renew(old, for: fingerprint)
             state = .taken(ticket ?? .void)
             return (ticket ?? .void, true)
         }
-        if isNew, ticket != .void { coherence.promise(self) }
+        if isNew, ticket != .void { coherence.prepare(self) }
         return ticket
     }
 
     /// All other tickets of the key are void from now on.
-    func settle() {
-        coherence.gate.settle(take(), for: fingerprint)
+    func commit() {
+        coherence.gate.commit(take(), for: fingerprint)
     }
 }
 

@@ -28,12 +28,12 @@ extension FetchingLevel {
         if level.shared.arrival.isPending { await level.linkArrives() }
         let names = keys.map { level.names(for: $0) }
         let looks = SharedLooks(level, names, request)
-        let seats = source.seats(keys.count, limiter)
+        let slots = source.slots(keys.count, limiter)
         return try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { group in
             for (index, key) in keys.enumerated() {
-                let (names, seat) = (names[index], seats?[index])
+                let (names, slot) = (names[index], slots?[index])
                 group.addTask {
-                    (index, try await request.leavingOut { try await self.read(key, names, request, seat, looks) })
+                    (index, try await request.leavingOut { try await self.read(key, names, request, slot, looks) })
                 }
             }
             var entries = [Entry<Value>?](repeating: nil, count: keys.count)
@@ -46,13 +46,13 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?,
+        _ slot: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, flight, seat) { try await looks.finding(of: names) }
+                try await produce(key, names, request, flight, slot) { try await looks.finding(of: names) }
             }
         }
         do {
@@ -60,8 +60,8 @@ extension FetchingLevel {
             let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
-                patience: level.freshness.patience(request),
-                joined: { seat?.leave() },
+                limit: level.freshness.waitLimit(request),
+                joined: { slot?.leave() },
                 work
             )
             return role == .joined ? entry?.joined : entry

@@ -10,7 +10,7 @@ extension FetchingLevel {
     ///   - failures: How many fetches have failed in a row before.
     ///   - finding: What lies in Redis.
     ///   - request: The read.
-    ///   - seat: The key's part in a fetch of several.
+    ///   - slot: The key's part in a fetch of several.
     /// - Returns: The entry, without one when there is no value and its absence is not to be remembered.
     /// - Throws: ``SourceFailure``; `CancellationError`.
     func fetch(
@@ -20,12 +20,12 @@ extension FetchingLevel {
         failures: Int,
         replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
             let fetched: Fetched<Value>
             do {
-                fetched = try await callSource(key, lease.names, finding.entry, request, seat)
+                fetched = try await callSource(key, lease.names, finding.entry, request, slot)
             } catch let failure as SourceFailure {
                 ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
@@ -120,13 +120,13 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
         let fetched =
-            if seat != nil {
-                try await callSource(key, names, nil, request, seat)
+            if slot != nil {
+                try await callSource(key, names, nil, request, slot)
             } else {
                 try await limiter.run { try await callSource(key, names, nil, request) }
             }
@@ -141,14 +141,14 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ old: Entry<Value>?,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
         // Before the source is asked: what is invalidated from now on voids what it answers.
         let asOf = level.shared.tags.asOf
         do {
             let old = old ?? request.basis as? Entry<Value>
-            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, seat)
+            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, slot)
             fetched.entry?.asOf = asOf
             return fetched
         } catch let failure as SourceFailure {

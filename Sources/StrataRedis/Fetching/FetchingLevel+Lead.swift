@@ -14,7 +14,7 @@ extension FetchingLevel {
     ///   - found: What lies in Redis, to be replaced.
     ///   - request: The read.
     ///   - waits: Whether another instance's fetch is waited for.
-    ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
+    ///   - slot: The key's part in a fetch of several; left when another instance fetches the key.
     /// - Returns: The entry, or that another instance fetches it.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func lead(
@@ -23,13 +23,13 @@ extension FetchingLevel {
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Led {
-        defer { seat?.leave() }
+        defer { slot?.leave() }
         do {
-            return try await compete(key, names, found, request, waits: waits, seat)
+            return try await compete(key, names, found, request, waits: waits, slot)
         } catch is RedisError {
-            return .entry(try await fetchUncoordinated(key, names, request, seat))
+            return .entry(try await fetchUncoordinated(key, names, request, slot))
         }
     }
 
@@ -39,7 +39,7 @@ extension FetchingLevel {
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         var finding = found
         var waiting = Waiting(request, upTo: options.waitLimit)
@@ -61,12 +61,12 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
+                return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
                 throw sourceFailure(key, message, retryAfter: retryAfter)
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
-                seat?.leave()
+                slot?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold)
                 // What was asked for on the I/O thread counts only while no invalidation has yet to reach Redis.
@@ -77,7 +77,7 @@ extension FetchingLevel {
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             }
         }
-        return .entry(try await fetchUncoordinated(key, names, request, seat))
+        return .entry(try await fetchUncoordinated(key, names, request, slot))
     }
 
     private func ask(
@@ -101,7 +101,7 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
         let answer: Lease.Answer
@@ -123,7 +123,7 @@ extension FetchingLevel {
                 await lease.end(.withoutValue)
                 return .othersLead
             }
-            return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, seat)
+            return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
             throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
         case .waits, .value: return .othersLead

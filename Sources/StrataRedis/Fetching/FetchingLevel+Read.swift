@@ -23,7 +23,7 @@ extension FetchingLevel {
     ///   - names: Its names.
     ///   - request: The read.
     ///   - flight: That of the read, unless it is not shared.
-    ///   - seat: The key's part in a fetch of several.
+    ///   - slot: The key's part in a fetch of several.
     ///   - look: Looks in Redis.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
@@ -32,12 +32,12 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ request: ReadRequest,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Slot? = nil,
+        _ slot: Fetch<Key, Value>.Slot? = nil,
         look: () async throws -> RedisLevel<Key, Value>.Finding
     ) async throws -> Entry<Value>? {
-        defer { seat?.leave() }
+        defer { slot?.leave() }
         guard !request.options.skipsReading.contains(.redis) else {
-            return try await fetchBeside(key, names, request, seat)
+            return try await fetchBeside(key, names, request, slot)
         }
         let finding: RedisLevel<Key, Value>.Finding
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
@@ -46,8 +46,8 @@ extension FetchingLevel {
         } catch let error as RedisError {
             request.recorder?.failed(error, at: .redis, from: start)
             guard request.options.source != .never else { return nil }
-            return try await share(key, names, request, sparing: nil, flight, seat) { [self] in
-                .entry(try await fetchUncoordinated(key, names, request, seat))
+            return try await share(key, names, request, sparing: nil, flight, slot) { [self] in
+                .entry(try await fetchUncoordinated(key, names, request, slot))
             }
         }
         let found = finding.entry
@@ -69,15 +69,15 @@ extension FetchingLevel {
         }
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, seat)
+            return try await fetchUncoordinated(key, names, request, slot)
         }
         do {
             // With an old value at hand nobody waits for another instance, unless the caller wants a new one.
             let waits = spare == nil || request.options.source == .always
             // A fetch that is given up for it must not end with this read.
             let flight = spare == nil ? flight : nil
-            return try await share(key, names, request, sparing: waits ? nil : spare, flight, seat) { [self] in
-                try await lead(key, names, finding, request, waits: waits, seat)
+            return try await share(key, names, request, sparing: waits ? nil : spare, flight, slot) { [self] in
+                try await lead(key, names, finding, request, waits: waits, slot)
             }
         } catch is CancellationError {
             throw CancellationError()
@@ -96,7 +96,7 @@ extension FetchingLevel {
     ///   - request: The read.
     ///   - spare: What is served while another instance fetches; `nil` to wait for that.
     ///   - flight: The read's flight, in whose task the work can be done; `nil` for a task of its own.
-    ///   - seat: The key's part in a fetch of several; left when this one joins another's.
+    ///   - slot: The key's part in a fetch of several; left when this one joins another's.
     ///   - work: Competes for the lease, or fetches without one.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: What the work throws; ``WaitLimitReached``; `CancellationError`.
@@ -106,12 +106,12 @@ extension FetchingLevel {
         _ request: ReadRequest,
         sparing spare: Entry<Value>?,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Slot?,
+        _ slot: Fetch<Key, Value>.Slot?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
         // A flight's task has no task-local values of its callers: the budget goes with the work on purpose.
         let budget = CallBudget.current
-        let patience = WaitLimit(
+        let limit = WaitLimit(
             sinceJoining: level.freshness.hardTimeout,
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
@@ -119,9 +119,9 @@ extension FetchingLevel {
             let led = try await fetches.join(
                 key,
                 fingerprint: names.fingerprint,
-                patience: patience,
+                limit: limit,
                 within: flight,
-                joined: { seat?.leave() },
+                joined: { slot?.leave() },
                 { try await CallBudget.$current.withValue(budget) { try await work() } }
             )
             switch led.output {
@@ -146,18 +146,18 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, seat)
+            return try await fetchUncoordinated(key, names, request, slot)
         }
-        switch try await leadBeside(key, names, request, seat) {
+        switch try await leadBeside(key, names, request, slot) {
         case .entry(let entry): return entry
         case .stored(var entry, let renewal):
             entry.ticket = renewal.take()
             return entry
-        case .othersLead: return try await fetchUncoordinated(key, names, request, seat)
+        case .othersLead: return try await fetchUncoordinated(key, names, request, slot)
         }
     }
 

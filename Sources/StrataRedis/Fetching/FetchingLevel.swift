@@ -50,7 +50,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
-            if case .stored(_, let renewal) = led { renewal.settle() }
+            if case .stored(_, let renewal) = led { renewal.commit() }
         }
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
@@ -68,8 +68,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         let start = MonotonicInstant.now
         do {
             guard request.isShareable else { return try await read(key, request, nil) }
-            let patience = level.freshness.patience(request)
-            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), patience: patience) {
+            let limit = level.freshness.waitLimit(request)
+            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), limit: limit) {
                 [self] flight in
                 try await read(key, request, flight)
             }
@@ -89,8 +89,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// Joins a read of the key that is under way.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
-        let patience = WaitLimit(sinceJoining: level.freshness.hardTimeout)
-        return try await flights.joinUnderWay(key, patience: patience, if: isSought).map { Joined($0) }
+        let limit = WaitLimit(sinceJoining: level.freshness.hardTimeout)
+        return try await flights.joinUnderWay(key, limit: limit, if: isSought).map { Joined($0) }
     }
 
     /// Waits for fetches under way, also for those that nobody waits for.

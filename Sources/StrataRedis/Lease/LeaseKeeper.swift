@@ -58,7 +58,7 @@ final class LeaseKeeper: Watched {
             state.held[state.lastNumber] = held
             return state.lastNumber
         }
-        watch.look(after: self, by: held.due)
+        watch.schedule(self, by: held.due)
         return number
     }
 
@@ -68,7 +68,7 @@ final class LeaseKeeper: Watched {
     }
 
     /// O(leases).
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (lost, renewals, next) = state.withLock { state in
             var (lost, renewals): ([Held], [(UInt64, Lease)]) = ([], [])
             for (number, held) in state.held where held.due <= now {
@@ -106,7 +106,7 @@ final class LeaseKeeper: Watched {
             return (nil, held.due)
         }
         lost?.lost()
-        watch.look(after: self, by: due)
+        watch.schedule(self, by: due)
     }
 }
 

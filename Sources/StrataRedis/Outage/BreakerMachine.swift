@@ -44,7 +44,7 @@ struct BreakerMachine: Sendable {
 
     private let pause: ClosedRange<Int64>
     /// How long a probe or a trial may take.
-    private let patience: Int64
+    private let limit: Int64
     private var random: SplitMix64
     private(set) var phase = Phase.closed
     /// The number of the probe or the trial under way, or the last one.
@@ -54,11 +54,11 @@ struct BreakerMachine: Sendable {
 
     /// - Parameters:
     ///   - pause: Bounds of the pause before a probe, in nanoseconds.
-    ///   - patience: How long a probe or a trial may take, in nanoseconds.
+    ///   - limit: How long a probe or a trial may take, in nanoseconds.
     ///   - seed: For the jitter.
-    init(pause: ClosedRange<Int64>, patience: Int64, seed: UInt64) {
+    init(pause: ClosedRange<Int64>, limit: Int64, seed: UInt64) {
         self.pause = pause
-        self.patience = patience
+        self.limit = limit
         random = SplitMix64(seed: seed)
     }
 
@@ -67,11 +67,11 @@ struct BreakerMachine: Sendable {
         case .closed: return .pass
         case .ready:
             attempt += 1
-            phase = .trying(until: now.advanced(byNanoseconds: patience))
+            phase = .trying(until: now.advanced(byNanoseconds: limit))
             return .trial(attempt)
         case .open(let until) where now >= until:
             attempt += 1
-            phase = .probing(until: now.advanced(byNanoseconds: patience))
+            phase = .probing(until: now.advanced(byNanoseconds: limit))
             return .refusedAndProbe(attempt)
         case .probing(let until) where now >= until, .trying(let until) where now >= until:
             open(at: now)

@@ -42,7 +42,7 @@ final class CircuitBreaker: Sendable {
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(_ role: RedisRole, _ options: BreakerOptions, patience: Duration, endpoint: String, logger: Logger?) {
+    init(_ role: RedisRole, _ options: BreakerOptions, limit: Duration, endpoint: String, logger: Logger?) {
         self.role = role
         self.options = options
         self.logger = logger
@@ -53,7 +53,7 @@ final class CircuitBreaker: Sendable {
         machine = Locked(
             BreakerMachine(
                 pause: max(1, low)...max(1, high),
-                patience: max(1, patience.saturatedNanoseconds),
+                limit: max(1, limit.saturatedNanoseconds),
                 seed: .random(in: 0 ... .max)
             )
         )

@@ -17,9 +17,9 @@ final class OutageControl: Sendable {
         let endpoint = configuration.endpoint.description
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
-        let patience = min(configuration.redisBudget, configuration.commandTimeout)
+        let limit = min(configuration.redisBudget, configuration.commandTimeout)
         let breakers = RedisRole.allCases.map {
-            CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
+            CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger)
         }
         self.breakers = breakers
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
