@@ -23,7 +23,9 @@ extension CacheLevel {
         try await invalidate(tags: [tag])
     }
 
-    /// Empties the level. A level that keeps no tags cannot tell which entries bear them, so it drops all.
+    /// Empties the level.
+    ///
+    /// A level that keeps no tags cannot tell which entries bear them, so it drops all.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         guard !tags.isEmpty else { return }

@@ -10,9 +10,9 @@
 /// }
 /// ```
 ///
-/// What is stored under another number is a miss. Under a lower one it is replaced by what is fetched; under a higher one it
-/// stays where it is: while two releases run side by side, the older one does not undo what the newer one has stored. With
-/// ``Codec/migrating(_:)`` the newer release can make use of the older one's values.
+/// What is stored under another number is a miss. Under a lower one it is replaced by what is fetched; under a higher
+/// one it stays where it is: while two releases run side by side, the older one does not undo what the newer one has
+/// stored. With ``Codec/migrating(_:)`` the newer release can make use of the older one's values.
 ///
 /// A list, a dictionary or an optional of such values has the number of its values.
 public protocol SchemaVersioned {

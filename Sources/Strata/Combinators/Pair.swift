@@ -83,8 +83,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The entry as the second level may keep it.
     ///
-    /// Where both levels number their invalidations, whoever has fetched it has taken the first one's number, and the two
-    /// cannot be compared: to the second it is older than everything.
+    /// Where both levels number their invalidations, whoever has fetched it has taken the first one's number, and the
+    /// two cannot be compared: to the second it is older than everything.
     private func dated(_ entry: Entry<First.Value>) -> Entry<First.Value> {
         guard hearing == .both, entry.asOf != 0 else { return entry }
         var entry = entry

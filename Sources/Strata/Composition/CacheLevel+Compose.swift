@@ -5,7 +5,8 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - lower: The level below.
-    ///   - fillWaitLimit: How long a get waits for this level to be filled, if it is not memory; then it goes on in the background.
+    ///   - fillWaitLimit: How long a get waits for this level to be filled, if it is not memory; then it goes on in the
+    ///     background.
     ///   - logger: Is told when this level fails and the read goes on below; by default one named `strata`.
     /// - Returns: Both levels as one.
     public func compose<Lower: CacheLevel>(

@@ -10,8 +10,8 @@ extension Composed {
 
     /// The upper level's entry, marked when it cannot be relied on, `nil` when it is void.
     ///
-    /// A ticket means something to the gate that has issued it and nothing to any other. So one that the upper level hands
-    /// out by itself says nothing here, and the entry leaves with one of the gate that levels above go by.
+    /// A ticket means something to the gate that has issued it and nothing to any other. So one that the upper level
+    /// hands out by itself says nothing here, and the entry leaves with one of the gate that levels above go by.
     func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Asked, at now: MonotonicInstant) -> Entry<Value>? {
         let fill = ledger?.fill(of: key)
         let ticket = ledger == nil ? entry.ticket : fill?.ticket ?? .none
@@ -63,8 +63,8 @@ extension Composed {
                 kept = await fill(entry, for: key, request, askedAt: start)
             }
         }
-        // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
-        // commits the ticket itself, if it gets it.
+        // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has,
+        // and commits the ticket itself, if it gets it.
         if !(request.fillsAbove && hearing == .lower) { fillGate.commit(entry.ticket, for: lower.fingerprint(of: key)) }
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none

@@ -8,13 +8,13 @@ internal import Logging
 /// | set | written after the lower, also when that failed | written first |
 /// | remove, clear | told | told, also when the upper failed |
 ///
-/// A fill is kept only if no invalidation of its key came since the lower level was asked; see ``FillGate``. So a remove
-/// that has returned is never undone by a get that was under way.
+/// A fill is kept only if no invalidation of its key came since the lower level was asked; see ``FillGate``. So a
+/// remove that has returned is never undone by a get that was under way.
 ///
-/// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
-/// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
-/// ``drain(within:)`` waits for them.
+/// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``,
+/// ``lateFills``), logged once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for
+/// other levels to be filled for as long as ``fillWaitLimit``; then the fill goes on in the background for up to ten
+/// seconds, 64 of them at once. ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
 public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
@@ -87,11 +87,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
-    /// The upper level's entry if it may be served and nothing has voided it; else the lower level's, which then fills the
-    /// upper.
+    /// The upper level's entry if it may be served and nothing has voided it; else the lower level's, which then fills
+    /// the upper.
     ///
-    /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once, with a
-    /// refresh in the background, where the policy or the request says so.
+    /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once,
+    /// with a refresh in the background, where the policy or the request says so.
     ///
     /// - Throws: What the lower level throws, as it is, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
@@ -245,8 +245,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Writes the lower level, then the upper one; both are tried.
     ///
-    /// When two writes of a key overlap, the upper level keeps neither: what it holds is never older than what the lower
-    /// level holds.
+    /// When two writes of a key overlap, the upper level keeps neither: what it holds is never older than what the
+    /// lower level holds.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {

@@ -1,5 +1,5 @@
-/// Remembers with which ticket and seal each key was filled, for an upper level that does not keep them itself, and lets
-/// only one task at a time change a key there.
+/// Remembers with which ticket and seal each key was filled, for an upper level that does not keep them itself, and
+/// lets only one task at a time change a key there.
 ///
 /// Without the second part, a slow fill with a void ticket could land on top of a newer one.
 @usableFromInline

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Fills of a level that may be slow, each in a task of its own: waited for a moment, then owned, bounded and drained here.
+/// Fills of a level that may be slow, each in a task of its own: waited for a moment, then owned, bounded and drained
+/// here.
 final class Fills: Sendable {
     /// What became of a fill, as far as its read knows.
     enum Outcome: Sendable {

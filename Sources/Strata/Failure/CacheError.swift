@@ -13,7 +13,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
         /// No level has the key.
         public static let miss = Code(description: "miss")
-        /// Several levels could not be written or emptied; ``CacheError/causes`` has each one's error, the last level's last.
+        /// Several levels could not be written or emptied; ``CacheError/causes`` has each one's error, the last level's
+        /// last.
         ///
         /// Never thrown by a read.
         public static let levelsFailed = Code(description: "levels failed")
@@ -23,8 +24,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Code(description: "too large")
         /// The source has failed in another process just now, and is not asked again yet.
         ///
-        /// ``CacheError/transferred`` tells of what, if that error can travel. In the process in which the source has failed,
-        /// every caller gets its own error.
+        /// ``CacheError/transferred`` tells of what, if that error can travel. In the process in which the source has
+        /// failed, every caller gets its own error.
         public static let sourceFailed = Code(description: "source failed")
         /// The condition of a level or a transformer does not hold.
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")

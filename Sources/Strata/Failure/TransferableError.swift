@@ -1,8 +1,8 @@
 /// An error of a source by which other processes, too, can tell what has failed.
 ///
-/// What a source throws reaches every caller of its process as it is. Callers in other processes, who wait for the same fetch or
-/// ask while it is not to be repeated, get a ``CacheError`` with the code ``CacheError/Code/sourceFailed``; for an error that
-/// conforms to this protocol, ``CacheError/transferred`` has its code and detail.
+/// What a source throws reaches every caller of its process as it is. Callers in other processes, who wait for the same
+/// fetch or ask while it is not to be repeated, get a ``CacheError`` with the code ``CacheError/Code/sourceFailed``;
+/// for an error that conforms to this protocol, ``CacheError/transferred`` has its code and detail.
 ///
 /// ```swift
 /// struct NotFound: TransferableError {
@@ -18,11 +18,11 @@
 /// }
 /// ```
 ///
-/// Code and detail lie in Redis for as long as the failure is remembered, and everybody who reads the keyspace can see them:
-/// put no secrets in.
+/// Code and detail lie in Redis for as long as the failure is remembered, and everybody who reads the keyspace can see
+/// them: put no secrets in.
 public protocol TransferableError: Error {
-    /// What has failed, for programs: 1 to 64 letters, digits, `.`, `_` or `-` of ASCII. With any other, the error does not
-    /// travel.
+    /// What has failed, for programs: 1 to 64 letters, digits, `.`, `_` or `-` of ASCII. With any other, the error does
+    /// not travel.
     var transferCode: String { get }
     /// More about it; cut to 100 bytes. Empty by default.
     var transferDetail: String { get }

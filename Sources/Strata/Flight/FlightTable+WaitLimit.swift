@@ -1,12 +1,14 @@
 extension FlightTable: Watched {
-    /// How long a flight that was cancelled has to heed that.
+    /// How long a cancelled flight may still count.
     private static var grace: Duration { .seconds(1) }
 
-    /// Lets waiters go whose limit has ended, while their flights go on if there is room for that; and ends anchored
-    /// flights that have had their time: those who wait are told, later callers start anew, and the work is cancelled.
+    /// Resumes the waiters whose limit has passed, and ends the flights whose time is over.
     ///
-    /// A flight that was cancelled counts until it heeds that, and a second at most: work that hangs for good would take the
-    /// place of others for good. O(flights), and O(waiters) of those for which something is due.
+    /// A flight whose waiters have left goes on if there is room for another anchored one. When the time of an anchored
+    /// flight is over, its waiters are told, later callers start anew, and the work is cancelled.
+    ///
+    /// A cancelled flight counts until it ends, and a second at most: work that hangs must not hold a place for good.
+    /// O(flights), and O(waiters) of those that have something due.
     func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (release, next) = state.withLock { state in
             var release = Release()
@@ -39,7 +41,7 @@ extension FlightTable: Watched {
 }
 
 extension FlightTable.State {
-    /// Lets a flight go on without waiters until its time is over.
+    /// Lets a flight go on without waiters until `end`.
     mutating func anchor(_ flight: Flight, until end: MonotonicInstant) {
         anchored += 1
         flight.isAnchored = true
@@ -47,7 +49,7 @@ extension FlightTable.State {
         flight.due = min(flight.due, end)
     }
 
-    /// Takes out the waiters of a flight who have waited long enough, or all when the flight has.
+    /// Removes the waiters whose limit has passed; all of them when the flight's time is over.
     mutating func release(from flight: Flight, at now: MonotonicInstant) -> [FlightWaiter] {
         let isOver = flight.end <= now
         if isOver { unlist(flight) }

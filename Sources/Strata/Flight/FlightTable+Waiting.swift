@@ -1,7 +1,7 @@
 extension FlightTable {
-    /// Waits on a flight that is under way.
+    /// Waits for a flight that is running.
     ///
-    /// - Returns: Whether the flight has landed; false when it was too late to come aboard.
+    /// - Returns: Whether the flight has landed; false when it could no longer be joined.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @usableFromInline
     func wait(on flight: Flight, _ limit: WaitLimit) async throws -> Bool {

@@ -1,7 +1,7 @@
-/// The bookkeeping of flights, whatever their keys are and whatever they bring.
+/// The bookkeeping of flights, for keys and results of any type.
 ///
-/// Nothing here is generic: callers of all kinds run the same machine code, and none of it looks up what a type is like.
-/// Boarding, leaving and landing are O(1), landing O(waiters), besides keys of the same hash.
+/// Nothing here is generic, so callers of all types run the same machine code without looking types up. Joining and
+/// leaving are O(1) and landing is O(waiters), not counting keys of equal hash.
 @usableFromInline
 final class FlightTable: Sendable {
     struct State: Sendable {
@@ -12,20 +12,20 @@ final class FlightTable: Sendable {
         var waiting = 0
         var voids: UInt64 = 0
         var anchored = 0
-        /// Those who wait for all flights to land.
+        /// Callers that wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
-        /// Those whose time was over before they had begun to wait.
+        /// Drainers whose time was over before they began to wait.
         var lateDrainers: Set<UInt64> = []
     }
 
-    /// What has come of an attempt to board.
+    /// The result of an attempt to join.
     enum Boarding {
-        /// No flight is under way that the caller might join.
+        /// There is no flight that the caller may join.
         case noFlight
         /// The caller was cancelled before.
         case tooLate
-        /// On a flight that is under way, or the new one; who is told so has the watch look by the time that is due.
+        /// The caller waits for a running flight, or for the new one; it then schedules the watch for `due`.
         case aboard(starts: Bool, due: MonotonicInstant)
     }
 
@@ -49,16 +49,16 @@ final class FlightTable: Sendable {
         state.withLock { joinable(hash, isSought, $0) }
     }
 
-    /// Puts a caller on the flight of its key that is under way, or on a new one where there is none.
+    /// Adds a caller to the running flight of its key, or to a new one.
     ///
     /// - Parameters:
     ///   - waiter: The caller.
-    ///   - hash: That of its key.
+    ///   - hash: The hash of its key.
     ///   - limit: How long the caller waits.
-    ///   - continuation: Resumed when the caller is let go, unless it does not come aboard.
-    ///   - new: The flight that begins when none is under way.
+    ///   - continuation: Resumed when the wait ends, unless the caller could not join.
+    ///   - new: The flight that begins when none is running.
     ///   - isSought: Whether a flight has the caller's key.
-    /// - Returns: Whether the caller is aboard.
+    /// - Returns: Whether the caller has joined.
     func board(
         _ waiter: FlightWaiter,
         hash: Int,
@@ -85,7 +85,7 @@ final class FlightTable: Sendable {
         return boarding
     }
 
-    /// Makes the work of a flight as urgent as who waits for it, and what that work waits for itself.
+    /// Raises the priority of a flight's work to that of a waiter, and of the flight that this work waits for.
     private func hurry(_ flight: Flight, _ priority: TaskPriority) {
         if let host = flight.host { return host.table.hurry(host, priority) }
         let (task, awaited) = state.withLock { state in
@@ -97,7 +97,7 @@ final class FlightTable: Sendable {
         awaited.table.hurry(awaited, priority)
     }
 
-    /// Tells on which other flight the task of a flight waits, so that it becomes urgent with it; `nil` for none any more.
+    /// Notes which other flight the task of a flight waits for, so that its priority rises, too; `nil` for none.
     func waits(_ flight: Flight, for other: Flight?) {
         let priority = state.withLock { state in
             flight.awaited = other
@@ -107,7 +107,7 @@ final class FlightTable: Sendable {
         other.table.hurry(other, priority)
     }
 
-    /// Begins a flight whose work its first waiter does, unless one is under way.
+    /// Begins a flight whose first waiter does the work, unless one is running.
     ///
     /// - Returns: Whether it has begun.
     func begin(_ flight: Flight, with waiter: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
@@ -119,7 +119,7 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Begins a flight that nobody waits for, unless one is under way or there is no room for more.
+    /// Begins a flight without waiters, unless one is running or there is no room for another anchored one.
     func launch(_ flight: Flight, isSought: (Flight) -> Bool) -> Boarding {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
@@ -137,7 +137,7 @@ final class FlightTable: Sendable {
 
     // MARK: Leaving
 
-    /// A caller has been cancelled; the last one to leave cancels the work.
+    /// Removes a cancelled caller; the last one to leave cancels the work.
     func leave(_ waiter: FlightWaiter) {
         let release = state.withLock { state in
             var release = Release()
@@ -156,9 +156,9 @@ final class FlightTable: Sendable {
         release.perform()
     }
 
-    /// A flight's work is done.
+    /// The work of a flight has ended.
     ///
-    /// - Returns: What is to be done by the caller.
+    /// - Returns: What the caller does outside the lock.
     func land(_ flight: Flight) -> Release {
         state.withLock { state in
             let waiters = flight.waiters
@@ -190,20 +190,21 @@ final class FlightTable: Sendable {
 
     // MARK: Work
 
-    /// Tells which task does the work of a flight.
+    /// Notes the task that does the work of a flight.
     func started(_ flight: Flight, _ task: Task<Void, Never>) {
         let (isCancelled, priority) = state.withLock { state in
             flight.task = task
             return (flight.isCancelled, flight.priority)
         }
         if isCancelled { task.cancel() }
-        // Somebody more urgent may have come before the task was known.
+        // A waiter of higher priority may have come before the task was known.
         if #available(macOS 26, *), Task.currentPriority < priority { task.escalatePriority(to: priority) }
     }
 
-    /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.
+    /// Notes on which flight's work the task of a flight is: abandoning the flight then leaves that one and does not
+    /// cancel the task.
     ///
-    /// - Returns: Whether anybody still wants what the flight brings.
+    /// - Returns: Whether the flight still has waiters, or is anchored.
     func work(of flight: Flight, by waiter: FlightWaiter?) -> Bool {
         state.withLock { state in
             flight.worker = waiter
@@ -211,7 +212,7 @@ final class FlightTable: Sendable {
         }
     }
 
-    /// Ends the work of flights that nobody wants any more, unless others want what it brings.
+    /// Ends the work of a flight without waiters, unless others wait for the work that its task does.
     func abandon(_ flight: Flight) {
         if let host = flight.host { return host.table.cancelTask(of: host) }
         let worker = state.withLock { state in
@@ -230,7 +231,7 @@ final class FlightTable: Sendable {
         task?.cancel()
     }
 
-    /// What is to be done outside the lock.
+    /// What is done outside the lock.
     struct Release: Sendable {
         var waiters: [FlightWaiter] = []
         var abandoned: [Flight] = []
@@ -251,7 +252,7 @@ extension FlightTable.State {
         return flight
     }
 
-    /// Begins a flight; callers join it in the place of one of the same key.
+    /// Adds a flight; later callers join it in the place of an earlier one of the same key.
     mutating func add(_ flight: Flight, _ isSought: (Flight) -> Bool) {
         if let earlier = find(flight.hash, isSought) { unlist(earlier) }
         flight.place = flights.count
@@ -272,7 +273,7 @@ extension FlightTable.State {
         before.next = flight.next
     }
 
-    /// Takes a flight off, with its waiters.
+    /// Removes a flight with its waiters.
     mutating func remove(_ flight: Flight) {
         guard let place = flight.place else { return }
         flight.place = nil
@@ -304,7 +305,7 @@ extension FlightTable.State {
         waiting -= 1
     }
 
-    /// Those who wait for all flights to land, when all have.
+    /// The callers that wait for all flights to land, when all have.
     mutating func takeDrainers() -> [CheckedContinuation<Bool, Never>] {
         guard flights.isEmpty, !drainers.isEmpty else { return [] }
         defer { drainers.removeAll() }

@@ -1,17 +1,18 @@
 internal import Synchronization
 
-// Where a key's counter is. The table is cut into rows of eight words, a line of the processor's cache each. A key may have
-// its counter in one row of each region: the first region is what the table began with, each further one as large as all
-// before it together. A word bears a tag of twenty bits, made of the key; so a change finds the counter of its key among the
-// few words of its rows, and passes by all others.
+// Where a key's counter is. The table is cut into rows of eight words, a line of the processor's cache each. A key may
+// have its counter in one row of each region: the first region is what the table began with, each further one as large
+// as all before it together. A word bears a tag of twenty bits, made of the key; so a change finds the counter of its
+// key among the few words of its rows, and passes by all others.
 //
-// A change frees the word, since all its tickets are void. When a row is full, its last word is shared: by the key that had it,
-// and by all that find no room. A change of any key of that row voids it. When many keys have to share, the table grows.
+// A change frees the word, since all its tickets are void. When a row is full, its last word is shared: by the key that
+// had it, and by all that find no room. A change of any key of that row voids it. When many keys have to share, the
+// table grows.
 //
-// In a table that may not grow any more, words are left over for keys that were read once and never changed. They are given to
-// other keys when they have not been used for two generations: a hit says once a generation that a word is in use. A
-// generation ends when as many keys were given a word as an eighth of the table has. That is twice as many as the levels above
-// hold, so what was not used in all that time has left them.
+// In a table that may not grow any more, words are left over for keys that were read once and never changed. They are
+// given to other keys when they have not been used for two generations: a hit says once a generation that a word is in
+// use. A generation ends when as many keys were given a word as an eighth of the table has. That is twice as many as
+// the levels above hold, so what was not used in all that time has left them.
 extension FillGate {
     static let row = 8
     private static let tagMask: UInt64 = (1 << 20 - 1) << tagShift

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-// What this process has written itself is kept with a ticket that voids those of all reads that began before. Taking the new
-// one and keeping the value cannot be one step, and between the two the key would be missing above. So the new ticket can be
-// prepared: it lives beside the old ones until it is committed, when the value is in its place. Whatever voids the key ends a
-// promise too, since it passes over the prepared count.
+// What this process has written itself is kept with a ticket that voids those of all reads that began before. Taking
+// the new one and keeping the value cannot be one step, and between the two the key would be missing above. So the new
+// ticket can be prepared: it lives beside the old ones until it is committed, when the value is in its place. Whatever
+// voids the key ends a promise too, since it passes over the prepared count.
 extension FillGate {
     /// Voids every other ticket of a key and returns a new one, if `ticket` still lives.
     ///
-    /// For a value that this process has just written: the ticket was taken before the write, so nobody else's change has
-    /// come in between, and reads that began before the write may not be kept any more.
+    /// For a value that this process has just written: the ticket was taken before the write, so nobody else's change
+    /// has come in between, and reads that began before the write may not be kept any more.
     ///
     /// - Parameters:
     ///   - ticket: The ticket that was taken before the write.
@@ -33,7 +33,8 @@ extension FillGate {
 
     /// Like ``renew(_:for:)``, but the key's other tickets live until ``commit(_:for:)``.
     ///
-    /// A counter makes one preparation at a time. Where there is another one already, the other tickets are void at once.
+    /// A counter makes one preparation at a time. Where there is another one already, the other tickets are void at
+    /// once.
     ///
     /// - Returns: The new ticket; `nil` when the old one is void.
     package func prepare(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {

@@ -3,9 +3,9 @@ internal import Synchronization
 // Tags have their counters beside the keys', found by a tag's fingerprint.
 //
 // Two things close the race between an invalidation and an entry on its way up. An entry whose tags are checked against
-// something (the numbers at Redis) is sealed *before* the check, and what it is checked against changes *before* the counters
-// do: whatever the order of the two, one of them tells. An entry whose tags nobody can check was asked for at a certain count
-// of `tagChanges`; it is sealed, and kept if the count has not moved.
+// something (the numbers at Redis) is sealed *before* the check, and what it is checked against changes *before* the
+// counters do: whatever the order of the two, one of them tells. An entry whose tags nobody can check was asked for at
+// a certain count of `tagChanges`; it is sealed, and kept if the count has not moved.
 extension FillGate {
     /// How often tags were invalidated, whichever.
     public var tagChanges: UInt64 { tagChangeCount.load(ordering: .acquiring) }
@@ -51,12 +51,14 @@ extension FillGate {
 
     /// The highest number of the level's invalidations that this process knows; 0 where they have none.
     ///
-    /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
+    /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a
+    /// fetch.
     public var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
     /// Sets the number.
     ///
-    /// It sinks only where a higher one turns out to have been made up: nothing is valid that bears one above the level's own.
+    /// It sinks only where a higher one turns out to have been made up: nothing is valid that bears one above the
+    /// level's own.
     package func setSequence(_ number: UInt64) {
         lastSequence.store(number, ordering: .releasing)
     }

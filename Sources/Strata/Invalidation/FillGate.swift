@@ -10,23 +10,24 @@ internal import Glibc
 
 /// Decides whether what was read below may still be kept above: the one mechanism that closes every fill race.
 ///
-/// Taking a ticket gives the key a counter and reads it, an invalidation of the key increments it, a ticket lives as long as
-/// its counter still has the ticket's count, or promises it. A change of a key that has no ticket here changes nothing: a
-/// process that shares a Redis with busy writers keeps what it has. No lock, O(1) for everything but ``voidAll()``.
+/// Taking a ticket gives the key a counter and reads it, an invalidation of the key increments it, a ticket lives as
+/// long as its counter still has the ticket's count, or promises it. A change of a key that has no ticket here changes
+/// nothing: a process that shares a Redis with busy writers keeps what it has. No lock, O(1) for everything but
+/// ``voidAll()``.
 ///
-/// Keys share a counter only when a part of the table is full (see `FillGate+Places.swift`); then they are voided together:
-/// over-invalidation is allowed, under-invalidation never happens.
+/// Keys share a counter only when a part of the table is full (see `FillGate+Places.swift`); then they are voided
+/// together: over-invalidation is allowed, under-invalidation never happens.
 ///
-/// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence means
-/// that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being told is asked
-/// for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most, so that an outage of the
-/// messenger bounds how old a value can be and does not switch memory off.
+/// A gate may be fed by something that hears of changes made elsewhere. ``trustedUntil`` then says how long silence
+/// means that nothing has changed. Past it, the entries above are *suspect*: what was kept on the strength of being
+/// told is asked for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most,
+/// so that an outage of the messenger bounds how old a value can be and does not switch memory off.
 ///
 /// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
 @safe
 public final class FillGate: Sendable {
-    /// The count takes 40 bits: at a million changes of one counter a second it comes round after 12 days, and then only
-    /// matters to an entry that was not asked for in all that time.
+    /// The count takes 40 bits: at a million changes of one counter a second it comes round after 12 days, and then
+    /// only matters to an entry that was not asked for in all that time.
     @usableFromInline
     static let countMask: UInt64 = 1 << 40 - 1
     /// Beside the count: whether the next count is prepared, see ``prepare(_:for:)``.
@@ -39,8 +40,8 @@ public final class FillGate: Sendable {
 
     /// The words: count, promise, tag, generation.
     ///
-    /// The memory for all of them is reserved, and used from the beginning up to ``limit``: the system gives a page of it when
-    /// it is touched first.
+    /// The memory for all of them is reserved, and used from the beginning up to ``limit``: the system gives a page of
+    /// it when it is touched first.
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
     @usableFromInline
@@ -67,13 +68,13 @@ public final class FillGate: Sendable {
 
     /// A gate with room for `size` keys at the beginning, rounded up to a power of two between 2¹⁰ and 2²².
     ///
-    /// It grows with the keys that have tickets: up to sixteen times as many words as the memory above holds entries, and up
-    /// to 2²², which is 32 MiB, where that memory is not limited by its entries.
+    /// It grows with the keys that have tickets: up to sixteen times as many words as the memory above holds entries,
+    /// and up to 2²², which is 32 MiB, where that memory is not limited by its entries.
     ///
     /// - Parameters:
     ///   - size: For how many keys there is room at the beginning; 8 bytes each.
-    ///   - untrustedLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
-    ///     needs no messenger and is always trusted.
+    ///   - untrustedLifetime: How long an entry may be kept that was read while nobody could hear of changes. With
+    ///     `nil` the gate needs no messenger and is always trusted.
     public init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
         var rounded = 1 << 10
         while rounded < min(size, Self.largest) { rounded *= 2 }
@@ -126,7 +127,8 @@ public final class FillGate: Sendable {
 
     /// Whether somebody who asks at `now` may be given what was asked for with this ticket at `start`.
     ///
-    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
+    /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for
+    /// ``untrustedLifetime``.
     public func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
         if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
@@ -135,7 +137,8 @@ public final class FillGate: Sendable {
 
     // MARK: Trust
 
-    /// Until when silence means that nothing has changed; ``MonotonicInstant/distantFuture`` where nobody has to listen.
+    /// Until when silence means that nothing has changed; ``MonotonicInstant/distantFuture`` where nobody has to
+    /// listen.
     @inlinable
     public var trustedUntil: MonotonicInstant {
         MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring))

@@ -1,8 +1,8 @@
 /// A tag in the one form in which it is compared, counted and sent.
 ///
-/// Texts that Swift calls equal are one tag: the form is the UTF-8 of Unicode's normalization form C. It stands behind `=`;
-/// of a longer one than ``longest`` the SHA-256 in hexadecimal stands behind `#`. So no tag can be taken for another, nor
-/// for a name without such a sign.
+/// Texts that Swift calls equal are one tag: the form is the UTF-8 of Unicode's normalization form C. It stands behind
+/// `=`; of a longer one than ``longest`` the SHA-256 in hexadecimal stands behind `#`. So no tag can be taken for
+/// another, nor for a name without such a sign.
 package struct TagName: Sendable, Hashable {
     /// The sign and what stands behind it.
     package let bytes: [UInt8]
@@ -53,8 +53,8 @@ package struct TagName: Sendable, Hashable {
 /// | length of a tag | 1 024 bytes of UTF-8 | it stands in every entry that bears it |
 /// | all tags of an entry in Redis | 65 535 bytes, two more a tag | the envelope's field |
 ///
-/// Beyond them ``CacheError/Code/invalidTags`` is thrown and nothing is written. An empty tag is a tag like any other; one
-/// that is named twice counts once.
+/// Beyond them ``CacheError/Code/invalidTags`` is thrown and nothing is written. An empty tag is a tag like any other;
+/// one that is named twice counts once.
 public enum TagLimits {
     /// The most tags that an entry may have.
     public static let tagsPerEntry = 1_000

@@ -1,7 +1,7 @@
 /// Tells whether one of an entry's tags was invalidated since the entry was known to be valid.
 ///
-/// The tags have counters in a ``FillGate``, as keys have. The seal holds the sum of them: counters only grow, so an equal
-/// sum means that none has moved. Tags that share a counter are voided together; over-invalidation is allowed.
+/// The tags have counters in a ``FillGate``, as keys have. The seal holds the sum of them: counters only grow, so an
+/// equal sum means that none has moved. Tags that share a counter are voided together; over-invalidation is allowed.
 ///
 /// Immutable; entries and their copies share it. Checking it is O(tags) and neither locks nor allocates.
 public final class TagSeal: Sendable, Equatable {

@@ -1,8 +1,8 @@
 /// The right to keep a value that was asked for: it is void as soon as its key has changed since.
 ///
-/// A ticket is taken *before* a lower level is asked and travels with the entry that comes back. Every level above keeps it
-/// with the entry and honours the entry only while the ticket lives. So it does not matter when an invalidation comes, on
-/// the way or long after: what was read before it is dead.
+/// A ticket is taken *before* a lower level is asked and travels with the entry that comes back. Every level above
+/// keeps it with the entry and honours the entry only while the ticket lives. So it does not matter when an
+/// invalidation comes, on the way or long after: what was read before it is dead.
 @frozen
 public struct Ticket: Sendable, Hashable {
     /// Bits 0 to 39: the count of the key's slot when the ticket was taken.
@@ -29,7 +29,8 @@ public struct Ticket: Sendable, Hashable {
 
     /// Whether the ticket was taken while nobody could hear of changes.
     ///
-    /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` from when it was asked for, and no longer.
+    /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` from when it was asked for, and no
+    /// longer.
     @inlinable
     public var isTimed: Bool { bits & (1 << 62) != 0 }
 

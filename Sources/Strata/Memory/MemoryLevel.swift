@@ -7,16 +7,16 @@ public import Synchronization
 /// ```
 ///
 /// **Limit.** It holds after every operation. What has to go is decided by a policy that adapts to the workload
-/// (`docs/internals/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that
-/// goes. An entry that alone exceeds the limit is refused and displaces nothing.
+/// (`docs/internals/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one
+/// that goes. An entry that alone exceeds the limit is refused and displaces nothing.
 ///
-/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also when
-/// nobody uses the level: writes and misses look at what is due, and one background thread of the process, which all levels
-/// share and which sleeps while nothing is due, does so for levels at rest.
+/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also
+/// when nobody uses the level: writes and misses look at what is due, and one background thread of the process, which
+/// all levels share and which sleeps while nothing is due, does so for levels at rest.
 ///
-/// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other parts
-/// of the level. Writers take turns. Comparing keys and copying values happens inside, so neither `==` of the key nor the
-/// closure that tells a value's cost may call the level.
+/// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other
+/// parts of the level. Writers take turns. Comparing keys and copying values happens inside, so neither `==` of the key
+/// nor the closure that tells a value's cost may call the level.
 ///
 /// Complexity: reading, storing and removing are O(1), clearing is O(entries).
 @safe
@@ -61,12 +61,12 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     ///
     /// - Parameters:
     ///   - limit: How much it may hold.
-    ///   - lifetime: The longest an entry stays fresh here, whatever its own lifetime; `nil` leaves it as it is. An entry
-    ///     that has no end of its own leaves then.
+    ///   - lifetime: The longest an entry stays fresh here, whatever its own lifetime; `nil` leaves it as it is. An
+    ///     entry that has no end of its own leaves then.
     ///   - idleLifetime: How long an entry is kept that nobody asks for; `nil` is for ever. A read counts if it comes a
     ///     64th of that time or more after the last one that did.
-    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave (the shared background thread, if
-    ///     time did), after the operation and outside of every lock. It must not take long.
+    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave (the shared background
+    ///     thread, if time did), after the operation and outside of every lock. It must not take long.
     public convenience init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,

@@ -22,8 +22,8 @@ public enum FetchOutcome<Value: Sendable>: Sendable {
     case doNotStore(Value?)
     /// The source cannot tell, and is not to be asked again before that time.
     ///
-    /// As good as throwing the error; `nil` leaves the time to the policy. That time spares the source, so no invalidation of a
-    /// tag ends it; removing the key does.
+    /// As good as throwing the error; `nil` leaves the time to the policy. That time spares the source, so no
+    /// invalidation of a tag ends it; removing the key does.
     case failure(any Error, retryAfter: Duration? = nil)
 
     /// A value, or an absence for `nil`; the tags are those of either.

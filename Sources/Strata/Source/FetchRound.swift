@@ -1,7 +1,7 @@
 /// The keys of one batch that turn out to need a fetch, fetched by one call.
 ///
-/// Every key of the batch has a slot. Its holder either asks for the fetch, or leaves when it has found that it needs none, or
-/// not now. When all have done one or the other, those that asked are fetched together.
+/// Every key of the batch has a slot. Its holder either asks for the fetch, or leaves when it has found that it needs
+/// none, or not now. When all have done one or the other, those that asked are fetched together.
 ///
 /// A holder that does neither would hold up the others: a slot that is dropped is left.
 package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Answer: Sendable>: Sendable {
@@ -44,8 +44,8 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         /// Waits for the others to decide, and for the fetch.
         ///
-        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the slot was
-        ///   left before.
+        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the slot
+        ///   was left before.
         /// - Throws: What the fetch throws; `CancellationError`.
         package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return (nil, false) }

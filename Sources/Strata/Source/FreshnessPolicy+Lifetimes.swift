@@ -63,7 +63,8 @@ extension FreshnessPolicy {
         // 1 − u lies in (0, 1], so the logarithm is finite.
         let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1)))
         let half = max(entry.storedAt.duration(to: entry.freshUntil) / 2, .zero)
-        // What would come in the first half comes anywhere in the second: at its beginning, all entries of a slow source would.
+        // What would come in the first half comes anywhere in the second: at its beginning, all entries of a slow
+        // source would.
         entry.refreshAt = entry.freshUntil.advanced(
             by: .zero - (ahead <= half ? ahead : half * Double.random(in: 0...1))
         )

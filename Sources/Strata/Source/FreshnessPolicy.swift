@@ -13,8 +13,9 @@
 /// | completionLimit | 30 s | a fetch that nobody waits for any more must not run for ever |
 ///
 /// An entry is fresh, then stale, then gone. While it is stale there are two windows, both counted from the end of its
-/// freshness: within ``staleWhileRevalidate`` callers get it at once and one fetch for the fleet runs in the background;
-/// within ``staleIfError`` callers wait for the fetch, and get the old value only if that fails or takes too long.
+/// freshness: within ``staleWhileRevalidate`` callers get it at once and one fetch for the fleet runs in the
+/// background; within ``staleIfError`` callers wait for the fetch, and get the old value only if that fails or takes
+/// too long.
 public struct FreshnessPolicy: Sendable, Hashable {
     /// How long a value is served without question.
     public var freshFor: Duration
@@ -30,11 +31,12 @@ public struct FreshnessPolicy: Sendable, Hashable {
     public var jitter: Double
     /// How eagerly a value that is asked for is fetched anew before its freshness ends: β of the XFetch algorithm.
     ///
-    /// The refresh begins at `end − δ · β · −ln(random)`, with δ how long the last fetch took, but never in the first half of
-    /// the lifetime: what would is spread over the second. 1 is the optimum of Vattani, Chierichetti and Lowenstein, "Optimal Probabilistic Cache Stampede
-    /// Prevention" (VLDB 2015); more begins earlier, 0 never.
+    /// The refresh begins at `end − δ · β · −ln(random)`, with δ how long the last fetch took, but never in the first
+    /// half of the lifetime: what would is spread over the second. 1 is the optimum of Vattani, Chierichetti and
+    /// Lowenstein, "Optimal Probabilistic Cache Stampede Prevention" (VLDB 2015); more begins earlier, 0 never.
     public var earlyRefresh: Double
-    /// After how long a fetch is no longer waited for when there is a stale value to serve; counted from the fetch's start.
+    /// After how long a fetch is no longer waited for when there is a stale value to serve; counted from the fetch's
+    /// start.
     ///
     /// The fetch goes on in the background. `nil` waits for it.
     public var softTimeout: Duration?

@@ -1,5 +1,5 @@
-/// The bottom of a cache that keeps to a policy: a closure whose values get lifetimes, whose callers join, and for which nobody
-/// waits too long.
+/// The bottom of a cache that keeps to a policy: a closure whose values get lifetimes, whose callers join, and for
+/// which nobody waits too long.
 ///
 /// ```swift
 /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
@@ -8,9 +8,9 @@
 ///
 /// For a cache in one process. Below a Redis level, `fetching` does the same for the whole fleet.
 ///
-/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
-/// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
-/// brings is there for those who ask then.
+/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the
+/// last caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits,
+/// and what it brings is there for those who ask then.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// How long values are good for, and how long they are waited for.
     public let freshness: FreshnessPolicy
@@ -55,8 +55,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
     /// What the closure answers.
     ///
-    /// - Throws: What the closure throws, also what it threw last while it wants not to be asked; ``CacheError/Code/timeout``;
-    ///   `CancellationError`.
+    /// - Throws: What the closure throws, also what it threw last while it wants not to be asked;
+    ///   ``CacheError/Code/timeout``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now

@@ -8,8 +8,8 @@ package protocol Watched: AnyObject, Sendable {
 
 /// One sleeping task for any number of deadlines.
 ///
-/// What ends before its deadline costs no timer and cancels none: it is found to be over, or gone, when the watch looks. The
-/// task keeps nothing alive, and knows nothing of whoever has set the deadline.
+/// What ends before its deadline costs no timer and cancels none: it is found to be over, or gone, when the watch
+/// looks. The task keeps nothing alive, and knows nothing of whoever has set the deadline.
 package final class Watch: Sendable {
     private struct State: Sendable {
         /// When the watch looks next.
@@ -25,7 +25,8 @@ package final class Watch: Sendable {
 
     /// Sees to it that an owner looks at its deadlines by a time, and not much later.
     ///
-    /// To be called after the owner has taken the deadline down. O(1); only what comes sooner than all before starts a task.
+    /// To be called after the owner has taken the deadline down. O(1); only what comes sooner than all before starts a
+    /// task.
     package func schedule(_ owner: some Watched, by time: MonotonicInstant) {
         let begun: UInt64? = state.withLock { state in
             guard time < state.at else { return nil }

@@ -1,10 +1,11 @@
 /// A level whose single reads of the same moment go down as one read of several keys.
 ///
-/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full, they
-/// are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another key's failure.
+/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full,
+/// they are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another
+/// key's failure.
 ///
-/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
-/// their own, and with read traces, go down alone.
+/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options
+/// of their own, and with read traces, go down alone.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
@@ -60,8 +61,8 @@ extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
     ///
     /// - Parameters:
-    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those that
-    ///     are ready to run only.
+    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those
+    ///     that are ready to run only.
     ///   - limit: How many keys are asked for together at most.
     /// - Returns: The level with its window.
     public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Coalesced<Self> {

@@ -13,8 +13,8 @@
 /// let pages = products.allBatch().transformKeys { (page: Page) in page.productIDs }
 /// ```
 ///
-/// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere, levels above
-/// keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
+/// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere,
+/// levels above keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
 public struct ListLevel<Base: CacheLevel>: CacheLevel {
     /// Lists of the level's keys.
     public typealias Key = [Base.Key]

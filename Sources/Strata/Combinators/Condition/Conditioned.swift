@@ -5,8 +5,8 @@
 /// | get | as the level | ``CacheError/Code/conditionNotSatisfied`` |
 /// | set, remove, clear | as the level | as the level: the condition is not asked |
 ///
-/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what is found
-/// there is then kept here all the same.
+/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what
+/// is found there is then kept here all the same.
 ///
 /// The condition is asked once for every get and never remembered. One that throws ends the get with its error.
 ///
@@ -52,8 +52,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
 
     /// The level's entries, in one call for all keys for which the condition holds.
     ///
-    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are left out;
-    ///   what the condition or the level throws.
+    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are
+    ///   left out; what the condition or the level throws.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let satisfied = try await condition.each(keys, request) { isSatisfied in
             guard isSatisfied else { throw CacheError.conditionNotSatisfied }
@@ -70,7 +70,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
         return resident(key, at: now, &answers)
     }
 
-    /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken down.
+    /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken
+    /// down.
     @inlinable
     public func resident(
         _ key: Key,

@@ -1,9 +1,9 @@
 /// A level of which only so many reads run at once; the others wait for their turn in the order of their arrival.
 ///
-/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running; one that runs and does not
-/// heed its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has. Writes are
-/// not limited, and what the level has in this process's memory is answered at once and takes no slot: it costs nothing that
-/// would have to be limited.
+/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running; one that runs and
+/// does not heed its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it
+/// has. Writes are not limited, and what the level has in this process's memory is answered at once and takes no slot:
+/// it costs nothing that would have to be limited.
 ///
 /// ```swift
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))

@@ -1,11 +1,11 @@
-/// A level whose work runs on an executor of the caller's choice: for levels that block, or that must not take threads from
-/// others.
+/// A level whose work runs on an executor of the caller's choice: for levels that block, or that must not take threads
+/// from others.
 ///
-/// Reads, writes and memory pressure run there. What the level has in this process's memory is answered where the caller is, as
-/// that neither blocks nor waits.
+/// Reads, writes and memory pressure run there. What the level has in this process's memory is answered where the
+/// caller is, as that neither blocks nor waits.
 ///
-/// An executor is a preference of the task, which tasks that are started inside do not inherit. So this belongs directly
-/// around the level that blocks, with pools, time limits and races outside.
+/// An executor is a preference of the task, which tasks that are started inside do not inherit. So this belongs
+/// directly around the level that blocks, with pools, time limits and races outside.
 ///
 /// ```swift
 /// let files = ClosureFetcher<Path, [UInt8]> { try readBlocking($0) }.onExecutor(fileExecutor)
@@ -86,8 +86,8 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
 
     /// Runs work on the executor from its first instruction on.
     ///
-    /// The work is typed `@concurrent`: a preference holds only where no actor does, and other work would begin wherever its
-    /// caller is, on the caller's thread, and be on the executor after its first suspension only.
+    /// The work is typed `@concurrent`: a preference holds only where no actor does, and other work would begin
+    /// wherever its caller is, on the caller's thread, and be on the executor after its first suspension only.
     private func there<Result: Sendable>(
         _ body: @concurrent @Sendable () async throws -> Result
     ) async throws -> Result {

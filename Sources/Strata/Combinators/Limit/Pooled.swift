@@ -1,10 +1,10 @@
 /// A level whose reads of one key are pooled: while one is under way, others of this process join it.
 ///
-/// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a key
-/// voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
+/// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a
+/// key voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When that call
-/// fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
+/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When
+/// that call fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
@@ -53,7 +53,8 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
             .concurrently { key, ticket in
                 try await request.leavingOut {
                     try await join(key, request) { [base, flights] in
-                        // A flight that began after a change must not carry what was read before it: others will join it.
+                        // A flight that began after a change must not carry what was read before it: others will join
+                        // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
                         {

@@ -1,7 +1,7 @@
 /// Several works of which the first to end decides: the others are cancelled, and not waited for.
 ///
-/// Each work has a task of its own. A task group would do but for its rule to wait for every child: a work that does not heed its
-/// cancellation would hold up the outcome, and a time limit that comes late is none.
+/// Each work has a task of its own. A task group would do but for its rule to wait for every child: a work that does
+/// not heed its cancellation would hold up the outcome, and a time limit that comes late is none.
 final class FirstOutcome<Output: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Output, any Error>?

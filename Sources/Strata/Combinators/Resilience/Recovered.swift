@@ -1,7 +1,7 @@
 /// A level whose failed reads are answered by a closure.
 ///
-/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level above keeps
-/// it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
+/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level
+/// above keeps it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
 ///
 /// ```swift
 /// let cache = memory.compose(redis).compose(fetcher).recover { key, error in
@@ -83,8 +83,8 @@ extension Recovered: Fetcher where Base: Fetcher {}
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.
     ///
-    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the caller
-    ///   is to see.
+    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the
+    ///   caller is to see.
     /// - Returns: The level with its fallback.
     public func recover(
         _ fallback: @escaping @Sendable (Key, any Error) async throws -> Value?

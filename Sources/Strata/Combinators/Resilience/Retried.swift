@@ -1,7 +1,7 @@
 /// A level whose reads are tried again when they fail.
 ///
-/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite one that
-/// came in between.
+/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite
+/// one that came in between.
 ///
 /// ```swift
 /// let fetcher = ClosureFetcher<Int, Product> { try await database.product($0) }

@@ -1,8 +1,8 @@
 /// A level whose reads end with an error when they take too long.
 ///
-/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has its error
-/// also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its caller was told of
-/// a failure could overwrite a newer one.
+/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has
+/// its error also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its
+/// caller was told of a failure could overwrite a newer one.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }

@@ -12,8 +12,8 @@
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
 /// ```
 ///
-/// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes then, and
-/// not above.
+/// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes
+/// then, and not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     /// What entries are found by.

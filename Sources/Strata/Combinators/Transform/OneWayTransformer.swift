@@ -5,9 +5,9 @@
 /// let size = OneWayTransformer<[UInt8], Int> { $0.count }
 /// ```
 ///
-/// It may suspend, and it may throw; its error reaches the caller as it is. A closure that does not suspend is better where one
-/// can choose: only then is a hit in memory, behind the transformer, answered without suspending. Such a closure may be run
-/// again when it throws, and should be free of side effects.
+/// It may suspend, and it may throw; its error reaches the caller as it is. A closure that does not suspend is better
+/// where one can choose: only then is a hit in memory, behind the transformer, answered without suspending. Such a
+/// closure may be run again when it throws, and should be free of side effects.
 public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let step: Step<Input, Output>
@@ -48,7 +48,8 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer where a condition holds.
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not
+    ///   hold.
     @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.immediate(condition)))
@@ -57,7 +58,8 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer where a condition holds that may suspend.
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not
+    ///   hold.
     @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) async throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.suspending(condition)))

@@ -1,5 +1,5 @@
-/// A function that may have to wait, or one that never has to: that one can run on the path of a hit in memory, which does not
-/// suspend.
+/// A function that may have to wait, or one that never has to: that one can run on the path of a hit in memory, which
+/// does not suspend.
 @usableFromInline
 enum Step<Input, Output>: Sendable {
     case immediate(@Sendable (Input) throws -> Output)

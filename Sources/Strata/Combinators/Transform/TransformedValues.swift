@@ -5,8 +5,8 @@
 ///     .transformValues(.cbor)
 /// ```
 ///
-/// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
-/// entries stay as they are, and an absence stays one.
+/// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and
+/// versions of entries stay as they are, and an absence stays one.
 public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key

@@ -6,8 +6,8 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
     let base: any CacheLevel<Key, Value>
     /// `base.resident`, compiled where the level was erased and its type was known.
     ///
-    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times the
-    /// time of a hit.
+    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times
+    /// the time of a hit.
     @usableFromInline
     let reside: @Sendable (Key, MonotonicInstant, inout ConditionAnswers) -> Resident<Value>?
 

@@ -14,9 +14,9 @@ protocol BackgroundJob: AnyObject, Sendable {
 
 /// The one background thread of all memory levels of the process: it takes out what has expired where nobody asks.
 ///
-/// A thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool, and a level
-/// has no `run()` that somebody would have to call. It starts with the first entry that has an end, sleeps until something
-/// is due, and lives as long as the process. What it looks after it does not keep alive.
+/// A thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool, and a
+/// level has no `run()` that somebody would have to call. It starts with the first entry that has an end, sleeps until
+/// something is due, and lives as long as the process. What it looks after it does not keep alive.
 ///
 /// Proof of `Sendable`: the pointers are set once and never freed, the state is touched under the mutex only.
 @safe

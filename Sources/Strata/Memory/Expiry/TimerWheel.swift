@@ -1,10 +1,10 @@
 /// Finds what is due without looking at everything: a hierarchy of five wheels with 64 buckets each.
 ///
-/// Time is counted in ticks of 67 ms. A bucket of the first wheel is one tick, one of the second 64 ticks, and so on; the
-/// five together reach 2 years, and what is due later is looked at again then. A slot stands in the bucket of the highest
-/// digit, to the base of 64, in which its tick differs from the present one, and moves down one wheel each time that its
-/// bucket comes up (Varghese, Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987). A word of 64 bits for each wheel
-/// says which buckets are taken, so a long pause costs no more than a short one.
+/// Time is counted in ticks of 67 ms. A bucket of the first wheel is one tick, one of the second 64 ticks, and so on;
+/// the five together reach 2 years, and what is due later is looked at again then. A slot stands in the bucket of the
+/// highest digit, to the base of 64, in which its tick differs from the present one, and moves down one wheel each time
+/// that its bucket comes up (Varghese, Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987). A word of 64 bits
+/// for each wheel says which buckets are taken, so a long pause costs no more than a short one.
 ///
 /// Nothing is due early; a slot comes out at most one tick after its time, when somebody asks.
 ///

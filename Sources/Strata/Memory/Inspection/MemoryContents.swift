@@ -1,8 +1,8 @@
 /// What a memory level holds, to be looked through while others read and write.
 ///
-/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from the beginning
-/// to the end comes exactly once; one that comes or goes meanwhile may be seen or not. Looking is no use: it changes neither
-/// what will be evicted nor the counts.
+/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from the
+/// beginning to the end comes exactly once; one that comes or goes meanwhile may be seen or not. Looking is no use: it
+/// changes neither what will be evicted nor the counts.
 public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequence, Sendable {
     /// An entry as it was when it was copied.
     public struct Item: Sendable {

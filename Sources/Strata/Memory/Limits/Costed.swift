@@ -1,7 +1,7 @@
 /// A value that knows what it costs to keep.
 ///
-/// Costs are added up and compared with a level's limit. Bytes are the unit that says something about memory, but any will do
-/// that all values of a level share.
+/// Costs are added up and compared with a level's limit. Bytes are the unit that says something about memory, but any
+/// will do that all values of a level share.
 public protocol Costed {
     /// What it costs to keep the value; less than 1 counts as 1.
     var cost: Int { get }

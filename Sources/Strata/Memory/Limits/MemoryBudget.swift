@@ -6,11 +6,12 @@
 /// let pages = MemoryLevel<String, [UInt8]>(limit: .share(of: budget, atMost: 128 << 20, cost: { $0.count }))
 /// ```
 ///
-/// The levels together never weigh more than the total: each has an *allowance*, all allowances together are within the total,
-/// and each level keeps to its own as to any limit. A level that has to evict asks for more, in steps of a 64th of the total.
-/// It is given, in this order: what nobody has; what another level has and does not use; and a part of another's that exceeds
-/// its fair share by more than the asking level's own does. A fair share is what the level is guaranteed, and an equal part of
-/// what is guaranteed to nobody. So levels that are busy converge to their fair shares, and what the others leave is used.
+/// The levels together never weigh more than the total: each has an *allowance*, all allowances together are within the
+/// total, and each level keeps to its own as to any limit. A level that has to evict asks for more, in steps of a 64th
+/// of the total. It is given, in this order: what nobody has; what another level has and does not use; and a part of
+/// another's that exceeds its fair share by more than the asking level's own does. A fair share is what the level is
+/// guaranteed, and an equal part of what is guaranteed to nobody. So levels that are busy converge to their fair
+/// shares, and what the others leave is used.
 ///
 /// All levels of a budget must weigh in the same unit. A level that goes gives its allowance back.
 public final class MemoryBudget: Sendable {
@@ -27,7 +28,8 @@ public final class MemoryBudget: Sendable {
 
     /// A budget that no level uses yet.
     ///
-    /// - Parameter total: The most that all levels may weigh together, in the unit of their limits; below 0 counts as 0.
+    /// - Parameter total: The most that all levels may weigh together, in the unit of their limits; below 0 counts as
+    ///   0.
     public init(_ total: Int) {
         self.total = min(max(total, 0), 1 << 62)
     }
@@ -55,7 +57,8 @@ public final class MemoryBudget: Sendable {
 
     /// Runs `body` with the members that still live, and what it returns beside its result after the lock.
     ///
-    /// The levels are held until then: one that everybody else has let go must not go, with all its values, under the lock.
+    /// The levels are held until then: one that everybody else has let go must not go, with all its values, under the
+    /// lock.
     private func withMembers<Result: Sendable>(_ body: (inout [Member], Int) -> (Result, [BudgetEffect])) -> Result {
         let (result, effects, held) = members.withLock { members in
             let held = members.map(\.level)

@@ -11,8 +11,8 @@ extension MemoryLimit where Value: Costed {
 extension MemoryLimit {
     /// Values of at most so many bytes together, in the encoded form.
     ///
-    /// Encoding costs time on every store, and memory holds values in their own form, which may be larger. A closure that
-    /// estimates is the better choice where one can be had: ``cost(_:of:)``.
+    /// Encoding costs time on every store, and memory holds values in their own form, which may be larger. A closure
+    /// that estimates is the better choice where one can be had: ``cost(_:of:)``.
     ///
     /// - Parameters:
     ///   - total: The limit in bytes.

@@ -4,12 +4,12 @@
 /// MemoryPressureMonitor.shared.subscribe(products)
 /// ```
 ///
-/// On Linux it looks once a second at what the kernel counts for the control group of the process (`memory.events`, and the
-/// stalls in `memory.pressure`): where memory had to be reclaimed or some task stalled for a tenth of the time, levels shed a
-/// quarter (``MemoryPressure/moderate``); where there was none to be had, or all tasks stalled, everything
-/// (``MemoryPressure/critical``). Looking needs no privilege and runs on the one background thread of all memory levels, from
-/// the first subscription to the last. On other systems nothing is told by itself. Who learns of pressure from elsewhere passes
-/// it on with ``report(_:)``.
+/// On Linux it looks once a second at what the kernel counts for the control group of the process (`memory.events`, and
+/// the stalls in `memory.pressure`): where memory had to be reclaimed or some task stalled for a tenth of the time,
+/// levels shed a quarter (``MemoryPressure/moderate``); where there was none to be had, or all tasks stalled,
+/// everything (``MemoryPressure/critical``). Looking needs no privilege and runs on the one background thread of all
+/// memory levels, from the first subscription to the last. On other systems nothing is told by itself. Who learns of
+/// pressure from elsewhere passes it on with ``report(_:)``.
 ///
 /// A level is told, never cleared: what it does about it is its own business.
 public final class MemoryPressureMonitor: Sendable {
@@ -34,8 +34,8 @@ public final class MemoryPressureMonitor: Sendable {
 
     /// Tells a level of memory pressure from now on.
     ///
-    /// - Returns: Ends it when it is cancelled, and only then: for a level that lives as long as the process it need not be kept.
-    ///   The level lives at least as long as its subscription.
+    /// - Returns: Ends it when it is cancelled, and only then: for a level that lives as long as the process it need
+    ///   not be kept. The level lives at least as long as its subscription.
     @discardableResult
     public func subscribe(_ level: some CacheLevel) -> MemoryPressureSubscription {
         subscribe { level.relieve($0) }

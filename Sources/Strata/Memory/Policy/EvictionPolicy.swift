@@ -6,8 +6,8 @@
 ///
 /// Every entry stands in one of three queues: the *window* for new entries, and the *probation* and *protected* parts
 /// of the main region. How these are used is an ``EvictionStrategy``. Which strategy is best depends on the workload,
-/// and no fixed one is good everywhere; so a ``MiniatureSimulation`` replays a sample of the keys through a miniature of each
-/// strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
+/// and no fixed one is good everywhere; so a ``MiniatureSimulation`` replays a sample of the keys through a miniature
+/// of each strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
 /// `docs/internals/eviction-policy.md`.
 ///
 /// After every operation the total weight is within the limit, exactly.

@@ -2,9 +2,9 @@ public import Synchronization
 
 /// The one writer of a memory level: changes the index, the slots, the policy and the wheel together.
 ///
-/// It is behind the level's lock. Before it touches what readers look at, it raises the mark of that partition and waits
-/// until nobody reads there; the policy's work is done before, while readers go on. A new key alone is added beside readers
-/// (``MemoryIndex``).
+/// It is behind the level's lock. Before it touches what readers look at, it raises the mark of that partition and
+/// waits until nobody reads there; the policy's work is done before, while readers go on. A new key alone is added
+/// beside readers (``MemoryIndex``).
 ///
 /// Proof of `Sendable`: the pointers are reached through this value alone and by readers of the level, who announce
 /// themselves as ``ReaderRows`` has it; the memory is freed with the value, which cannot be copied.
