@@ -53,10 +53,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         table.underWay(hash: key.hashValue) { has($0, key) } != nil
     }
 
-    /// Waits for the work on a key, and starts it unless it is under way.
+    /// Waits for the work on a key, and starts it unless it is running.
     ///
+    /// - Parameters:
     ///   - key: The key.
-    ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
     ///   - limit: How long the caller waits; without a limit by default.
     ///   - joined: Called before waiting when the work is running already, and `work` will not run.
