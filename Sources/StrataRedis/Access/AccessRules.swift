@@ -1,7 +1,7 @@
 internal import Strata
 
-/// What a user of Redis has to be allowed for a purpose, and nothing else: the one list that the documentation quotes, that
-/// `stratactl acl` prints, and under which the tests run.
+/// What a user of Redis has to be allowed for a purpose, and nothing else: the one list that the documentation quotes,
+/// that `stratactl acl` prints, and under which the tests run.
 ///
 /// ```swift
 /// let rules = AccessRules(for: [.cache], keyspaces: ["products"])

@@ -64,8 +64,8 @@ package struct InspectedKey: Sendable, Hashable {
 extension InspectedKey {
     /// The key in one line that a terminal can show and ``init(escaped:in:)`` reads back.
     ///
-    /// It is the user's key escaped by ``PrintableText``, or `\#` and the hash, or `\=` and the escaped name. No escaped
-    /// key begins like the latter two.
+    /// It is the user's key escaped by ``PrintableText``, or `\#` and the hash, or `\=` and the escaped name. No
+    /// escaped key begins like the latter two.
     package var escaped: String {
         if let userKey { return PrintableText.escape(userKey) }
         guard form == .hashed else { return "\\=" + PrintableText.escape(name.bytes) }

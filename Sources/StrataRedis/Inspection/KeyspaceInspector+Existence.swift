@@ -1,7 +1,8 @@
 internal import Strata
 
 extension KeyspaceInspector {
-    /// Whether anything of the keyspace is there: the marks that every instance makes when it uses one, a value or a lease.
+    /// Whether anything of the keyspace is there: the marks that every instance makes when it uses one, a value or a
+    /// lease.
     ///
     /// One round trip where it is; else a walk over the database by SCAN, in small steps.
     package func exists() async throws -> Bool {
@@ -14,8 +15,8 @@ extension KeyspaceInspector {
 
     /// Keyspaces of the database that may be meant instead of this one, those that are most like it first.
     ///
-    /// The same name under another prefix or in other case, the same name with a version, and names that differ by a few
-    /// letters. O(keys of the database) at the server, in small steps.
+    /// The same name under another prefix or in other case, the same name with a version, and names that differ by a
+    /// few letters. O(keys of the database) at the server, in small steps.
     ///
     /// - Parameter limit: Most keyspaces to return.
     /// - Returns: The keyspaces.

@@ -1,6 +1,7 @@
 internal import Strata
 
-/// Looks at one keyspace from outside, for tools: it needs no codec and no value type, and changes nothing unless told to.
+/// Looks at one keyspace from outside, for tools: it needs no codec and no value type, and changes nothing unless told
+/// to.
 ///
 /// All reads run on the client given to it, with its deadlines. None blocks the server: SCAN walks in small steps.
 package struct KeyspaceInspector: Sendable {
@@ -27,7 +28,8 @@ package struct KeyspaceInspector: Sendable {
 
     /// What lies under a key; `nil` when nothing does.
     ///
-    /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags are looked at.
+    /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags
+    /// are looked at.
     package func entry(of key: InspectedKey) async throws -> EntryInspection? {
         let type = try await redis.send([Array("TYPE".utf8), key.name.bytes], repeatable: true).string ?? "none"
         guard type != "none" else { return nil }

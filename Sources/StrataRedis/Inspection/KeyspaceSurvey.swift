@@ -85,7 +85,8 @@ private struct Tally {
             return
         }
         row.counts.values += 1
-        // Every value is in the sample with the same chance (algorithm R; Vitter, "Random Sampling with a Reservoir", 1985).
+        // Every value is in the sample with the same chance (algorithm R; Vitter, "Random Sampling with a Reservoir",
+        // 1985).
         if sample.count < samples {
             sample.append(name)
         } else if samples > 0 {

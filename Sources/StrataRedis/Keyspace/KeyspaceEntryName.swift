@@ -1,6 +1,6 @@
 internal import Strata
 
-/// The name of a key in Redis taken apart: prefix, keyspace, room and user key.
+/// The parts of a key's name in Redis: prefix, keyspace, kind and user key.
 ///
 /// For tools that look at a whole database.
 public struct KeyspaceEntryName: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct KeyspaceEntryName: Sendable, Hashable {
     /// The user's key; `nil` when only its hash is kept.
     public let userKey: [UInt8]?
 
-    /// Takes a key apart; `nil` when it has not the form that a keyspace gives to keys.
+    /// Takes a key apart; `nil` when the key does not have the form of a keyspace's keys.
     public init?(_ key: RedisKey) {
         let parts = key.bytes.split(separator: UInt8(ascii: ":"), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 4, parts[3].first == UInt8(ascii: "{"), parts[3].last == UInt8(ascii: "}"),
@@ -41,7 +41,7 @@ public struct KeyspaceEntryName: Sendable, Hashable {
             userKey = nil
         } else {
             guard let decoded = PercentEncoding.decode(encoded) else { return nil }
-            // In another form than a keyspace writes it, the name would be shown as that of a key that lies elsewhere.
+            // A name in another form than a keyspace writes belongs to no key: the user key would be found elsewhere.
             let names = keyspace.names(for: decoded)
             guard key == (room == .value ? names.value : names.lease) else { return nil }
             userKey = decoded

@@ -1,7 +1,7 @@
 internal import Logging
 internal import Strata
 
-/// What a client needs to make an outage of its server cheap: breakers, and invalidations to be carried out later.
+/// What makes an outage cheap for a client: breakers, and invalidations to repeat.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
     let refusals: RefusalLog
@@ -9,7 +9,7 @@ final class OutageControl: Sendable {
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]
     private let spent: RedisError
-    /// What a call may spend, and what one command may take, in nanoseconds.
+    /// The budget of a call, and the longest time of one command, in nanoseconds.
     let budget: Int64
     let commandTimeout: Int64
 

@@ -1,14 +1,14 @@
 package import Strata
 
-/// What lies under a value key: a value, a remembered absence or a remembered failure, with everything that a reader needs
-/// to trust it.
+/// The content of a value key: a value, a remembered absence or a remembered failure, with everything that a reader
+/// needs to trust it.
 ///
 /// The bytes of format version 1 are described in docs/internals/wire-format.md, which a test compares with this code.
 ///
-/// Bytes that do not fit are a miss. Nothing deletes them, because a newer release may have written them, and a fetch does
-/// not replace what a newer release has written.
+/// Bytes that do not fit are a miss. Nothing deletes them, because a newer release may have written them, and a fetch
+/// does not replace what a newer release has written.
 package struct Envelope: Sendable, Hashable {
-    /// What the envelope says of its key.
+    /// What the envelope says about its key.
     package enum Kind: UInt8, Sendable {
         case value = 0
         case absence = 1
@@ -35,9 +35,9 @@ package struct Envelope: Sendable, Hashable {
     static let magic: [UInt8] = [0xd7, 0x53, 0x54]
     static let formatVersion: UInt8 = 1
     static let headerSize = 86
-    /// How much of the header the checksum covers: all that stands before it.
+    /// The part of the header that the checksum covers: all bytes before it.
     static let checksummedSize = 78
-    /// Where the version stamp is, for reading it alone.
+    /// The place of the version stamp, for reading it alone.
     static let versionRange = 20..<36
 
     package init(
@@ -61,13 +61,13 @@ package struct Envelope: Sendable, Hashable {
     }
 }
 
-/// Why bytes under a value key are no envelope of that key.
+/// Why bytes under a value key are not an envelope of that key.
 ///
 /// Each is a miss.
 package enum EnvelopeFault: Error, Sendable, Hashable, CaseIterable {
     /// Too short, or lengths that do not add up.
     case truncated
-    /// No magic: something else lies there.
+    /// No magic: the bytes come from another program.
     case foreign
     /// A format of a later release.
     case newerFormat
