@@ -14,7 +14,8 @@
 /// ```
 ///
 /// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere,
-/// levels above keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
+/// levels above keep nothing of what is returned, because one ticket cannot stand for many keys: put memory below the
+/// batch.
 public struct ListLevel<Base: CacheLevel>: CacheLevel {
     /// Lists of the level's keys.
     public typealias Key = [Base.Key]
@@ -74,22 +75,22 @@ public struct ListLevel<Base: CacheLevel>: CacheLevel {
         try await forEach(keys) { [base] _, key in try await base.remove(key) }
     }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// That of the level inside.
+    /// The value of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
+    /// Forwards to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
-    /// The level's.
+    /// The gate of the level.
     public var gate: FillGate? { base.gate }
 
     /// `all of a batch`, with the level inside.

@@ -5,10 +5,11 @@
 /// | get | as the level | ``CacheError/Code/conditionNotSatisfied`` |
 /// | set, remove, clear | as the level | as the level: the condition is not asked |
 ///
-/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what
-/// is found there is then kept here all the same.
+/// Above another level, a false condition sends the read to that level. Because writes are unconditioned, the value
+/// found there is then kept here all the same.
 ///
-/// The condition is asked once for every get and never remembered. One that throws ends the get with its error.
+/// The condition is asked once for every get; its answer is never remembered. One that throws ends the get with its
+/// error.
 ///
 /// ```swift
 /// let cache = memory
@@ -26,7 +27,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     @usableFromInline
     let condition: Step<Base.Key, Bool>
 
-    /// Tells this condition's answers from others'.
+    /// Tells the answers of this condition from those of others.
     @usableFromInline
     let number: UInt64
 
@@ -63,22 +64,21 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
         return try await base.entries(of: keys, at: asked, request)
     }
 
-    /// What the level's memory has, if the condition holds and can be asked without suspending.
+    /// The value in the level's memory, if the condition holds and can be asked without suspending.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         var answers = ConditionAnswers()
         return resident(key, at: now, &answers)
     }
 
-    /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken
-    /// down.
+    /// The value in the level's memory, if the condition holds and can be asked without suspending; notes its answer.
     @inlinable
     public func resident(
         _ key: Key,
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
-        // The level first: so the condition of a key that is not there is asked later, and once.
+        // The level comes first, so that the condition of a missing key is asked later, and only once.
         guard condition.isImmediate, let resident = base.resident(key, at: now, &answers),
             condition.holds(key, number, &answers)
         else { return nil }

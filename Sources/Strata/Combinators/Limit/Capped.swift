@@ -1,9 +1,8 @@
-/// A level of which only so many reads run at once; the others wait for their turn in the order of their arrival.
+/// A level with a limit on concurrent reads; further reads wait in the order of their arrival.
 ///
-/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running; one that runs and
-/// does not heed its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it
-/// has. Writes are not limited, and what the level has in this process's memory is answered at once and takes no slot:
-/// it costs nothing that would have to be limited.
+/// The limit is strict. A waiting read leaves when its caller is cancelled, without ever running; a running one that
+/// ignores its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has.
+/// Writes are not limited. A value in this process's memory is returned at once and takes no slot.
 ///
 /// ```swift
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
@@ -38,11 +37,11 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
         try await limiter.run { try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
+    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

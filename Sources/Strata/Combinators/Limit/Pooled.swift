@@ -1,10 +1,10 @@
-/// A level whose reads of one key are pooled: while one is under way, others of this process join it.
+/// A level whose reads of one key are pooled: while one is running, other callers of this process join it.
 ///
-/// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a
-/// key voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
+/// A cancelled caller leaves alone; the read below is cancelled when the last caller leaves. Setting or removing a key
+/// voids its flight: its waiters get its result, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When
-/// that call fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
+/// A batch joins running reads and asks for the rest by one call, which later reads of any of those keys join. When
+/// that call fails, each key is read by itself, so that a caller never gets another key's failure.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
@@ -24,7 +24,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         flights = Flights(gate: base.gate)
     }
 
-    /// Asks the level, or joins a read of the same key that is under way.
+    /// Asks the level, or joins a running read of the same key.
     ///
     /// A read with options of its own is not shared.
     ///
@@ -34,7 +34,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         return try await join(key, request) { [base] in try await base.entry(for: key, request) }
     }
 
-    /// Asks the level for those keys that are not under way by one call, and joins the reads of the others.
+    /// Asks the level by one call for the keys without a running read, and joins the reads of the others.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
@@ -53,7 +53,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
             .concurrently { key, ticket in
                 try await request.leavingOut {
                     try await join(key, request) { [base, flights] in
-                        // A flight that began after a change must not carry what was read before it: others will join
+                        // A flight that began after a change must not carry an entry from before it: others will join
                         // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
@@ -86,11 +86,11 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         return entry
     }
 
-    /// What the level's memory has.
+    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -126,14 +126,14 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         try await base.removeAll()
     }
 
-    /// Voids all flights, as nobody knows yet what tags they will bring, and tells the level.
+    /// Voids all flights, because their tags are not known yet, and forwards to the level.
     public func invalidate(tags: [String]) async throws {
         flights.voidAll()
         defer { flights.voidAll() }
         try await base.invalidate(tags: tags)
     }
 
-    /// Reads under way now, joined or not.
+    /// Reads that are running now, joined or not.
     public var underWay: Int { flights.count }
 
     /// Callers that wait for a read now.

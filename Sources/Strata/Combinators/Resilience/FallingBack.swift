@@ -54,7 +54,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
+            // A failure that was left out would look like a miss, which is not recovered.
             return try await first.entries(for: keys, request.strict)
                 .map { pair.marked($0, isFirst: true) }
         } catch {
@@ -68,7 +68,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -76,44 +76,44 @@ where First.Key == Second.Key, First.Value == Second.Value {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { pair.first.resident(key, at: now, &answers) }
 
-    /// Stored in both levels; both are tried.
+    /// Stores in both levels; tries both.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
-    /// Stored in both levels; both are tried.
+    /// Stores in both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key)
     }
 
-    /// Removed from both levels; both are tried.
+    /// Removes from both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Told to both levels; both are tried.
+    /// Forwards to both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
-    /// Told to both levels; both are tried.
+    /// Forwards to both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Told to both levels.
+    /// Forwards to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Told to both.
+    /// Forwards to both.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 
-    /// That of the level whose gate it is.
+    /// The fingerprint of the level whose gate it is.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both levels say so.
+    /// Whether both levels keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
     /// How many reads went to the fallback since the start.

@@ -1,4 +1,6 @@
-/// Two levels that are asked at the same time, of which the first to answer wins; the other's work is cancelled.
+/// Two levels that are asked at the same time.
+///
+/// The first to answer wins; the other's work is cancelled.
 ///
 /// | operation | reaches |
 /// |---|---|
@@ -79,13 +81,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    /// What either level's memory has.
+    /// The value in either level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         pair.first.resident(key, at: now) ?? pair.second.resident(key, at: now)
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -95,44 +97,44 @@ where First.Key == Second.Key, First.Value == Second.Value {
         pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
     }
 
-    /// Stored in both levels; both are tried.
+    /// Stores in both levels; tries both.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
-    /// Stored in both levels; both are tried.
+    /// Stores in both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key)
     }
 
-    /// Removed from both levels; both are tried.
+    /// Removes from both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Told to both levels; both are tried.
+    /// Forwards to both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
-    /// Told to both levels; both are tried.
+    /// Forwards to both levels; tries both.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Told to both levels.
+    /// Forwards to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Told to both.
+    /// Forwards to both.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 
-    /// That of the level whose gate it is.
+    /// The fingerprint of the level whose gate it is.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both levels say so.
+    /// Whether both levels keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `raced`, with the rule and both levels.

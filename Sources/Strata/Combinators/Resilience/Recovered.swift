@@ -1,6 +1,6 @@
 /// A level whose failed reads are answered by a closure.
 ///
-/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level
+/// A miss is not a failure, and a cancellation is not recovered. The closure's value goes to the caller, but no level
 /// above keeps it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
 ///
 /// ```swift
@@ -39,7 +39,7 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
     /// The level's entries, asked for by one call; when that fails, what the closure makes of its failure for each key.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
+            // A failure that was left out would look like a miss, which is not recovered.
             return try await base.entries(for: keys, request.strict)
         } catch {
             return try await keys.concurrently { key in
@@ -50,11 +50,11 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// What the level's memory has.
+    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -51,11 +51,11 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// What the level's memory has.
+    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

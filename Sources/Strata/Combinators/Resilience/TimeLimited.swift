@@ -1,8 +1,8 @@
 /// A level whose reads end with an error when they take too long.
 ///
-/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has
-/// its error also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its
-/// caller was told of a failure could overwrite a newer one.
+/// A result in time passes at once. When the time is over the work is cancelled, and the caller gets its error even if
+/// the level ignores the cancellation. Only reads have a limit: a write that went on after its reported failure could
+/// overwrite a newer one.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }
@@ -42,11 +42,11 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
         try await limited { [base] in try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
+    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

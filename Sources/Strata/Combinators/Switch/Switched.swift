@@ -6,14 +6,14 @@
 /// | remove | both lanes, whatever would be chosen |
 /// | clear, memory pressure | both lanes |
 ///
-/// The choice is made afresh for every get and set. A key for which it changes is still found by `remove`.
+/// The branch is chosen anew for every get and set. `remove` finds a key also after its choice has changed.
 ///
 /// ```swift
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
 /// ```
 ///
-/// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes
-/// then, and not above.
+/// Where both branches hear of changes made elsewhere, no level above keeps what they return: put memory into the
+/// branches then, and not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     /// What entries are found by.
@@ -31,13 +31,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
         self.choose = choose
     }
 
-    /// The first lane.
+    /// The first branch.
     public var first: First { pair.first }
 
-    /// The second lane.
+    /// The second branch.
     public var second: Second { pair.second }
 
-    /// What the key's lane has.
+    /// The answer of the key's branch.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         switch choose(key) {
         case .first:
@@ -49,7 +49,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// What the keys' lanes have: each lane is asked by one call, both at the same time.
+    /// The answers of the keys' branches: one call of each, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let lanes = keys.map(choose)
         let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
@@ -62,7 +62,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// What the memory of the key's lane has.
+    /// The value in the memory of the key's branch.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         switch choose(key) {
@@ -71,7 +71,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -84,47 +84,47 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// Stored in the key's lane.
+    /// Stores in the key's branch.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }
 
-    /// Stored in the key's lane.
+    /// Stores in the key's branch.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key, toFirst: choose(key) == .first)
     }
 
-    /// Removed from both lanes; both are tried.
+    /// Removes from both branches; tries both.
     ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
+    /// - Throws: The error of the branch that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Told to both lanes; both are tried.
+    /// Forwards to both branches; tries both.
     ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
+    /// - Throws: The error of the branch that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
-    /// Told to both lanes; both are tried.
+    /// Forwards to both branches; tries both.
     ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
+    /// - Throws: The error of the branch that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Told to both lanes.
+    /// Forwards to both branches.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Told to both.
+    /// Forwards to both.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
-    /// The gate of the lane that has one.
+    /// The gate of the branch that has one.
     public var gate: FillGate? { pair.gate }
 
-    /// That of the lane whose gate it is; the same whatever is chosen.
+    /// The fingerprint of the branch whose gate it is; the choice does not matter.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both lanes say so.
+    /// Whether both branches keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
-    /// `switched`, with both lanes.
+    /// `switched`, with both branches.
     public var label: LevelLabel { LevelLabel("switched", parts: [first.label, second.label]) }
 }
 
@@ -133,10 +133,10 @@ extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 /// Two levels of which each key uses one.
 ///
 /// - Parameters:
-///   - first: The first lane.
-///   - second: The second lane.
-///   - choose: Names a key's lane, afresh for every get and set: it should be quick.
-/// - Returns: The level with two lanes.
+///   - first: The first branch.
+///   - second: The second branch.
+///   - choose: Chooses a key's branch, anew for every get and set: it should be quick.
+/// - Returns: The level with two branches.
 public func switchLevels<First: CacheLevel, Second: CacheLevel>(
     _ first: First,
     _ second: Second,

@@ -30,7 +30,7 @@ public struct KeyAwareTransformer<Key: Sendable, Input: Sendable, Output: Sendab
         step = .suspending { try await transform($0.0, $0.1) }
     }
 
-    /// A plain transformer, for which the key is all the same.
+    /// A plain transformer, which ignores the key.
     @inlinable
     public init(_ transformer: OneWayTransformer<Input, Output>) {
         step = transformer.step.on { $0.1 }

@@ -55,7 +55,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
         )
     }
 
-    /// A plain transformer, for which the key is all the same.
+    /// A plain transformer, which ignores the key.
     @inlinable
     public init(_ transformer: TwoWayTransformer<Input, Output>) {
         self.init(transformer.forward.on { $0.1 }, inverse: transformer.inverse.on { $0.1 })

@@ -1,8 +1,8 @@
 /// A level whose values are processed on their way out, and stored as they are.
 ///
 /// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached.
-/// Where one is attached decides who sees its work: on a lower level, what is processed is kept above; around a whole
-/// cache, only the caller sees it, and it runs for every get.
+/// The place of a processor decides who sees its work: on a lower level, the levels above keep the processed value;
+/// around a whole cache, only the caller sees it, and it runs for every get.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
@@ -40,14 +40,14 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
         try await base.entries(for: keys, request).mapped(keys, by: process, request)
     }
 
-    /// What the level's memory has, processed, if that needs no suspension.
+    /// The value in the level's memory, processed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         var answers = ConditionAnswers()
         return process.resident(of: base, key, at: now, &answers)
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

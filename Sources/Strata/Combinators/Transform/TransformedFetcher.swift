@@ -32,14 +32,14 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel,
         try await base.entries(for: keys, request).mapped(keys, by: transformer.step, request)
     }
 
-    /// What the fetcher has in memory, transformed, if that needs no suspension.
+    /// The value in the fetcher's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         var answers = ConditionAnswers()
         return transformer.step.resident(of: base, key, at: now, &answers)
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -46,14 +46,14 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         return entries
     }
 
-    /// What the level's memory has for the transformed key, if that can be had without suspending.
+    /// The value in the level's memory for the transformed key, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         guard let inner = step.immediately(key) else { return nil }
         return base.resident(inner, at: now)
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -84,19 +84,19 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         try await base.remove(try await step(key))
     }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level.
+    /// Forwards to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// That of the level inside.
+    /// The value of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
+    /// Forwards to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// `keys transformed`, with both types and the level inside.
@@ -106,18 +106,18 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
 
     // MARK: Coherence
 
-    /// The level's.
+    /// The gate of the level.
     public var gate: FillGate? { base.gate }
 
-    /// That of the transformed key.
+    /// The fingerprint of the transformed key.
     ///
-    /// A transformation that suspends cannot be asked here: then it is a number that the gate never voids by itself,
+    /// A transformation that suspends cannot run here. The number is then one that the gate never voids by itself,
     /// every entry leaves with its right ticket, and writes that fail void the number.
     public func fingerprint(of key: Key) -> UInt64 {
         step.immediately(key).map { base.fingerprint(of: $0) } ?? UInt64(truncatingIfNeeded: key.hashValue)
     }
 
-    /// What the level says.
+    /// The value of the level.
     public var keepsTickets: Bool { base.keepsTickets }
 
     private func ticketBefore(_ inner: Base.Key) -> Ticket {
@@ -151,8 +151,8 @@ extension CacheLevel {
 
     /// This level, asked by other keys, whose transformation may suspend.
     ///
-    /// Over a level that hears of changes made elsewhere, better transform the key before the cache is asked: a read
-    /// that is pooled above this level may join one that began before such a change.
+    /// Over a level that hears of changes made elsewhere, transform the key before you ask the cache: a read that is
+    /// pooled above this level may join one that began before such a change.
     ///
     /// - Parameter transform: From the new key to one of this level's. It should always give the same.
     /// - Returns: The level with its new keys.

@@ -35,14 +35,14 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
         try await base.entries(for: keys, request).mapped(keys, by: transformer.forward, request)
     }
 
-    /// What the level's memory has, transformed, if that needs no suspension.
+    /// The value in the level's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         var answers = ConditionAnswers()
         return transformer.forward.resident(of: base, key, at: now, &answers)
     }
 
-    /// The same, with the answers of conditions inside.
+    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

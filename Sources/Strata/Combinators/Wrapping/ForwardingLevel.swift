@@ -17,17 +17,17 @@
 public protocol ForwardingLevel<Base>: WrappingLevel where Value == Base.Value {}
 
 extension ForwardingLevel {
-    /// Told to the level inside.
+    /// Forwards to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Told to the level inside.
+    /// Forwards to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
 }
 
-// What a fetcher inside does with writes is its own business, also where the wrapper is a fetcher itself.
+// A fetcher inside decides itself what it does with writes, also where the wrapper is a fetcher.
 extension ForwardingLevel where Self: Fetcher {
-    /// Told to the fetcher inside.
+    /// Forwards to the fetcher inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 }
