@@ -19,9 +19,7 @@ internal import Logging
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
 public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
 where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
-    /// What entries are found by.
     public typealias Key = Lower.Key
-    /// What is kept.
     public typealias Value = Lower.Value
 
     /// The level that is asked first.

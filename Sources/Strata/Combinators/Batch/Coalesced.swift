@@ -7,9 +7,7 @@
 /// A cancelled caller leaves alone; the common read is cancelled when the last caller has left. Reads with options of
 /// their own, and with read traces, go down alone.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are collected.
@@ -45,7 +43,6 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         try await base.entries(for: keys, request)
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 

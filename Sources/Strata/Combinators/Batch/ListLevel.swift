@@ -75,22 +75,16 @@ public struct ListLevel<Base: CacheLevel>: CacheLevel {
         try await forEach(keys) { [base] _, key in try await base.remove(key) }
     }
 
-    /// Forwards to the level.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Forwards to the level.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Forwards to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The value of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Forwards to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
-    /// The gate of the level.
     public var gate: FillGate? { base.gate }
 
     /// `all of a batch`, with the level inside.

@@ -17,9 +17,7 @@
 ///     .compose(fetcher)
 /// ```
 public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level that is asked when the condition holds.

@@ -8,9 +8,7 @@
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
 /// ```
 public struct Capped<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.
@@ -37,11 +35,9 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
         try await limiter.run { try await base.entries(for: keys, request) }
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

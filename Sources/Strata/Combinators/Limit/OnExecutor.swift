@@ -12,9 +12,7 @@
 /// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
 /// ```
 public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose work runs elsewhere.
@@ -27,12 +25,10 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
         self.executor = executor
     }
 
-    /// The level's answer.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         try await there { try await base.entry(for: key, request) }
     }
 
-    /// The level's answer.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await there { try await base.entries(for: keys, request) }
     }
@@ -41,7 +37,6 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -49,27 +44,22 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
-    /// Forwards to the level.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await there { try await base.store(entry, for: key) }
     }
 
-    /// Forwards to the level.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await there { try await base.commit(entry, for: key) }
     }
 
-    /// Forwards to the level.
     public func remove(_ key: Key) async throws {
         try await there { try await base.remove(key) }
     }
 
-    /// Forwards to the level.
     public func removeAll() async throws {
         try await there { try await base.removeAll() }
     }
 
-    /// Forwards to the level.
     public func invalidate(tags: [String]) async throws {
         try await there { try await base.invalidate(tags: tags) }
     }

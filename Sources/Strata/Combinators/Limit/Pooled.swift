@@ -10,9 +10,7 @@
 /// let cache = memory.compose(fetcher.pooled())
 /// ```
 public struct Pooled<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are pooled.
@@ -86,11 +84,9 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         return entry
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -13,9 +13,7 @@
 /// ```
 public struct FallingBack<First: CacheLevel, Second: CacheLevel>: CacheLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
@@ -68,7 +66,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -101,19 +98,14 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Forwards to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Forwards to both.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
-    /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 
-    /// The fingerprint of the level whose gate it is.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both levels keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
     /// How many reads went to the fallback since the start.

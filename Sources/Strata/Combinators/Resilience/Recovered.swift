@@ -10,9 +10,7 @@
 /// }
 /// ```
 public struct Recovered<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose failures are recovered.
@@ -50,11 +48,9 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

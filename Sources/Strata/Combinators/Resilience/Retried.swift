@@ -8,9 +8,7 @@
 ///     .retry(RetryPolicy(times: 3)) { error in error is ConnectionLost }
 /// ```
 public struct Retried<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are tried again.
@@ -51,11 +49,9 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -10,9 +10,7 @@
 ///
 /// A hit in the level's memory costs nothing more; any other read costs two tasks.
 public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.
@@ -42,11 +40,9 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
         try await limited { [base] in try await base.entries(for: keys, request) }
     }
 
-    /// The value in the level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -16,9 +16,7 @@
 /// branches then, and not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
@@ -71,7 +69,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -109,19 +106,15 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// - Throws: The error of the branch that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Forwards to both branches.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Forwards to both.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
-    /// The gate of the branch that has one.
     public var gate: FillGate? { pair.gate }
 
     /// The fingerprint of the branch whose gate it is; the choice does not matter.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both branches keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `switched`, with both branches.

@@ -11,9 +11,7 @@
 ///
 /// Absent entries have nothing to be processed.
 public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose values are processed.
@@ -47,7 +45,6 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
         return process.resident(of: base, key, at: now, &answers)
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

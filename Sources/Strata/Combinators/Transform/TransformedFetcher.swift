@@ -5,7 +5,6 @@
 ///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
 /// ```
 public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel, Fetcher {
-    /// What values are found by.
     public typealias Key = Base.Key
 
     /// The fetcher.
@@ -39,7 +38,6 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel,
         return transformer.step.resident(of: base, key, at: now, &answers)
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

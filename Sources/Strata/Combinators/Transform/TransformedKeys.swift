@@ -10,7 +10,6 @@
 ///
 /// Keys that become equal share an entry. Nothing here tells them apart.
 public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: CacheLevel {
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level that has the transformed keys.
@@ -53,7 +52,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         return base.resident(inner, at: now)
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -84,19 +82,14 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         try await base.remove(try await step(key))
     }
 
-    /// Forwards to the level.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Forwards to the level.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Forwards to the level.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The value of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Forwards to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// `keys transformed`, with both types and the level inside.
@@ -106,7 +99,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
 
     // MARK: Coherence
 
-    /// The gate of the level.
     public var gate: FillGate? { base.gate }
 
     /// The fingerprint of the transformed key.
@@ -117,7 +109,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         step.immediately(key).map { base.fingerprint(of: $0) } ?? UInt64(truncatingIfNeeded: key.hashValue)
     }
 
-    /// The value of the level.
     public var keepsTickets: Bool { base.keepsTickets }
 
     private func ticketBefore(_ inner: Base.Key) -> Ticket {

@@ -8,7 +8,6 @@
 /// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and
 /// versions of entries stay as they are, and an absence stays one.
 public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
 
     /// The level that keeps the values in their inner form.
@@ -42,7 +41,6 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
         return transformer.forward.resident(of: base, key, at: now, &answers)
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -43,7 +43,6 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
         return reside(key, now, &answers)
     }
 
-    /// The value in memory, with the answers of the conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -56,42 +55,30 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
         try await base.join(key, if: isSought)
     }
 
-    /// The value of the level inside.
     public func lacks(_ key: Key, isRead: Bool) -> Bool { base.lacks(key, isRead: isRead) }
 
-    /// Forwards to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Forwards to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
 
-    /// Forwards to the level inside.
     public func remove(_ key: Key) async throws { try await base.remove(key) }
 
-    /// Forwards to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Forwards to the level inside.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Forwards to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The gate of the level inside.
     public var gate: FillGate? { base.gate }
 
-    /// The fingerprint of the level inside.
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
-    /// The value of the level inside.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// The value of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Forwards to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The label of the level inside.

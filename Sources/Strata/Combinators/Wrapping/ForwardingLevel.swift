@@ -17,10 +17,8 @@
 public protocol ForwardingLevel<Base>: WrappingLevel where Value == Base.Value {}
 
 extension ForwardingLevel {
-    /// Forwards to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Forwards to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
@@ -28,6 +26,5 @@ extension ForwardingLevel {
 
 // A fetcher inside decides itself what it does with writes, also where the wrapper is a fetcher.
 extension ForwardingLevel where Self: Fetcher {
-    /// Forwards to the fetcher inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 }
