@@ -25,7 +25,7 @@ function wants_comment(code) {
     return 1
 }
 
-FNR == 1 { proof = 0; exempt = 0; documented = 0 }
+FNR == 1 { proof = 0; exempt = 0; documented = 0; attribute = 0 }
 
 FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the second idea inside") }
 
@@ -76,7 +76,12 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
         finding("@unchecked Sendable without a comment above that proves it (\"Proof: …\" or \"Sendable: …\")")
     }
 
-    # An attribute on its own line stands between a comment and its declaration without parting them.
+    # An attribute on lines of its own stands between a comment and its declaration without parting them.
+    if (code ~ /^[ \t]*@[A-Za-z_]+\([ \t]*$/) { attribute = 1 }
+    if (attribute) {
+        if (code ~ /^[ \t]*\)[ \t]*$/) { attribute = 0 }
+        next
+    }
     if (code !~ /^[ \t]*@[A-Za-z_]+(\(.*\))?[ \t]*$/) { proof = 0; exempt = 0; documented = 0 }
 }
 

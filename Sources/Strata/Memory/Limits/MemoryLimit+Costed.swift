@@ -42,7 +42,7 @@ extension MemoryLevel where Value: Costed {
 }
 
 extension MemoryLevel {
-    /// Not to be had: values that do not tell their cost need a limit.
+    /// Unavailable: values that do not tell their cost need a limit.
     @available(
         *,
         unavailable,
