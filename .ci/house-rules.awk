@@ -53,7 +53,7 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(Redis|Disk|Testing)?\//) { finding("no NIO here") }
     if (module ~ /^Strata/ && FILENAME ~ /^Sources\/Strata\//) { finding("the bottom imports no sibling") }
     if (module ~ /^Strata(Redis|Testing)/ && FILENAME ~ /^Sources\/Strata(Disk|HTTP)\//) {
-        finding("this room may import Strata only")
+        finding("this module may import Strata only")
     }
     if (module ~ /^Strata(Testing|Disk|HTTP)/ && FILENAME ~ /^Sources\/(StrataRedis|stratactl)\//) {
         finding("imports point down: stratactl, StrataRedis, Strata")

@@ -34,10 +34,10 @@ package struct InspectedKey: Sendable, Hashable {
 
     /// The key whose value or lease has this name; `nil` when the name is not one of the keyspace's.
     package init?(name: RedisKey, in keyspace: Keyspace) {
-        let room =
+        let start =
             [keyspace.values, keyspace.leases].first { name.bytes.starts(with: $0) }
-        guard let room else { return nil }
-        let suffix = Array(name.bytes.dropFirst(room.count))
+        guard let start else { return nil }
+        let suffix = Array(name.bytes.dropFirst(start.count))
         names = KeyNames(value: RedisKey(keyspace.values + suffix), lease: RedisKey(keyspace.leases + suffix))
         let inner = suffix.dropFirst().dropLast()
         if Self.isHashed(suffix) {

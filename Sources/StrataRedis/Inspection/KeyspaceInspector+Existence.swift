@@ -7,8 +7,8 @@ extension KeyspaceInspector {
     /// One round trip where it is; else a walk over the database by SCAN, in small steps.
     package func exists() async throws -> Bool {
         if try await redis.exists(RedisKey(keyspace.marks)) > 0 { return true }
-        for room in [keyspace.values, keyspace.leases] {
-            for try await batch in redis.keys(beginningWith: room) where !batch.isEmpty { return true }
+        for prefix in [keyspace.values, keyspace.leases] {
+            for try await batch in redis.keys(beginningWith: prefix) where !batch.isEmpty { return true }
         }
         return false
     }
@@ -80,7 +80,7 @@ extension Keyspace {
     /// Cuts the name of a keyspace's marks behind its second colon; `nil` when it is none.
     fileprivate static func splitMarks(
         _ name: [UInt8]
-    ) -> (base: ArraySlice<UInt8>, room: KeyspaceEntryName.Room)? {
+    ) -> (base: ArraySlice<UInt8>, kind: KeyspaceEntryName.Kind)? {
         let end = Array("t:marks".utf8)
         guard name.count > end.count, name.suffix(end.count).elementsEqual(end) else { return nil }
         return (name.dropLast(end.count), .value)

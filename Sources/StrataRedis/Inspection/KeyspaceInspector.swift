@@ -23,7 +23,7 @@ package struct KeyspaceInspector: Sendable {
     /// - Parameter pattern: Which users' keys; `nil` means all, also those of which only the hash is known.
     /// - Returns: The keys in batches.
     package func keys(matching pattern: GlobPattern? = nil) -> KeyListing {
-        KeyListing(redis, keyspace, room: keyspace.values, matching: pattern)
+        KeyListing(redis, keyspace, under: keyspace.values, matching: pattern)
     }
 
     /// What lies under a key; `nil` when nothing does.
@@ -83,15 +83,15 @@ package struct KeyspaceInspector: Sendable {
         return try await KeyLifetimes(value: value, lease: lease)
     }
 
-    /// How many keys the rooms hold, by SCAN.
+    /// The numbers of values and leases, by SCAN.
     ///
     /// O(keys of the database) at the server, in small steps.
     package func counts() async throws -> KeyspaceCounts {
         var counts = KeyspaceCounts()
-        for try await batch in KeyListing(redis, keyspace, room: keyspace.values, matching: nil) {
+        for try await batch in KeyListing(redis, keyspace, under: keyspace.values, matching: nil) {
             counts.values += batch.count
         }
-        for try await batch in KeyListing(redis, keyspace, room: keyspace.leases, matching: nil) {
+        for try await batch in KeyListing(redis, keyspace, under: keyspace.leases, matching: nil) {
             counts.leases += batch.count
         }
         return counts
