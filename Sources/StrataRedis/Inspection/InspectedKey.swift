@@ -1,8 +1,8 @@
 internal import Strata
 
-/// A key of a keyspace as a tool meets it: by the user's key, or only by its name in Redis.
+/// A key of a keyspace as a tool finds it: by the user's key, or only by its name in Redis.
 package struct InspectedKey: Sendable, Hashable {
-    /// How a name in Redis came to be.
+    /// The form of a name in Redis.
     package enum Form: Sendable, Hashable {
         /// It spells the user's key.
         case spelled
@@ -14,7 +14,7 @@ package struct InspectedKey: Sendable, Hashable {
 
     /// The user's key; `nil` when only its hash is known, or the name is irregular.
     package let userKey: [UInt8]?
-    /// How the name came to be.
+    /// The form of the name.
     package let form: Form
     let names: KeyNames
 

@@ -12,8 +12,8 @@ extension KeyspaceInspector {
 
     /// Removes values and leases as ``RedisLevel/remove(_:)`` does.
     ///
-    /// Fetches under way cannot store what they found, and those who wait are told. What was removed before an error
-    /// stays removed. One round trip for 64 keys.
+    /// Running fetches cannot store their values, and waiting callers are woken. What was removed before an error stays
+    /// removed. One round trip for 64 keys.
     ///
     /// - Parameter keys: The keys; one that is not there is no error.
     /// - Returns: How many values and leases there were.

@@ -1,7 +1,8 @@
 internal import Strata
 
-/// Looks at one keyspace from outside, for tools: it needs no codec and no value type, and changes nothing unless told
-/// to.
+/// Inspects one keyspace from outside, for tools.
+///
+/// It needs no codec and no value type, and changes nothing unless told to.
 ///
 /// All reads run on the client given to it, with its deadlines. None blocks the server: SCAN walks in small steps.
 package struct KeyspaceInspector: Sendable {
@@ -26,7 +27,7 @@ package struct KeyspaceInspector: Sendable {
         KeyListing(redis, keyspace, under: keyspace.values, matching: pattern)
     }
 
-    /// What lies under a key; `nil` when nothing does.
+    /// The content of a key; `nil` for none.
     ///
     /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags
     /// are looked at.

@@ -10,7 +10,7 @@ package struct KeyspaceSurvey: Sendable {
 
         private var meanLength: Double { Double(sampledBytes) / Double(sampledValues) }
 
-        /// What all values have in bytes, if the sample is like the rest; `nil` without a sample.
+        /// The size of all values in bytes, if the sample is like the rest; `nil` without a sample.
         package var estimatedBytes: Int? {
             sampledValues == 0 ? nil : Int(exactly: (meanLength * Double(counts.values)).rounded())
         }

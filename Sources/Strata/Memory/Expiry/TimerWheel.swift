@@ -1,4 +1,4 @@
-/// Finds what is due without looking at everything: a hierarchy of five wheels with 64 buckets each.
+/// Finds the slots that are due without checking all: a hierarchy of five wheels with 64 buckets each.
 ///
 /// Time is counted in ticks of 67 ms. A bucket of the first wheel is one tick, one of the second 64 ticks, and so on;
 /// the five together reach 2 years, and what is due later is looked at again then. A slot stands in the bucket of the
@@ -57,7 +57,7 @@ package struct TimerWheel: ~Copyable, Sendable {
 
     /// Lets a slot come up at an instant, in place of any other that was set for it.
     ///
-    /// What lies more than nine years after the start never comes up: it is not taken in.
+    /// An instant more than nine years after the start never comes up, and is not stored.
     @usableFromInline
     package mutating func schedule(_ slot: UInt32, at deadline: Int64) {
         let index = Int(slot) + TimerWheel.heads
