@@ -7,10 +7,10 @@
 /// | staleIfError | 0 | the same |
 /// | absentFor | 30 s | an absence is often about to end |
 /// | jitter | 5 % | what was stored together must not expire together |
-/// | earlyRefresh | 1 | a value in demand is renewed shortly before its end, by one instance, and nobody waits |
+/// | earlyRefresh | 1 | a value in demand is renewed shortly before its end, by one instance, and no caller waits |
 /// | softTimeout | none | only a policy with stale values has something to serve instead |
-/// | hardTimeout | 30 s | nobody waits without an end |
-/// | completionLimit | 30 s | a fetch that nobody waits for any more must not run for ever |
+/// | hardTimeout | 30 s | no caller waits without an end |
+/// | completionLimit | 30 s | a fetch without callers must not run for ever |
 ///
 /// An entry is fresh, then stale, then gone. A stale entry has two windows, both counted from the end of its freshness.
 /// Within ``staleWhileRevalidate`` callers get it at once, and one fetch for the fleet runs in the background. Within

@@ -4,9 +4,9 @@ internal import Strata
 ///
 /// The new ticket voids every other ticket of the key, also that of the older value that levels above still serve. If
 /// that happened before these levels are filled, a key in demand would be missing there meanwhile. So the ticket is
-/// only prepared, and whoever fills the levels commits it afterwards (``/Strata/FillGate/prepare(_:for:)``). Without a
-/// waiting caller it is committed at once. If the callers leave or are slow, the link commits it before it extends
-/// trust past the start of the write. Without a link the ticket is not prepared but renewed at once.
+/// only prepared, and the caller that fills the levels commits it afterwards (``/Strata/FillGate/prepare(_:for:)``).
+/// Without a waiting caller it is committed at once. If the callers leave or are slow, the link commits it before it
+/// extends trust past the start of the write. Without a link the ticket is not prepared but renewed at once.
 final class TicketRenewal: Sendable {
     fileprivate enum State {
         case open(Ticket)

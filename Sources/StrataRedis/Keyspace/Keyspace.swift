@@ -5,7 +5,7 @@ internal import Strata
 /// | key | holds |
 /// |---|---|
 /// | `<prefix>:<name>:v:{k}` | the envelope of the user's key `k` |
-/// | `<prefix>:<name>:l:{k}` | the lease of whoever fetches it |
+/// | `<prefix>:<name>:l:{k}` | the lease of the instance that fetches it |
 /// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///

@@ -6,7 +6,7 @@ public import Strata
 /// |---|---|---|
 /// | duration | 2 s | what a crashed holder costs those who wait, at most |
 /// | renewalLimit | 30 s | a fetch that hangs must not hold its key for ever |
-/// | waitLimit | 40 s | longer than a lease is renewed, so that a fetch that hangs costs nobody its value |
+/// | waitLimit | 40 s | longer than a lease is renewed, so that a fetch that hangs costs no caller its value |
 /// | failureBackOff | 100 ms … 5 s | a failing source is asked by one instance at a time, and ever more rarely |
 /// | fetchLimit | 64 | fetches without a lease, and fetches of several keys, at once in this process |
 public struct LeaseOptions: Sendable, Hashable {

@@ -158,7 +158,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// When that fails, the value under the key counts as void until it is removed.
     ///
     /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge`` for an entry
-    ///   that the client's ``ReplyLimits`` would not let anybody read; `CancellationError`.
+    ///   that the client's ``ReplyLimits`` would refuse to read; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }

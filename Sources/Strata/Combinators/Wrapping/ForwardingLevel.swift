@@ -1,7 +1,7 @@
 /// A level around another one with the same keys and values: what a combinator is made of.
 ///
 /// Writes and everything about coherence go to the level inside. A conforming type says what a read does, and whether
-/// the level inside may answer without suspending: what it leaves out, nobody does.
+/// the level inside may answer without suspending: by default it may not.
 ///
 /// ```swift
 /// struct Logged<Base: CacheLevel>: ForwardingLevel {

@@ -6,7 +6,7 @@
 /// that its bucket comes up (Varghese, Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987). A word of 64 bits
 /// for each wheel says which buckets are taken, so a long pause costs no more than a short one.
 ///
-/// Nothing is due early; a slot comes out at most one tick after its time, when somebody asks.
+/// Nothing is due early; a caller gets a slot at most one tick after its time.
 ///
 /// Complexity: everything is O(1) for each slot and each wheel that it passes. 12 bytes a slot, from the first use on.
 @usableFromInline

@@ -9,8 +9,8 @@ public import Synchronization
 /// Does not free its memory: the writer does.
 ///
 /// Proof of `Sendable`: the pointer is set once. Marks are atomics; an index is read by those who have announced
-/// themselves (``ReaderRows``) or have the writer's lock, and changed by the writer when nobody does; its buckets are
-/// atomics, and a key is added beside readers. The count of keys is the writer's.
+/// themselves (``ReaderRows``) or have the writer's lock, and changed by the writer when no reader does; its buckets
+/// are atomics, and a key is added beside readers. The count of keys is the writer's.
 @safe
 @frozen
 @usableFromInline
