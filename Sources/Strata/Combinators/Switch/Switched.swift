@@ -2,9 +2,9 @@
 ///
 /// | operation | reaches |
 /// |---|---|
-/// | get, set | the lane that is chosen for the key, and no other |
-/// | remove | both lanes, whatever would be chosen |
-/// | clear, memory pressure | both lanes |
+/// | get, set | the branch that is chosen for the key, and no other |
+/// | remove | both branches, whatever would be chosen |
+/// | clear, memory pressure | both branches |
 ///
 /// The branch is chosen anew for every get and set. `remove` finds a key also after its choice has changed.
 ///
