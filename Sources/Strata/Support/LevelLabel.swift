@@ -3,7 +3,7 @@
 /// ```swift
 /// print(cache)
 /// // composed (failed_reads 0, failed_fills 0, late_fills 0)
-/// //   memory, at most 10000 entries (hits 120, misses 7, entries 7)
+/// //   memory, at most 10000 entries (hits 120, misses 7, entries 7, evictions 0)
 /// //   redis, keyspace strata:products at localhost:6379
 ///
 /// for node in cache.label.nodes {
