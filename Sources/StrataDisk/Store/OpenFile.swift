@@ -38,8 +38,8 @@ final class OpenFile: Sendable {
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA synchronous = \(options.durability == .power ? "FULL" : "NORMAL")")
-            // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With SQLite's
-            // own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
+            // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With
+            // SQLite's own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             if let limit = options.fileLimit {
                 let page = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096

@@ -1,6 +1,7 @@
 public import Strata
 
-/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked about.
+/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked
+/// about.
 ///
 /// ```swift
 /// let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -18,8 +19,8 @@ public import Strata
 ///
 /// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
 ///
-/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about what is
-/// fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
+/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about
+/// what is fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
 public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -97,7 +98,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     /// What the read may do with what is kept.
     ///
-    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about it.
+    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about
+    /// it.
     private func verdict(
         on kept: Entry<HTTPContent>,
         of key: HTTPResource,

@@ -8,8 +8,8 @@ internal import Musl
 
 /// A child process that cannot outlive this process, whatever happens to it.
 ///
-/// It is collected by a thread of its own the moment it ends. Signals go out only while it is not collected, so they never
-/// hit a stranger that got the same id.
+/// It is collected by a thread of its own the moment it ends. Signals go out only while it is not collected, so they
+/// never hit a stranger that got the same id.
 final class GuardedProcess: Sendable {
     private struct State: Sendable {
         var exit: ExitStatus?

@@ -32,8 +32,8 @@ struct Table {
         return ([columns.map(\.title)] + rows).map { line($0, widths) }
     }
 
-    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other, each with
-    /// the title of its column.
+    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other,
+    /// each with the title of its column.
     ///
     /// A terminal would break the lines of a wide table anywhere, and nobody could tell whose cell is whose.
     ///
