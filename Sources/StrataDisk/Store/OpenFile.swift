@@ -80,7 +80,7 @@ final class OpenFile: Sendable {
         if let known = spaces.withLock({ $0[name] }) { return known }
         let statement = try db.cachedStatement(sql: "SELECT id FROM space WHERE name = ?")
         guard let found = try Int64.fetchOne(statement, arguments: [name]) else { return nil }
-        // Committed, since nobody asks again after making one; and a namespace is never deleted.
+        // Committed, since no caller asks again after making one; and a namespace is never deleted.
         spaces.withLock { $0[name] = found }
         return found
     }

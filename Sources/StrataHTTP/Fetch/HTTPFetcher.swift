@@ -31,7 +31,7 @@ public final class HTTPFetcher: Fetcher {
     /// A fetcher.
     ///
     /// - Parameters:
-    ///   - client: By default the one of the whole process. Whoever hands over another one also shuts it down.
+    ///   - client: By default the one of the whole process. If you pass another one, you shut it down, too.
     ///   - options: How resources are fetched.
     public init(_ client: HTTPClient = .shared, options: HTTPFetchOptions = HTTPFetchOptions()) {
         self.client = client

@@ -207,7 +207,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         try await storage.store(entry, for: key)
     }
 
-    /// Forgets a response, and asks nobody.
+    /// Forgets a response, without a request.
     public func remove(_ key: HTTPResource) async throws { try await storage.remove(key) }
 
     /// Forgets all responses.
@@ -216,10 +216,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// Forgets what bears one of these tags in the level that keeps the responses.
     public func invalidate(tags: [String]) async throws { try await storage.invalidate(tags: tags) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func drain(within limit: Duration) async { await storage.drain(within: limit) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
     /// `http cache`, with the level that keeps the responses and the fetcher.

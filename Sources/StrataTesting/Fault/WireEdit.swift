@@ -53,7 +53,7 @@ public struct WireEdit: Sendable, Hashable {
         WireEdit(position, .duplicate(min(max(count, 0), 1 << 20)))
     }
 
-    /// Delivers bytes that nobody sent.
+    /// Delivers bytes that were never sent.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.

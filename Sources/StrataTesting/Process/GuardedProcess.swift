@@ -122,7 +122,7 @@ final class GuardedProcess: Sendable {
     private func collect() {
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-        // Until it is collected below, its id and group are not given to anybody else: what it forked goes with it.
+        // Until it is collected below, its id and group belong to no other process: its children end with it.
         kill(-pid, SIGKILL)
         processGuard.release(group: pid)
         let waiters = state.change { state in

@@ -101,7 +101,7 @@ public final class InstanceProcess: Sendable {
 
     /// The path of an executable that was built together with the running tests.
     ///
-    /// The test target must depend on the executable target, or nobody builds it.
+    /// The test target must depend on the executable target, or it is not built.
     ///
     /// - Parameter name: The name of the executable target.
     /// - Returns: The path.

@@ -1,4 +1,4 @@
-/// The parts of the URL of a server that somebody else runs: `redis://[[user]:password@]host[:port][/database]` or
+/// The parts of the URL of a server that is already running: `redis://[[user]:password@]host[:port][/database]` or
 /// `unix:///path`.
 package struct RedisURL: Sendable {
     package var endpoint: TestEndpoint
