@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One array for every target: the rules of the house are the same in every room.
+// One array for every target: all modules have the same rules.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -212,12 +212,12 @@ let package = Package(
     ]
 )
 
-// Under a sanitizer the C libraries behind the HTTP and the crypto room take longer to build than all tests take to run, and
-// nothing of what is looked for there is in them.
+// Under a sanitizer the C libraries behind the HTTP and the crypto module take longer to build than all tests take to
+// run, and nothing of what is looked for there is in them.
 if Context.environment["STRATA_WITHOUT_NIO"] != nil {
-    let rooms = ["StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests"]
-    package.targets.removeAll { rooms.contains($0.name) }
-    package.products.removeAll { rooms.contains($0.name) }
+    let modules = ["StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests"]
+    package.targets.removeAll { modules.contains($0.name) }
+    package.products.removeAll { modules.contains($0.name) }
     let urls = ["apple/swift-nio", "swift-server/async-http-client", "apple/swift-crypto"]
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }

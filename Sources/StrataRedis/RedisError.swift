@@ -1,7 +1,7 @@
 /// Why a call to Redis did not succeed.
 ///
-/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own text
-/// of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
+/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own
+/// text of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of failure it was.
     ///

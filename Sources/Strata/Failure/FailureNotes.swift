@@ -1,4 +1,4 @@
-/// Takes down what has failed in a batch that goes on without it.
+/// Notes the failures of a batch that goes on without the failed keys.
 package final class FailureNotes: Sendable {
     private let errors = Locked<[any Error]>([])
 

@@ -1,10 +1,10 @@
-/// Keys that are not asked for again for a while.
+/// Keys that must not be asked for again for a while.
 ///
-/// At most 4 096 are remembered.
+/// Remembers at most 4 096 keys.
 package final class Pauses<Key: Hashable & Sendable>: Sendable {
     private struct Pause {
         var until: MonotonicInstant
-        /// How long the next one will be, unless somebody says otherwise.
+        /// How long the next pause will be, unless the caller gives a duration.
         var step: Duration
         let reason: (any Error)?
     }
@@ -16,7 +16,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// How much is left of a key's pause, and why it was made; `nil` when there is none.
+    /// How long a key's pause still lasts, and its reason; `nil` when there is none.
     package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: (any Error)?)? {
         pauses.withLock { pauses in
             guard let pause = pauses[key], now < pause.until else { return nil }
@@ -24,7 +24,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Makes a pause: as long as given, up to an hour; else from 100 ms, doubled each time, up to 5 s.
+    /// Starts a pause: as long as given, up to an hour; otherwise 100 ms, doubled each time, up to 5 s.
     package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
         let now = MonotonicInstant.now
         pauses.withLock { pauses in

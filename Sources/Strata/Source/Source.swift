@@ -1,30 +1,29 @@
-/// The bottom of a cache that keeps to a policy: a closure whose values get lifetimes, whose callers join, and for which nobody
-/// waits too long.
+/// The bottom of a cache in one process: a closure whose values get lifetimes and whose callers share fetches.
 ///
 /// ```swift
 /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
 ///     .compose(Source(freshness: .resilient) { symbol in try await exchange.quote(symbol) })
 /// ```
 ///
-/// For a cache in one process. Below a Redis level, `fetching` does the same for the whole fleet.
+/// Below a Redis level, `fetching` does the same for the whole fleet.
 ///
-/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
-/// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
-/// brings is there for those who ask then.
+/// Overlapping reads of a key cause one fetch. A cancelled caller leaves alone; the fetch is cancelled when the last
+/// caller has left. A fetch whose callers stopped waiting goes on in the background, up to the policy's limits, and
+/// serves later callers.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
-    /// How long values are good for, and how long they are waited for.
+    /// How long values are fresh, and how long callers wait for them.
     public let freshness: FreshnessPolicy
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
     private let limiter: FetchLimiter
     private let pauses = Pauses<Key>()
 
-    /// A source that tells how its answer is to be kept.
+    /// A source that tells how levels keep its answer.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are good for, and how long they are waited for.
-    ///   - limit: How many fetches may run at once.
-    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    ///   - freshness: How long values are fresh, and how long callers wait for them.
+    ///   - limit: How many fetches may run at once; 64 by default.
+    ///   - fetch: Fetches a key. Its errors reach the callers that wait.
     public init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
@@ -39,9 +38,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// A source of values; `nil` is an absence.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are good for, and how long they are waited for.
-    ///   - limit: How many fetches may run at once.
-    ///   - fetch: Asks for a key. What it throws reaches those who wait.
+    ///   - freshness: How long values are fresh, and how long callers wait for them.
+    ///   - limit: How many fetches may run at once; 64 by default.
+    ///   - fetch: Fetches a key. Its errors reach the callers that wait.
     public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
@@ -53,9 +52,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// Callers that wait for a fetch now.
     package var waiting: Int { flights.waiting }
 
-    /// What the closure answers.
+    /// The closure's answer.
     ///
-    /// - Throws: What the closure throws, also what it threw last while it wants not to be asked; ``CacheError/Code/timeout``;
+    /// - Throws: The closure's error, also its last one while it must not be asked again; ``CacheError/Code/timeout``;
     ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
@@ -66,7 +65,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
+            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
                 [fetch, limiter] _ in
                 try await limiter.run {
                     let old = request.basis as? Entry<Value>
@@ -86,16 +85,22 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
         }
     }
 
-    /// Nothing is written; a fetch under way is not joined any more.
+    /// Writes nothing.
+    ///
+    /// Later reads do not join a fetch that is running.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { flights.void(key) }
 
-    /// Nothing is removed; a fetch under way is not joined any more.
+    /// Removes nothing.
+    ///
+    /// Later reads do not join a fetch that is running.
     public func remove(_ key: Key) async throws { flights.void(key) }
 
-    /// Nothing is removed; fetches under way are not joined any more.
+    /// Removes nothing.
+    ///
+    /// Later reads do not join fetches that are running.
     public func removeAll() async throws { flights.voidAll() }
 
-    /// Waits for fetches under way, also for those that nobody waits for.
+    /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async { await flights.drain(within: limit) }
 
     /// `source`.
@@ -106,7 +111,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
 extension FreshnessPolicy {
     /// How long a read waits for a fetch.
-    package func patience(_ request: ReadRequest) -> WaitLimit {
+    package func waitLimit(_ request: ReadRequest) -> WaitLimit {
         WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }

@@ -1,12 +1,12 @@
-/// What a read may do with an entry that it has found.
+/// What a read may do with an entry that it found.
 package enum Verdict: Sendable, Equatable {
     /// Serve it.
     case serve
     /// Serve it, and fetch it anew in the background.
     case serveAndRefresh
-    /// Ask below, and serve it if that fails or takes too long.
+    /// Ask below, and serve it if that fails or is late.
     case fallBack
-    /// Ask below; it must not be served.
+    /// Ask below; do not serve it.
     case useless
 }
 

@@ -14,7 +14,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///
     /// - Parameters:
     ///   - url: `http` or `https`.
-    ///   - fields: Header fields of the request, on which the response may depend: language, accepted types, authorization.
+    ///   - fields: Header fields of the request, on which the response may depend: language, accepted types,
+    ///     authorization.
     public init(_ url: String, fields: [String: String] = [:]) {
         self.url = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
         self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }

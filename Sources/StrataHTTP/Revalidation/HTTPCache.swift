@@ -1,7 +1,8 @@
 #if HTTP
 public import Strata
 
-/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked about.
+/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked
+/// about.
 ///
 /// ```swift
 /// let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -19,8 +20,8 @@ public import Strata
 ///
 /// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
 ///
-/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about what is
-/// fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
+/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about
+/// what is fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
 public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -98,7 +99,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     /// What the read may do with what is kept.
     ///
-    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about it.
+    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about
+    /// it.
     private func verdict(
         on kept: Entry<HTTPContent>,
         of key: HTTPResource,
@@ -206,7 +208,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         try await storage.store(entry, for: key)
     }
 
-    /// Forgets a response, and asks nobody.
+    /// Forgets a response, without a request.
     public func remove(_ key: HTTPResource) async throws { try await storage.remove(key) }
 
     /// Forgets all responses.
@@ -215,10 +217,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// Forgets what bears one of these tags in the level that keeps the responses.
     public func invalidate(tags: [String]) async throws { try await storage.invalidate(tags: tags) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func drain(within limit: Duration) async { await storage.drain(within: limit) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
     /// `http cache`, with the level that keeps the responses and the fetcher.

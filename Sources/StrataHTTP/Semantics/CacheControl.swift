@@ -16,7 +16,8 @@ struct CacheControl: Hashable {
 
     func has(_ name: String) -> Bool { directives[name] != nil }
 
-    /// A number of seconds; of several the smallest, and 0 for what is no number: a cache that cannot tell assumes stale.
+    /// A number of seconds; of several the smallest, and 0 for what is no number: a cache that cannot tell assumes
+    /// stale.
     func seconds(_ name: String) -> Int? {
         directives[name]?.map { $0.map(Self.seconds) ?? 0 }.min()
     }

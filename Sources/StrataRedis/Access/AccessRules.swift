@@ -1,14 +1,14 @@
 internal import Strata
 
-/// What a user of Redis has to be allowed for a purpose, and nothing else: the one list that the documentation quotes, that
-/// `stratactl acl` prints, and under which the tests run.
+/// The permissions that a user of Redis needs for a purpose, and no others: the one list that the documentation quotes,
+/// that `stratactl acl` prints, and under which the tests run.
 ///
 /// ```swift
 /// let rules = AccessRules(for: [.cache], keyspaces: ["products"])
 /// print("ACL SETUSER shop on >PASSWORD \(rules)")
 /// ```
 public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
-    /// What a user is for.
+    /// The purpose of a user.
     public enum Purpose: String, Sendable, Hashable, CaseIterable {
         /// What a service does: read, write, remove, fetch under leases, invalidate, clear, hear of changes.
         case cache
@@ -56,7 +56,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         var seen: Set<String> = []
         self.commands = commands.filter { seen.insert($0).inserted }
         self.keys = keys
-        // Who only looks says nothing, and who removes need not listen.
+        // A user who only looks publishes nothing, and one who removes need not listen.
         if purposes.isDisjoint(with: [.cache, .sweep]) {
             self.channels = purposes.contains(.remove) ? channels : []
         } else {
@@ -83,7 +83,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A glob that matches what begins so.
+    /// A glob that matches names with this beginning.
     ///
     /// ACL rules hold no spaces; where a name has one, any byte may stand.
     private static func pattern(of bytes: [UInt8]) -> String {
@@ -99,7 +99,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: pattern, as: UTF8.self)
     }
 
-    /// The rules in the form of ACL SETUSER, one each: whatever else the user was allowed is taken back first.
+    /// The rules in the form of ACL SETUSER, one each; the first ones take back all other permissions.
     public var rules: [String] {
         ["resetkeys", "resetchannels", "-@all"] + keys.map { "~" + $0 } + channels.map { "&" + $0 }
             + commands.map { "+" + $0 }

@@ -10,7 +10,7 @@ import Glibc
 
 /// The thin shell between the state machine of an invalidation link and its socket.
 ///
-/// Lives and dies on the I/O thread, and tells of what it learns there.
+/// It lives on the I/O thread and reports there.
 final class LinkDriver: LoopDriver {
     private let link: InvalidationLink
     private let number: Int
@@ -21,7 +21,7 @@ final class LinkDriver: LoopDriver {
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var notices: [LinkMachine.Notice] = []
-    /// There is nothing to do before this time, nor before there is other news than this.
+    /// Nothing is due before this time, or until this count of news changes.
     private var rest = (until: MonotonicInstant.distantPast, news: UInt64(0))
 
     init(link: InvalidationLink, number: Int, thread: LoopThread) {
@@ -42,7 +42,7 @@ final class LinkDriver: LoopDriver {
         min(link.withMachine(number) { $0.nextDeadline }, dialer.nextDeadline)
     }
 
-    /// A link that nobody has asked for ends with the others.
+    /// A link without topics ends with the others.
     var isFinished: Bool { link.withMachine(number) { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
@@ -73,7 +73,7 @@ final class LinkDriver: LoopDriver {
         tell()
     }
 
-    /// Runs a step of the machine and what it asks for.
+    /// Runs a step of the machine and the actions that it asks for.
     ///
     /// Returns whether it asked for anything.
     @discardableResult
@@ -127,7 +127,7 @@ final class LinkDriver: LoopDriver {
         stream = nil
     }
 
-    /// Tells what was learned, outside every lock and in its order.
+    /// Passes the notices on, outside every lock and in their order.
     private func tell() {
         guard !notices.isEmpty else { return }
         for notice in notices { link.tell(notice, by: number) }

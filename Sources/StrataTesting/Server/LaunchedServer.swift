@@ -35,7 +35,7 @@ final class LaunchedServer: Sendable {
 
     /// Starts a server and waits until it answers.
     ///
-    /// Takes another port when somebody took the chosen one.
+    /// Takes another port when the chosen one is taken.
     static func launch(
         _ configuration: RedisServer.Configuration,
         _ cancellation: BlockingThread.Cancellation
@@ -183,7 +183,7 @@ final class LaunchedServer: Sendable {
                 _ = try connection.command(["PING"])
                 return true
             } catch let error as HarnessError {
-                // Whoever refuses (no password given, say) is up. Whoever is loading will be.
+                // A server that refuses (without a password, say) is up. One that is loading will be.
                 guard error.code == .errorReply else { return nil }
                 return waitingForLoad && error.message.hasPrefix("LOADING") ? nil : true
             }

@@ -6,7 +6,8 @@ extension RedisServer {
     public struct Configuration: Sendable {
         /// The server program; a path, or a name to search in PATH.
         ///
-        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, else `redis-server`, else `valkey-server`.
+        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, else `redis-server`, else
+        /// `valkey-server`.
         public var executable: String?
         /// Whether the server listens on a loopback TCP port.
         ///

@@ -34,13 +34,14 @@ package enum BlockingThread {
 
     /// Runs blocking work on a thread of its own and waits for it without blocking.
     ///
-    /// Cancelling the waiting task only sets the flag that the work is given: whether and when it stops is its own choice.
+    /// Cancelling the waiting task only sets the flag that the work is given: whether and when it stops is its own
+    /// choice.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws -> Result
     ) async throws -> Result {
         let cancellation = Cancellation()
-        // The runtime orders a resume that comes before its await by an atomic of its own, which ThreadSanitizer does not
-        // see; it sees this lock. (A state of no size would share its address with its neighbour, and be reported.)
+        // The runtime orders a resume that comes before its await by an atomic of its own, which ThreadSanitizer does
+        // not see; it sees this lock. (A state of no size would share its address with its neighbour, and be reported.)
         let handover = Monitor(false)
         let result = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in

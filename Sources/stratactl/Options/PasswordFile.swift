@@ -10,11 +10,11 @@ import Musl
 enum PasswordFile {
     private static let longest = 4096
 
-    /// The first line of a file that nobody but its owner can read.
+    /// The first line of a file that only its owner can read.
     ///
     /// The mode is asked of the open file, so that the file which was checked is the file which is read.
     static func read(_ path: String) throws(Failure) -> String {
-        // Without waiting, or the open of a FIFO would last until somebody writes to it.
+        // Without waiting, or opening a FIFO would last until another process writes to it.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw failure(unsafe String(cString: strerror(errno))) }
         defer { close(descriptor) }

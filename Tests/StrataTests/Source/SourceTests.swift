@@ -223,7 +223,7 @@ struct SourceTests {
         let cache = memory.compose(level)
         for _ in 0..<3 { await #expect(throws: ToldSource.Failure()) { try await cache.get("k") } }
         #expect(source.calls == 1)
-        // With an old value at hand nobody asks below in vain.
+        // With an old value at hand no read asks below for nothing.
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         for _ in 0..<3 { #expect(try await cache.get("k") == "old") }
         let (_, trace) = try await cache.getWithTrace("k")

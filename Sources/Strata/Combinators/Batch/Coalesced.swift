@@ -1,14 +1,13 @@
 /// A level whose single reads of the same moment go down as one read of several keys.
 ///
-/// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full, they
-/// are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another key's failure.
+/// The first read opens a window, and reads that come while it is open join it, each key once. When it closes, or is
+/// full, one read asks for all keys. A key that fails in it is read again by itself, so a caller never gets another
+/// key's failure.
 ///
-/// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
+/// A cancelled caller leaves alone; the common read is cancelled when the last caller has left. Reads with options of
 /// their own, and with read traces, go down alone.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are collected.
@@ -44,7 +43,6 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         try await base.entries(for: keys, request)
     }
 
-    /// What the level's memory has.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
@@ -60,8 +58,8 @@ extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
     ///
     /// - Parameters:
-    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those that
-    ///     are ready to run only.
+    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those
+    ///     that are ready to run only.
     ///   - limit: How many keys are asked for together at most.
     /// - Returns: The level with its window.
     public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Coalesced<Self> {
@@ -122,7 +120,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// Nobody boards any more.
+    /// Closes a batch to further keys.
     private func close(_ batch: Batch) {
         open.withLock { open in
             if open === batch { open = nil }

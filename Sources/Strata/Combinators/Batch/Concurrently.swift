@@ -21,7 +21,7 @@ extension Collection where Element: Sendable {
 }
 
 extension ReadRequest {
-    /// What `body` returns; `nil` where it fails and failures are left out.
+    /// The result of `body`; `nil` when it fails and failures are left out.
     ///
     /// A task that is cancelled has not failed: it ends as cancelled.
     package func leavingOut<Result>(_ body: () async throws -> Result?) async throws -> Result? {

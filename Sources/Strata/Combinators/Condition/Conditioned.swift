@@ -5,10 +5,11 @@
 /// | get | as the level | ``CacheError/Code/conditionNotSatisfied`` |
 /// | set, remove, clear | as the level | as the level: the condition is not asked |
 ///
-/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what is found
-/// there is then kept here all the same.
+/// Above another level, a false condition sends the read to that level. Because writes are unconditioned, the value
+/// found there is then kept here all the same.
 ///
-/// The condition is asked once for every get and never remembered. One that throws ends the get with its error.
+/// The condition is asked once for every get; its answer is never remembered. One that throws ends the get with its
+/// error.
 ///
 /// ```swift
 /// let cache = memory
@@ -18,7 +19,6 @@
 public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level that is asked when the condition holds.
@@ -26,7 +26,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     @usableFromInline
     let condition: Step<Base.Key, Bool>
 
-    /// Tells this condition's answers from others'.
+    /// Tells the answers of this condition from those of others.
     @usableFromInline
     let number: UInt64
 
@@ -52,8 +52,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
 
     /// The level's entries, in one call for all keys for which the condition holds.
     ///
-    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are left out;
-    ///   what the condition or the level throws.
+    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are
+    ///   left out; what the condition or the level throws.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let satisfied = try await condition.each(keys, request) { isSatisfied in
             guard isSatisfied else { throw CacheError.conditionNotSatisfied }
@@ -70,7 +70,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
-        // The level first: so the condition of a key that is not there is asked later, and once.
+        // The level comes first, so that the condition of a missing key is asked later, and only once.
         guard condition.isImmediate, let resident = base.resident(key, at: now, &answers),
             condition.holds(key, number, &answers)
         else { return nil }

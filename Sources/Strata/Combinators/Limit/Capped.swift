@@ -1,9 +1,8 @@
-/// A level of which only so many reads run at once; the others wait for their turn in the order of their arrival.
+/// A level with a limit on concurrent reads; further reads wait in the order of their arrival.
 ///
-/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running; one that runs and does not
-/// heed its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has. Writes are
-/// not limited, and what the level has in this process's memory is answered at once and takes no slot: it costs nothing that
-/// would have to be limited.
+/// The limit is strict. A waiting read leaves when its caller is cancelled, without ever running; a running one that
+/// ignores its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has.
+/// Writes are not limited. A value in this process's memory is returned at once and takes no slot.
 ///
 /// ```swift
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
@@ -11,7 +10,6 @@
 public struct Capped<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.

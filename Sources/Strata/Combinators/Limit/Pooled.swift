@@ -1,10 +1,10 @@
-/// A level whose reads of one key are pooled: while one is under way, others of this process join it.
+/// A level whose reads of one key are pooled: while one is running, other callers of this process join it.
 ///
-/// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a key
-/// voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
+/// A cancelled caller leaves alone; the read below is cancelled when the last caller leaves. Setting or removing a key
+/// voids its flight: its waiters get its result, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When that call
-/// fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
+/// A batch joins running reads and asks for the rest by one call, which later reads of any of those keys join. When
+/// that call fails, each key is read by itself, so that a caller never gets another key's failure.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
@@ -12,7 +12,6 @@
 public struct Pooled<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are pooled.
@@ -24,7 +23,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         flights = Flights(gate: base.gate)
     }
 
-    /// Asks the level, or joins a read of the same key that is under way.
+    /// Asks the level, or joins a running read of the same key.
     ///
     /// A read with options of its own is not shared.
     ///
@@ -34,7 +33,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         return try await join(key, request) { [base] in try await base.entry(for: key, request) }
     }
 
-    /// Asks the level for those keys that are not under way by one call, and joins the reads of the others.
+    /// Asks the level by one call for the keys without a running read, and joins the reads of the others.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
@@ -53,7 +52,8 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
             .concurrently { key, ticket in
                 try await request.leavingOut {
                     try await join(key, request) { [base, flights] in
-                        // A flight that began after a change must not carry what was read before it: others will join it.
+                        // A flight that began after a change must not carry an entry from before it: others will join
+                        // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
                         {
@@ -113,7 +113,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         try await base.removeAll()
     }
 
-    /// Voids all flights, as nobody knows yet what tags they will bring, and tells the level.
+    /// Voids all flights, because their tags are not known yet, and forwards to the level.
     public func invalidate(tags: [String]) async throws {
         flights.voidAll()
         defer { flights.voidAll() }

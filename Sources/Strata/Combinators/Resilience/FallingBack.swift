@@ -5,17 +5,15 @@
 /// | get | the first level; the fallback when that throws, but not when it misses |
 /// | set, remove, clear, memory pressure | both levels |
 ///
-/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the first. A
-/// cancellation is not recovered.
+/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the
+/// first. A cancellation is not recovered.
 ///
 /// ```swift
 /// let sessions = primary.recover(with: replica)
 /// ```
 public struct FallingBack<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
@@ -51,7 +49,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
+            // A failure that was left out would look like a miss, which is not recovered.
             return try await first.entries(for: keys, request.strict)
                 .map { pair.marked($0, isFirst: true) }
         } catch {
@@ -65,7 +63,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

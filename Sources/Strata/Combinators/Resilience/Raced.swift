@@ -1,4 +1,6 @@
-/// Two levels that are asked at the same time, of which the first to answer wins; the other's work is cancelled.
+/// Two levels that are asked at the same time.
+///
+/// The first to answer wins; the other's work is cancelled.
 ///
 /// | operation | reaches |
 /// |---|---|
@@ -14,9 +16,7 @@
 /// ```
 public struct Raced<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
@@ -72,13 +72,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    /// What either level's memory has.
+    /// The value in either level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         pair.first.resident(key, at: now) ?? pair.second.resident(key, at: now)
     }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -1,7 +1,7 @@
 /// A level whose failed reads are answered by a closure.
 ///
-/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level above keeps
-/// it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
+/// A miss is not a failure, and a cancellation is not recovered. The closure's value goes to the caller, but no level
+/// above keeps it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
 ///
 /// ```swift
 /// let cache = memory.compose(redis).compose(fetcher).recover { key, error in
@@ -12,7 +12,6 @@
 public struct Recovered<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose failures are recovered.
@@ -39,7 +38,7 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
     /// The level's entries, asked for by one call; when that fails, what the closure makes of its failure for each key.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
+            // A failure that was left out would look like a miss, which is not recovered.
             return try await base.entries(for: keys, request.strict)
         } catch {
             return try await keys.concurrently { key in
@@ -71,8 +70,8 @@ extension Recovered: Fetcher where Base: Fetcher {}
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.
     ///
-    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the caller
-    ///   is to see.
+    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the
+    ///   caller is to see.
     /// - Returns: The level with its fallback.
     public func recover(
         _ fallback: @escaping @Sendable (Key, any Error) async throws -> Value?

@@ -1,7 +1,7 @@
 /// A level whose reads are tried again when they fail.
 ///
-/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite one that
-/// came in between.
+/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite
+/// one that came in between.
 ///
 /// ```swift
 /// let fetcher = ClosureFetcher<Int, Product> { try await database.product($0) }
@@ -10,7 +10,6 @@
 public struct Retried<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are tried again.

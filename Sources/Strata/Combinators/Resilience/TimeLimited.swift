@@ -1,8 +1,8 @@
 /// A level whose reads end with an error when they take too long.
 ///
-/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has its error
-/// also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its caller was told of
-/// a failure could overwrite a newer one.
+/// A result in time passes at once. When the time is over the work is cancelled, and the caller gets its error even if
+/// the level ignores the cancellation. Only reads have a limit: a write that went on after its reported failure could
+/// overwrite a newer one.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }
@@ -12,7 +12,6 @@
 public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.

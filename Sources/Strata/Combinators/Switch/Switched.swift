@@ -2,11 +2,11 @@
 ///
 /// | operation | reaches |
 /// |---|---|
-/// | get, set | the lane that is chosen for the key, and no other |
-/// | remove | both lanes, whatever would be chosen |
-/// | clear, memory pressure | both lanes |
+/// | get, set | the branch that is chosen for the key, and no other |
+/// | remove | both branches, whatever would be chosen |
+/// | clear, memory pressure | both branches |
 ///
-/// The choice is made afresh for every get and set. A key for which it changes is still found by `remove`.
+/// The branch is chosen anew for every get and set. `remove` finds a key also after its choice has changed.
 ///
 /// ```swift
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
@@ -16,9 +16,7 @@
 /// not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
@@ -43,7 +41,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// What the keys' lanes have: each lane is asked by one call, both at the same time.
+    /// The answers of the keys' branches: one call of each, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let lanes = keys.map(choose)
         let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
@@ -56,7 +54,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// What the memory of the key's lane has.
+    /// The value in the memory of the key's branch.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         switch choose(key) {
@@ -65,7 +63,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -92,10 +89,10 @@ extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 /// Two levels of which each key uses one.
 ///
 /// - Parameters:
-///   - first: The first lane.
-///   - second: The second lane.
-///   - choose: Names a key's lane, afresh for every get and set: it should be quick.
-/// - Returns: The level with two lanes.
+///   - first: The first branch.
+///   - second: The second branch.
+///   - choose: Chooses a key's branch, anew for every get and set: it should be quick.
+/// - Returns: The level with two branches.
 public func switchLevels<First: CacheLevel, Second: CacheLevel>(
     _ first: First,
     _ second: Second,

@@ -1,8 +1,8 @@
 /// A level whose values are processed on their way out, and stored as they are.
 ///
-/// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached. Where
-/// one is attached decides who sees its work: on a lower level, what is processed is kept above; around a whole cache, only the
-/// caller sees it, and it runs for every get.
+/// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached.
+/// The place of a processor decides who sees its work: on a lower level, the levels above keep the processed value;
+/// around a whole cache, only the caller sees it, and it runs for every get.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
@@ -13,7 +13,6 @@
 public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose values are processed.
@@ -46,8 +45,8 @@ extension PostProcessed: Fetcher where Base: Fetcher {}
 extension CacheLevel {
     /// This level with its values processed on their way out.
     ///
-    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
-    ///   throws.
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again
+    ///   when it throws.
     /// - Returns: The level with its processor.
     @inlinable
     public func postProcess(_ process: @escaping @Sendable (Value) throws -> Value) -> PostProcessed<Self> {
@@ -71,8 +70,8 @@ extension CacheLevel {
 
     /// This level with its values processed on their way out, their keys in hand.
     ///
-    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
-    ///   throws.
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again
+    ///   when it throws.
     /// - Returns: The level with its processor.
     @inlinable
     public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {

@@ -1,8 +1,8 @@
 extension Step where Input: Sendable, Output: Sendable {
     /// The results for several inputs in their order, after a last check of each.
     ///
-    /// Suspending functions run at the same time. What fails is `nil` if the request leaves out failures; else the first failure
-    /// ends it all.
+    /// Suspending functions run at the same time. What fails is `nil` if the request leaves out failures; else the
+    /// first failure ends it all.
     func each<Result: Sendable>(
         _ inputs: [Input],
         _ request: ReadRequest,

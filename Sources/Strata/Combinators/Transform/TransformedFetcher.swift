@@ -22,7 +22,7 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLeve
     /// Transforms a value.
     package var process: Step<(Base.Key, Base.Value), Value> { transformer.step }
 
-    /// What the fetcher has in memory, transformed, if that needs no suspension.
+    /// The value in the fetcher's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
         _ key: Key,

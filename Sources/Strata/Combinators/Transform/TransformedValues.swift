@@ -25,7 +25,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     /// Transforms a value.
     package var process: Step<(Base.Key, Base.Value), Value> { transformer.forward }
 
-    /// What the level's memory has, transformed, if that needs no suspension.
+    /// The value in the level's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
         _ key: Key,

@@ -6,8 +6,8 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     let base: any CacheLevel<Key, Value>
     /// `base.resident`, compiled where the level was erased and its type was known.
     ///
-    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times the
-    /// time of a hit.
+    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times
+    /// the time of a hit.
     @usableFromInline
     let reside: @Sendable (Key, MonotonicInstant, inout ConditionAnswers) -> Resident<Value>?
 
@@ -49,42 +49,30 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
         try await base.join(key, if: isSought)
     }
 
-    /// What the level inside says.
     public func lacks(_ key: Key, isRead: Bool) -> Bool { base.lacks(key, isRead: isRead) }
 
-    /// Told to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Told to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
 
-    /// Told to the level inside.
     public func remove(_ key: Key) async throws { try await base.remove(key) }
 
-    /// Told to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level inside.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The gate of the level inside.
     public var gate: FillGate? { base.gate }
 
-    /// The fingerprint that the level inside gives.
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
-    /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// That of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The label of the level inside.

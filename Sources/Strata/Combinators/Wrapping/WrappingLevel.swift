@@ -13,22 +13,17 @@ extension WrappingLevel {
     /// Told to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level inside.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The gate of the level inside.
     public var gate: FillGate? { base.gate }
 
     /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// That of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The name of the type, with the level inside.

@@ -1,8 +1,8 @@
-/// What a memory level holds, to be looked through while others read and write.
+/// The entries of a memory level, as a sequence that others may read and write meanwhile.
 ///
-/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from the beginning
-/// to the end comes exactly once; one that comes or goes meanwhile may be seen or not. Looking is no use: it changes neither
-/// what will be evicted nor the counts.
+/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from
+/// beginning to end comes exactly once; one that comes or goes meanwhile may be seen or not. The sequence counts as no
+/// use: it changes neither the eviction nor the counts.
 public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequence, Sendable {
     /// An entry as it was when it was copied.
     public struct Item: Sendable {
@@ -12,9 +12,9 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
         public let value: Value?
         /// How long ago it was stored, to the second.
         public let age: Duration
-        /// What it counts towards the limit.
+        /// Its weight towards the limit.
         public let weight: Int
-        /// How often it was asked for of late, as the policy counts: up to 15, and halved now and then.
+        /// How often it was read lately, as the policy counts: up to 15, halved from time to time.
         public let frequency: Int
         /// Until when it is fresh.
         public let freshUntil: MonotonicInstant
@@ -44,7 +44,7 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
 }
 
 extension MemoryLevel {
-    /// What the level holds, to be looked through while others read and write.
+    /// The entries of the level, as a sequence that others may read and write meanwhile.
     public var contents: MemoryContents<Key, Value> { MemoryContents(level: self) }
 
     /// Entries in a run of slots, and where the next run begins; `nil` at the end.

@@ -2,34 +2,34 @@ import Testing
 
 @testable import Strata
 
-@Suite("A ticket that is promised until its value is in its place")
-struct PromisedTicketTests {
-    @Test("it lives beside the others until it is settled")
-    func settled() throws {
+@Suite("A ticket that is prepared until its value is in its place")
+struct PreparedTicketTests {
+    @Test("it lives beside the others until it is committed")
+    func committed() throws {
         let gate = FillGate()
         let (above, write) = (gate.ticket(for: 1), gate.ticket(for: 1))
-        let promised = try #require(gate.promise(write, for: 1))
-        #expect(gate.isLive(promised) && gate.isLive(above) && gate.isLive(write))
-        gate.settle(above, for: 1)
+        let prepared = try #require(gate.prepare(write, for: 1))
+        #expect(gate.isLive(prepared) && gate.isLive(above) && gate.isLive(write))
+        gate.commit(above, for: 1)
         #expect(gate.isLive(above))
-        gate.settle(promised, for: 1)
-        #expect(gate.isLive(promised) && !gate.isLive(above) && !gate.isLive(write))
+        gate.commit(prepared, for: 1)
+        #expect(gate.isLive(prepared) && !gate.isLive(above) && !gate.isLive(write))
         #expect(gate.isLive(gate.ticket(for: 1)))
-        gate.settle(promised, for: 1)
-        #expect(gate.isLive(promised))
+        gate.commit(prepared, for: 1)
+        #expect(gate.isLive(prepared))
     }
 
-    @Test("a change meanwhile voids it with all others, and nothing is settled")
+    @Test("a change meanwhile voids it with all others, and nothing is committed")
     func voided() throws {
         for voidsAll in [true, false] {
             let gate = FillGate()
             let above = gate.ticket(for: 1)
-            let promised = try #require(gate.promise(above, for: 1))
+            let prepared = try #require(gate.prepare(above, for: 1))
             if voidsAll { gate.voidAll() } else { gate.void(1) }
-            #expect(!gate.isLive(promised) && !gate.isLive(above))
+            #expect(!gate.isLive(prepared) && !gate.isLive(above))
             let later = gate.ticket(for: 1)
-            gate.settle(promised, for: 1)
-            #expect(gate.isLive(later) && !gate.isLive(promised))
+            gate.commit(prepared, for: 1)
+            #expect(gate.isLive(later) && !gate.isLive(prepared))
         }
     }
 
@@ -37,10 +37,10 @@ struct PromisedTicketTests {
     func second() throws {
         let gate = FillGate(size: 1024)
         let (first, second) = (gate.ticket(for: 1), gate.ticket(for: 1))
-        let promised = try #require(gate.promise(first, for: 1))
-        let renewed = try #require(gate.promise(second, for: 1))
-        #expect(gate.isLive(renewed) && !gate.isLive(promised) && !gate.isLive(first))
-        gate.settle(promised, for: 1)
+        let prepared = try #require(gate.prepare(first, for: 1))
+        let renewed = try #require(gate.prepare(second, for: 1))
+        #expect(gate.isLive(renewed) && !gate.isLive(prepared) && !gate.isLive(first))
+        gate.commit(prepared, for: 1)
         #expect(gate.isLive(renewed))
     }
 
@@ -50,50 +50,50 @@ struct PromisedTicketTests {
         let write = gate.ticket(for: 1)
         gate.void(1)
         let above = gate.ticket(for: 1)
-        #expect(gate.promise(write, for: 1) == nil)
+        #expect(gate.prepare(write, for: 1) == nil)
         #expect(!gate.isLive(above))
-        #expect(gate.promise(.none, for: 1) == nil && gate.promise(.void, for: 1) == nil)
+        #expect(gate.prepare(.none, for: 1) == nil && gate.prepare(.void, for: 1) == nil)
     }
 
-    @Test("seals of tags are not broken by a promise")
+    @Test("seals of tags are not broken by a preparation")
     func seals() throws {
         let gate = FillGate()
         let seal = try #require(gate.seal(["tag"]))
         let fingerprint = TagName("tag").fingerprint()
-        let promised = try #require(gate.promise(gate.ticket(for: fingerprint), for: fingerprint))
+        let prepared = try #require(gate.prepare(gate.ticket(for: fingerprint), for: fingerprint))
         #expect(seal.isLive)
-        gate.settle(promised, for: fingerprint)
+        gate.commit(prepared, for: fingerprint)
         #expect(!seal.isLive)
     }
 
     /// The rules, told by lists of tickets and without counters.
     private struct Model {
         var living: Set<Ticket> = []
-        var promised: Ticket?
+        var prepared: Ticket?
 
         mutating func void() {
             living = []
-            promised = nil
+            prepared = nil
         }
 
         /// Whether a new ticket is due, which then lives alone or beside the others.
         mutating func renew(_ ticket: Ticket, beside: Bool) -> Bool {
-            let isDue = living.contains(ticket) && ticket != promised
-            if !(isDue && beside && promised == nil) { void() }
+            let isDue = living.contains(ticket) && ticket != prepared
+            if !(isDue && beside && prepared == nil) { void() }
             return isDue
         }
 
-        mutating func settle(_ ticket: Ticket) {
-            guard ticket == promised else { return }
+        mutating func commit(_ ticket: Ticket) {
+            guard ticket == prepared else { return }
             living = [ticket]
-            promised = nil
+            prepared = nil
         }
     }
 
     @Test("whatever happens in whichever order, those live that should", arguments: 0..<4)
     func model(number: Int) {
         let seed = UInt64.random(in: .min ... .max)
-        print("seed of PromisedTicketTests.model: \(seed)")
+        print("seed of PreparedTicketTests.model: \(seed)")
         var random = TestRandom(seed: seed)
         let gate = FillGate(size: 1024)
         var models = [Model](repeating: Model(), count: 3)
@@ -116,17 +116,17 @@ struct PromisedTicketTests {
                     tickets[key].append(new)
                 }
             case (4...6, let ticket?):
-                let stands = models[key].promised
-                let new = gate.promise(ticket, for: UInt64(key))
+                let stands = models[key].prepared
+                let new = gate.prepare(ticket, for: UInt64(key))
                 #expect((new != nil) == models[key].renew(ticket, beside: true), "step \(step)")
                 if let new {
                     models[key].living.insert(new)
-                    if stands == nil { models[key].promised = new }
+                    if stands == nil { models[key].prepared = new }
                     tickets[key].append(new)
                 }
             case (7...9, let ticket?):
-                gate.settle(ticket, for: UInt64(key))
-                models[key].settle(ticket)
+                gate.commit(ticket, for: UInt64(key))
+                models[key].commit(ticket)
             default:
                 let ticket = gate.ticket(for: UInt64(key))
                 models[key].living.insert(ticket)
