@@ -35,7 +35,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
-    package var fillWaitLimit: Duration { fills.patience }
+    package var fillWaitLimit: Duration { fills.waitLimit }
     let failures: LevelFailures
     let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
