@@ -47,21 +47,30 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The first level's entries; the fallback's when the first has thrown.
+    /// The first level's entries, and the fallback's of those keys that have failed there.
     ///
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        let notes = FailureNotes()
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
-            return try await first.entries(for: keys, request.strict)
+            entries = try await first.entries(for: keys, request.going(on: notes))
                 .map { pair.marked($0, isFirst: true) }
         } catch {
-            try recover(from: error, request, since: start)
-            if request.spares(fallback) { return Array(repeating: nil, count: keys.count) }
-            return try await fallback.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+            notes.add(error)
         }
+        let failures = notes.all
+        guard !failures.isEmpty else { return entries }
+        for error in failures { try recover(from: error, request, since: start) }
+        if request.spares(fallback) { return entries }
+        // Where it is not known which keys have failed, the fallback is asked for all that are missing.
+        let errors = notes.errors(of: keys)
+        let failed = keys.indices.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+        let recovered = try await fallback.entries(of: keys, at: failed, request)
+        for index in failed { entries[index] = pair.marked(recovered[index], isFirst: false) }
+        return entries
     }
 
     /// What the first level's memory has.
