@@ -48,6 +48,10 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether the entry is another caller's too, whose read this one has joined: that one takes it up the levels as well.
     @usableFromInline
     package var isJoined = false
+    /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
+    /// has set.
+    @usableFromInline
+    package var rights: FillRights?
 
     /// An entry with all its parts.
     @inlinable
@@ -144,6 +148,7 @@ public struct Entry<Value: Sendable>: Sendable {
             asOf: asOf
         )
         mapped.isJoined = isJoined
+        mapped.rights = rights
         return mapped
     }
 

@@ -36,6 +36,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: What the fallback throws, as it is, when both have failed; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await pair.claim(key, request) }
         if request.spares(first) { return nil }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
@@ -51,6 +52,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         let notes = FailureNotes()
