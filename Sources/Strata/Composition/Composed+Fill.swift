@@ -178,7 +178,12 @@ extension Composed {
                 if known.map({ fillGate.isLive($0.ticket) && $0.seal?.isLive != false }) != true {
                     displaced += ledger.record(.void, nil, for: key)
                 }
-                let heard = try await upper.commit(entry, for: key)
+                let heard: Ticket?
+                do { heard = try await upper.commit(entry, for: key) } catch {
+                    // What others have changed there later must not be taken for what was there before.
+                    if upper.gate != nil { displaced += ledger.record(entry.ticket, entry.seal, for: key) }
+                    throw error
+                }
                 displaced += ledger.record(entry.ticket, entry.seal, for: key)
                 return heard
             }
