@@ -29,6 +29,10 @@ public struct ConditionAnswers: Sendable {
     @inlinable
     public init() {}
 
+    /// Whether no condition has been asked.
+    @inlinable
+    var isEmpty: Bool { holding == 0 && failing == 0 }
+
     @inlinable
     func answer(of number: UInt64) -> Answer? {
         if holding == number { return .holds }

@@ -48,6 +48,10 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether this caller joined another caller's read, which fills the levels above.
     @usableFromInline
     package var isJoined = false
+    /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
+    /// has set.
+    @usableFromInline
+    package var rights: FillRights?
 
     /// An entry with all its parts.
     @inlinable
@@ -144,6 +148,7 @@ public struct Entry<Value: Sendable>: Sendable {
             asOf: asOf
         )
         mapped.isJoined = isJoined
+        mapped.rights = rights
         return mapped
     }
 

@@ -22,7 +22,8 @@ public struct ReadOptions: Sendable, Hashable {
         case whenMissing
         /// Never: a value that no level has is a miss.
         case never
-        /// Always; its answer replaces what levels hold. The read joins a fetch of the key that is running.
+        /// Always; what it gives replaces what levels hold. A fetch of the key that is under way is joined. See
+        /// ``ReadOptions/reload``.
         case always
     }
 
@@ -32,7 +33,7 @@ public struct ReadOptions: Sendable, Hashable {
     public var source: SourceUse
     /// The age beyond which a value does not count as fresh, even within its own lifetime.
     ///
-    /// An entry of unknown age counts as too old.
+    /// An entry whose age is not known counts as too old. One that is too old is not served when the source fails either.
     public var maximumAge: Duration?
     /// Levels that the read does not ask, for example ``EntryOrigin/memory``.
     public var skipsReading: Set<EntryOrigin>
@@ -63,6 +64,10 @@ public struct ReadOptions: Sendable, Hashable {
     /// Whatever some level holds, however stale, at once; the source when there is nothing.
     public static var stale: ReadOptions { ReadOptions(staleness: .allowed) }
     /// From the source, replacing what levels hold.
+    ///
+    /// When the source fails, so does the read; where the policy has a window for that
+    /// (``FreshnessPolicy/staleIfError``), what levels hold is served instead, and the read's trace says why. With
+    /// ``Staleness/never`` the read fails in any case.
     public static var reload: ReadOptions { ReadOptions(source: .always) }
 
     /// The same options with another staleness.

@@ -4,6 +4,13 @@ extension ReadRequest {
         guard let recorder else { return }
         recorder.failed(error, at: level.origin ?? EntryOrigin(level.label.kind), from: start)
     }
+
+    /// Takes down that a level was filled, or that it was not, since the key has changed or others fetch it.
+    package func filled(_ level: some CacheLevel, isStored: Bool, since start: MonotonicInstant) {
+        guard let recorder else { return }
+        let origin = level.origin ?? EntryOrigin(level.label.kind)
+        recorder.step(isStored ? .stored : .refused, at: origin, from: start, to: .now)
+    }
 }
 
 extension ReadTraceRecorder {

@@ -25,6 +25,10 @@ public struct ReadRequest: Sendable {
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
 
+    /// Where the right to be filled goes that is asked for; then nothing is read, and the answer is `nil`.
+    @usableFromInline
+    package var rights: FillRights?
+
     /// What conditions have answered before, when only memory was asked.
     @usableFromInline
     package var answers = ConditionAnswers()
@@ -49,8 +53,14 @@ public struct ReadRequest: Sendable {
         self.hasFallback = hasFallback
     }
 
+    /// A request that reads nothing, and asks for the right to fill the level.
+    package init(claiming rights: FillRights) {
+        self.init()
+        self.rights = rights
+    }
+
     /// Whether the answer may be shared with others who ask for the same key at the same time.
-    package var isShareable: Bool { purpose == .read && options == .ordinary }
+    package var isShareable: Bool { purpose == .read && options == .ordinary && rights == nil }
 
     /// The same request, failing with the first key that fails.
     package var strict: ReadRequest {

@@ -54,8 +54,11 @@ public struct ReadTrace: Sendable, Hashable {
         public static let waited = Event(description: "waited")
         /// This read fetched the value.
         public static let fetched = Event(description: "fetched")
-        /// The value was stored.
+        /// The level was filled with the value.
         public static let stored = Event(description: "stored")
+        /// The level was not filled with the value: the key has changed since the read began, another instance fetches it, or
+        /// there is no room.
+        public static let refused = Event(description: "refused")
     }
 
     /// One step of the read.
@@ -76,7 +79,8 @@ public struct ReadTrace: Sendable, Hashable {
     public let origin: EntryOrigin?
     /// The state of the value.
     public let state: State
-    /// Why a stale value was returned; `nil` for a fresh one, and when the level does not tell.
+    /// Why it was handed out although it is stale, or was to be replaced by this read; `nil` when it is neither, or the level
+    /// that had it does not say.
     public let staleReason: StaleReason?
     /// How old the value was; `nil` when that is not known.
     public let age: Duration?

@@ -32,6 +32,16 @@ public final class ReadTraceRecorder: Sendable {
         staleReason.withLock { $0 = reason }
     }
 
+    /// A value within its lifetime needs a reason as well, if the read was to replace it and that was in vain.
+    private func reason(for state: ReadTrace.State) -> ReadTrace.StaleReason? {
+        let reason = staleReason.withLock { $0 }
+        switch state {
+        case .stale: return reason
+        case .fresh: return reason == .failed || reason == .late ? reason : nil
+        case .suspect, .absent: return nil
+        }
+    }
+
     func trace<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> ReadTrace {
         let state: ReadTrace.State =
             switch entry?.content {
@@ -42,7 +52,7 @@ public final class ReadTraceRecorder: Sendable {
         return ReadTrace(
             origin: entry?.origin,
             state: state,
-            staleReason: state == .stale ? staleReason.withLock { $0 } : nil,
+            staleReason: reason(for: state),
             age: entry?.age(at: end),
             duration: start.duration(to: end),
             steps: steps

@@ -43,6 +43,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     // MARK: Writing
 
+    /// Asks both levels for the right to fill a key, where both are written.
+    func claim(_ key: First.Key, _ request: ReadRequest) async throws -> Entry<First.Value>? {
+        if first.gate != nil { _ = try await first.entry(for: key, request) }
+        if second.gate != nil { _ = try await second.entry(for: key, request) }
+        return nil
+    }
+
     /// Writes one of the two.
     func commit(_ entry: Entry<First.Value>, for key: First.Key, toFirst: Bool) async throws -> Ticket? {
         let before = gate?.ticket(for: fingerprint(of: key))

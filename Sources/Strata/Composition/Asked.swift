@@ -8,6 +8,11 @@ struct Asked: Sendable {
     let tagChangesAbove: UInt64?
     /// The upper level's invalidation number when the lower level was asked.
     var asOf: UInt64 = 1
+    /// The ticket and the seal of what an upper level that loses them was filled with: what it then has may be that.
+    var filled: Ticket = .none
+    var filledSeal: TagSeal?
+    /// The rights to fill the upper level; `nil` where there is nothing to be asked.
+    var rights: FillRights?
 
     /// The same, with the present number: taken before the lower level is asked.
     ///

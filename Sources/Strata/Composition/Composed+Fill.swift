@@ -1,11 +1,13 @@
 extension Composed {
     /// What is noted before any level is asked.
     func heardTicket(_ key: Key) -> Asked {
-        Asked(
+        var asked = Asked(
             ticket: upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none,
             tagChanges: fillGate.tagChanges,
             tagChangesAbove: upper.gate?.tagChanges
         )
+        if let fill = ledger?.fill(of: key) { (asked.filled, asked.filledSeal) = (fill.ticket, fill.seal) }
+        return asked
     }
 
     /// The upper level's entry, marked when it is suspect; `nil` when it is void.
@@ -13,9 +15,8 @@ extension Composed {
     /// A ticket is good for the gate that issued it, and for no other. So the upper level's own ticket says nothing
     /// here, and the entry leaves with one of the gate that the levels above go by.
     func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Asked, at now: MonotonicInstant) -> Entry<Value>? {
-        let fill = ledger?.fill(of: key)
-        let ticket = ledger == nil ? entry.ticket : fill?.ticket ?? .none
-        let seal = entry.seal ?? fill?.seal
+        let ticket = ledger == nil ? entry.ticket : heard.filled
+        let seal = entry.seal ?? heard.filledSeal
         guard fillGate.isLive(ticket), seal?.isLive != false else { return nil }
         var entry = entry
         entry.seal = seal
@@ -59,11 +60,23 @@ extension Composed {
         let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             if ledger == nil {
-                // Memory is filled at once, without another call.
-                do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.fill(error, of: upper) }
+                // Memory: at once, and without a call more.
+                let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
+                do {
+                    kept = try await keep(entry, for: key, askedAt: start)
+                    request.filled(upper, isStored: kept != .void, since: begin)
+                } catch {
+                    failures.fill(error, of: upper)
+                    request.failed(error, at: upper, since: begin)
+                }
             } else {
+                // Not before: what is returned must not hold them.
+                entry.rights = heard.rights
                 kept = await fill(entry, for: key, request, askedAt: start)
+                entry.rights = nil
             }
+        } else if isWanted {
+            request.filled(upper, isStored: false, since: start)
         }
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.
@@ -96,7 +109,9 @@ extension Composed {
             }
         }
         switch outcome {
-        case .done(let kept): return kept
+        case .done(let kept):
+            request.filled(upper, isStored: kept != .void && entry.rights?.isRefused != true, since: begin)
+            return kept
         case .failed(let error): request.failed(error, at: upper, since: begin)
         case .late:
             failures.lateFills.add()
@@ -152,16 +167,31 @@ extension Composed {
             }
             return try await upper.commit(entry, for: key)
         }
-        let (heard, displaced) = try await ledger.exclusively(key) { () async throws -> (Ticket?, Key?) in
-            guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                try await upper.remove(key)
-                return (.void, nil)
+        var displaced: [Key] = []
+        let heard = await Result {
+            try await ledger.exclusively(key) { () async throws -> Ticket? in
+                guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
+                    try await upper.remove(key)
+                    return .void
+                }
+                // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
+                // of that. The old one does, as far as it lives.
+                let known = ledger.fill(of: key)
+                if known.map({ fillGate.isLive($0.ticket) && $0.seal?.isLive != false }) != true {
+                    displaced += ledger.record(.void, nil, for: key)
+                }
+                let heard: Ticket?
+                do { heard = try await upper.commit(entry, for: key) } catch {
+                    // What others have changed there later must not be taken for what was there before.
+                    if upper.gate != nil { displaced += ledger.record(entry.ticket, entry.seal, for: key) }
+                    throw error
+                }
+                displaced += ledger.record(entry.ticket, entry.seal, for: key)
+                return heard
             }
-            let displaced = ledger.record(entry.ticket, entry.seal, for: key)
-            return (try await upper.commit(entry, for: key), displaced)
         }
-        if let displaced { try await removeAbove(displaced) }
-        return heard
+        for key in displaced { try await removeAbove(key) }
+        return try heard.get()
     }
 
     func removeAbove(_ key: Key) async throws {

@@ -20,7 +20,10 @@ extension Composed {
     func refresh(_ key: Key, _ old: Entry<Value>) {
         refreshes.launch(key) { [self] hint in
             let start = MonotonicInstant.now
-            let heard = heardTicket(key).asking(upper.gate)
+            let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
+            var asked = heardTicket(key)
+            asked.rights = rights
+            let heard = asked.asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
             var request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
             request.retryHint = hint

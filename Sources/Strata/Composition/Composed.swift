@@ -70,9 +70,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
+        // Before: what is found may be older than a fill that comes meanwhile.
+        let fill = ledger?.fill(of: key)
         guard let resident = upper.resident(key, at: now, &answers) else { return nil }
-        guard let ledger else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
-        let fill = ledger.fill(of: key)
+        guard ledger != nil else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
         guard fill?.seal?.isLive != false else { return nil }
         let ticket = fill?.ticket ?? .none
         return fillGate.admits(ticket, at: now) ? resident : nil
@@ -86,8 +87,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     ///
     /// - Throws: The lower level's own error, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await claim([key], request)[0] }
         var above: Entry<Value>?
-        let heard = heardTicket(key)
+        var isFailing = false
+        var heard = heardTicket(key)
         if !request.leavesOut(upper) {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             do {
@@ -95,7 +98,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                failures.read(error, of: upper)
+                isFailing = failures.read(error, of: upper)
                 request.failed(error, at: upper, since: start)
             }
         }
@@ -115,8 +118,13 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .fallBack: spare = above
         case .useless: spare = nil
         }
-        try Task.checkCancellation()
         guard !request.spares(lower) else { return nil }
+        if let rights = await rightsAbove([key], request, isFailing: isFailing) {
+            // The upper level may have begun to hear of changes while it was asked, which voids what was taken down before.
+            heard = heardTicket(key)
+            heard.rights = rights
+        }
+        try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         var asked = request.having(above, asFallback: spare != nil).filling
@@ -148,8 +156,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     ///
     /// - Throws: The lower level's own error; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await claim(keys, request) }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
-        let heard = keys.map { heardTicket($0) }
+        var isFailing = false
+        var heard = keys.map { heardTicket($0) }
         if !request.leavesOut(upper) {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             let notes = FailureNotes()
@@ -164,7 +174,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 throw CancellationError()
             }
             for error in errors {
-                failures.read(error, of: upper)
+                if failures.read(error, of: upper) { isFailing = true }
                 request.failed(error, at: upper, since: start)
             }
         }
@@ -183,11 +193,17 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
         }
         guard !missing.isEmpty else { return entries }
-        try Task.checkCancellation()
         guard !request.spares(lower) else {
             for index in missing { entries[index] = nil }
             return entries
         }
+        if let rights = await rightsAbove(missing.map { keys[$0] }, request, isFailing: isFailing) {
+            for index in missing {
+                heard[index] = heardTicket(keys[index])
+                heard[index].rights = rights
+            }
+        }
+        try Task.checkCancellation()
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {

@@ -33,15 +33,15 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     /// Notes a fill.
     ///
-    /// Returns a key that it replaces.
-    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Key? {
+    /// Returns the keys that had to be forgotten for it: one, or none.
+    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> [Key] {
         state.withLock { state in
             state.fills[key] = Fill(ticket: ticket, seal: seal)
             guard state.fills.count > capacity, let other = state.fills.keys.first(where: { $0 != key }) else {
-                return nil
+                return []
             }
             state.fills[other] = nil
-            return other
+            return [other]
         }
     }
 

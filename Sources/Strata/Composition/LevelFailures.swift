@@ -24,11 +24,12 @@ final class LevelFailures: Sendable {
 
     /// A read of the upper level has failed.
     ///
-    /// A condition that does not hold is no failure.
-    func read(_ error: any Error, of level: some CacheLevel) {
-        guard (error as? CacheError)?.code != .conditionNotSatisfied else { return }
+    /// - Returns: Whether it has: a condition that does not hold is no failure.
+    func read(_ error: any Error, of level: some CacheLevel) -> Bool {
+        guard (error as? CacheError)?.code != .conditionNotSatisfied else { return false }
         reads.add()
         log("a level of a cache cannot be read: levels below are asked", error, level)
+        return true
     }
 
     /// The upper level could not be filled.

@@ -7,29 +7,38 @@
 ///
 /// Below a Redis level, `fetching` does the same for the whole fleet.
 ///
-/// Overlapping reads of a key cause one fetch. A cancelled caller leaves alone; the fetch is cancelled when the last
-/// caller has left. A fetch whose callers stopped waiting goes on in the background, up to the policy's limits, and
-/// serves later callers.
+/// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
+/// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
+/// brings is there for those who ask then.
+///
+/// After a failure the key is not asked for again for a while: as long as the source says, else from 100 ms, doubled with each
+/// failure in a row, up to 5 s. Callers get what the source has thrown until then. At most 4 096 keys are remembered.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// How long values are fresh, and how long callers wait for them.
     public let freshness: FreshnessPolicy
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
     private let limiter: FetchLimiter
-    private let pauses = Pauses<Key>()
+    private let pauses: Pauses<Key>
+    private let isPausedByErrors: Bool
 
     /// A source that tells how levels keep its answer.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are fresh, and how long callers wait for them.
-    ///   - limit: How many fetches may run at once; 64 by default.
-    ///   - fetch: Fetches a key. Its errors reach the callers that wait.
+    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - limit: How many fetches may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error that does not say so itself; doubled with
+    ///     each failure in a row. `nil` asks again at once.
+    ///   - fetch: Asks for a key. What it throws reaches those who wait.
     public init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) {
         self.freshness = freshness
+        pauses = failureBackOff.map { Pauses(steps: $0) } ?? Pauses()
+        isPausedByErrors = failureBackOff != nil
         self.fetch = Fetch(freshness, fetch)
         flights = Flights(completionLimit: freshness.completionLimit)
         limiter = FetchLimiter(limit: limit)
@@ -38,15 +47,20 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// A source of values; `nil` is an absence.
     ///
     /// - Parameters:
-    ///   - freshness: How long values are fresh, and how long callers wait for them.
-    ///   - limit: How many fetches may run at once; 64 by default.
-    ///   - fetch: Fetches a key. Its errors reach the callers that wait.
+    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - limit: How many fetches may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a row. `nil`
+    ///     asks again at once.
+    ///   - fetch: Asks for a key. What it throws reaches those who wait.
     public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) {
-        self.init(freshness: freshness, limit: limit) { key, _ in .found(try await fetch(key)) }
+        self.init(freshness: freshness, limit: limit, failureBackOff: failureBackOff) { key, _ in
+            .found(try await fetch(key))
+        }
     }
 
     /// Callers that wait for a fetch now.
@@ -54,7 +68,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
     /// The closure's answer.
     ///
-    /// - Throws: The closure's error, also its last one while it must not be asked again; ``CacheError/Code/timeout``;
+    /// - Throws: What the closure throws, also what it threw last while it is not to be asked; ``CacheError/Code/timeout``;
     ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
@@ -65,20 +79,26 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
-                [fetch, limiter] _ in
-                try await limiter.run {
-                    let old = request.basis as? Entry<Value>
-                    return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
+                [fetch, limiter, pauses, isPausedByErrors] _ in
+                do {
+                    let entry = try await limiter.run {
+                        let old = request.basis as? Entry<Value>
+                        return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+                    }
+                    pauses.end(key)
+                    return entry
+                } catch let failure as SourceFailure {
+                    if isPausedByErrors || failure.retryAfter != nil {
+                        pauses.pause(key, for: failure.retryAfter, because: failure.cause)
+                    }
+                    throw failure
                 }
             }
             if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             return entry
         } catch let failure as SourceFailure {
-            if let wait = failure.retryAfter {
-                pauses.pause(key, for: wait, because: failure.cause)
-                request.retryHint?.tell(wait)
-            }
+            request.retryHint?.tell(pauses.left(for: key, at: .now)?.duration)
             throw failure.cause
         } catch is WaitLimitReached {
             throw CacheError.late(since: start)

@@ -89,7 +89,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         } catch {
             request.recorder?.step(.miss, at: .source, from: now, to: .now)
             guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
-                Self.allowsStale(error),
+                Self.allowsStale(error), request.options.source != .always || lifetime.staleIfError > 0,
                 MonotonicInstant.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
             else { throw error }
             counted.withLock { $0.servedStale += 1 }
@@ -146,6 +146,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         _ kept: Entry<HTTPContent>?,
         isKept: Bool = true
     ) async throws -> Entry<HTTPContent> {
+        let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = MonotonicInstant.now
         let outcome = try await fetcher.fetch(key, revalidating: kept?.value)
         let now = MonotonicInstant.now
@@ -161,17 +162,23 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             counted.withLock { $0.fetches += 1 }
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
-        if isKept { await keep(entry, for: key, insteadOf: kept) }
+        if let rights { await keep(entry, for: key, insteadOf: kept, rights) }
         return entry
     }
 
-    private func keep(_ entry: Entry<HTTPContent>, for key: HTTPResource, insteadOf kept: Entry<HTTPContent>?) async {
+    private func keep(
+        _ entry: Entry<HTTPContent>,
+        for key: HTTPResource,
+        insteadOf kept: Entry<HTTPContent>?,
+        _ rights: FillRights
+    ) async {
         do {
             guard entry.ticket != .void else {
                 if kept != nil { try await storage.remove(key) }
                 return
             }
             var stored = entry
+            stored.rights = rights
             if let content = entry.value, !content.conditions.isEmpty || content.lifetime.staleWhileRevalidate > 0 {
                 let window = Duration.seconds(max(content.lifetime.staleWhileRevalidate, content.lifetime.staleIfError))
                 stored.staleUntil = entry.freshUntil.advanced(by: max(window, keptFor))

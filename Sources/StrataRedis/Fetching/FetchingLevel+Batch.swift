@@ -13,6 +13,7 @@ extension FetchingLevel {
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await level.entries(for: keys, request) }
         var found: [Key: Entry<Value>?] = [:]
         var rest = Set<Key>(keys).count == keys.count ? keys[...] : keys.withoutRepetitions()[...]
         while !rest.isEmpty {
@@ -33,7 +34,7 @@ extension FetchingLevel {
             for (index, key) in keys.enumerated() {
                 let (names, slot) = (names[index], slots?[index])
                 group.addTask {
-                    (index, try await request.leavingOut { try await self.read(key, names, request, slot, looks) })
+                    (index, try await request.leavingOut(key) { try await self.read(key, names, request, seat, looks) })
                 }
             }
             var entries = [Entry<Value>?](repeating: nil, count: keys.count)

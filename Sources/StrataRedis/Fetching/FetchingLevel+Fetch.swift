@@ -32,7 +32,8 @@ extension FetchingLevel {
             }
             guard var entry = fetched.entry, fetched.use != .handOut else { return .entry(fetched.entry) }
             entry.ticket = ticket
-            return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil, &ending)
+            let bytes = fetched.use == .extend ? finding.bytes : nil
+            return try await store(entry, lease, extending: bytes, request.recorder, &ending)
         }
     }
 
@@ -54,18 +55,21 @@ extension FetchingLevel {
     /// - Parameters:
     ///   - entry: What was fetched.
     ///   - lease: The lease.
-    ///   - bytes: The envelope to make fresh again; `nil` to write a whole one.
-    ///   - ending: How the lease ends; set when the server has answered, which ends it by itself.
-    /// - Returns: The entry, with the ticket for the levels above.
+    ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
+    ///   - recorder: Takes down what has come of it.
+    ///   - ending: How the lease is to end; changed when the server has answered, which ends it by itself.
+    /// - Returns: The entry, with its right to be kept above.
     /// - Throws: `CancellationError`.
     private func store(
         _ entry: Entry<Value>,
         _ lease: Lease,
         extending bytes: [UInt8]?,
+        _ recorder: ReadTraceRecorder?,
         _ ending: inout Lease.Ending
     ) async throws -> Led {
         var unsealed = entry
         unsealed.ticket = .void
+        let begin = recorder == nil ? .distantPast : MonotonicInstant.now
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
             let start = lease.grantedAt
@@ -79,6 +83,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            recorder?.failed(error, at: .redis, from: begin)
             return .entry(unsealed)
         }
         var kept = sealed.entry
@@ -93,6 +98,7 @@ extension FetchingLevel {
                     try await lease.store(sealed.bytes, expiry: sealed.expiry)
                 }
             ending = .ended
+            recorder?.step(outcome == .stored ? .stored : .refused, at: .redis, from: begin, to: .now)
             switch outcome {
             case .stored:
                 level.counters.add(\.stores)
@@ -108,6 +114,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            recorder?.failed(error, at: .redis, from: begin)
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return .entry(kept)

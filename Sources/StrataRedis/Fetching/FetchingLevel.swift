@@ -65,6 +65,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// - Throws: The source's own error, also during its back-off; ``/Strata/CacheError/Code/sourceFailed`` for one of
     ///   another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await level.entry(for: key, request) }
         let start = MonotonicInstant.now
         do {
             guard request.isShareable else { return try await read(key, request, nil) }

@@ -210,6 +210,9 @@ struct Lease: Sendable {
         post(script, arguments, on: redis.nextConnection())
     }
 
+    /// Ends the lease without a value, and waits for nothing.
+    func leave() { postEnd(on: redis.nextConnection()) }
+
     private func postEnd(on connection: Connection) {
         post(LeaseScripts.endWithoutValue, news, on: connection)
     }

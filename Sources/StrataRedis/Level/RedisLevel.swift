@@ -16,6 +16,7 @@ public import Strata
 /// | get of several keys | 1 MGET |
 /// | set | 1 script |
 /// | remove | 1 script |
+/// | fill, as the upper level of a composition | 2 scripts: a lease before the lower level is asked, the store after it |
 /// | invalidate tags, clear | 1 script, whatever the number of entries |
 ///
 /// Without a link (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every ten
@@ -109,7 +110,11 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await redis.budgeted { try await look(up: names(for: key), request).entry }
+        if let rights = request.rights {
+            await claim(names(for: key), rights)
+            return nil
+        }
+        return try await redis.budgeted { try await look(up: names(for: key), request).entry }
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
@@ -129,6 +134,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if let rights = request.rights { return await claim(keys, rights) }
         if shared.arrival.isPending { await linkArrives() }
         let names = keys.map { self.names(for: $0) }
         let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
@@ -163,10 +169,13 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         _ = try await commit(entry, for: key)
     }
 
-    /// Writes an entry and ends a running fetch of the key.
+    /// Writes an entry and ends any fetch of the key that is under way.
+    ///
+    /// What a read has found below this level is stored only if nobody has changed the key since that was asked for.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         if shared.arrival.isPending { await linkArrives() }
         let names = names(for: key)
+        if let rights = entry.rights { return try await fill(entry, names, rights) }
         let before = fillGate.ticket(for: names.fingerprint)
         do {
             try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) { arrival in

@@ -41,6 +41,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     ///
     /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        // Writes are unconditioned, and so is the right to one.
+        if request.rights != nil { return try await base.entry(for: key, request) }
         switch request.answers.answer(of: number) {
         case .holds: break
         case .fails: throw CacheError.conditionNotSatisfied
@@ -55,6 +57,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are
     ///   left out; what the condition or the level throws.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await base.entries(for: keys, request) }
         let satisfied = try await condition.each(keys, request) { isSatisfied in
             guard isSatisfied else { throw CacheError.conditionNotSatisfied }
             return true

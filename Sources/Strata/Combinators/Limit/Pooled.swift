@@ -3,8 +3,8 @@
 /// A cancelled caller leaves alone; the read below is cancelled when the last caller leaves. Setting or removing a key
 /// voids its flight: its waiters get its result, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins running reads and asks for the rest by one call, which later reads of any of those keys join. When
-/// that call fails, each key is read by itself, so that a caller never gets another key's failure.
+/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. Nobody gets the
+/// failure of a key that is not his.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
@@ -38,7 +38,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
             return try await keys.concurrently { key in
-                try await request.leavingOut { try await entry(for: key, request) }
+                try await request.leavingOut(key) { try await entry(for: key, request) }
             }
         }
         let voids = flights.voids
@@ -46,22 +46,17 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
         var seen: Set<Key> = []
         let idle = keys.filter { seen.insert($0).inserted && !flights.isUnderWay($0) }
-        let strict = request.strict
-        let shared = SharedRead(idle) { [base] in try await base.entries(for: $0, strict) }
+        let shared = SharedRead(idle) { [base] in try await base.outcomes(for: $0, request) }
         return try await Array(zip(keys, tickets))
             .concurrently { key, ticket in
-                try await request.leavingOut {
+                try await request.leavingOut(key) {
                     try await join(key, request) { [base, flights] in
                         // A flight that began after a change must not carry an entry from before it: others will join
                         // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
                         {
-                            do {
-                                if let entry = try await shared.output(of: key) { return entry }
-                            } catch {
-                                try Task.checkCancellation()
-                            }
+                            if let outcome = try await shared.output(of: key), let outcome { return try outcome.get() }
                         }
                         return try await base.entry(for: key, request)
                     }

@@ -31,6 +31,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: What the fallback throws, as it is, when both have failed; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await pair.claim(key, request) }
         if request.spares(first) { return nil }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
@@ -42,21 +43,31 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The first level's entries; the fallback's when the first has thrown.
+    /// The first level's entries, and the fallback's of those keys that have failed there.
     ///
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        let notes = FailureNotes()
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         do {
-            // A failure that was left out would look like a miss, which is not recovered.
-            return try await first.entries(for: keys, request.strict)
+            entries = try await first.entries(for: keys, request.going(on: notes))
                 .map { pair.marked($0, isFirst: true) }
         } catch {
-            try recover(from: error, request, since: start)
-            if request.spares(fallback) { return Array(repeating: nil, count: keys.count) }
-            return try await fallback.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+            notes.add(error)
         }
+        let failures = notes.all
+        guard !failures.isEmpty else { return entries }
+        for error in failures { try recover(from: error, request, since: start) }
+        if request.spares(fallback) { return entries }
+        // Where it is not known which keys have failed, the fallback is asked for all that are missing.
+        let errors = notes.errors(of: keys)
+        let failed = keys.indices.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+        let recovered = try await fallback.entries(of: keys, at: failed, request)
+        for index in failed { entries[index] = pair.marked(recovered[index], isFirst: false) }
+        return entries
     }
 
     /// What the first level's memory has.

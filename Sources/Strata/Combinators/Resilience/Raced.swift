@@ -32,6 +32,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// - Throws: What the level that decides throws; `CancellationError` when the caller is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await pair.claim(key, request) }
         if request.spares(first) {
             guard !request.spares(second) else { return nil }
             return pair.marked(try await second.entry(for: key, request), isFirst: false)
@@ -52,6 +53,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// By ``RaceRule/firstValue``, the first that has them all.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) {
             guard !request.spares(second) else { return Array(repeating: nil, count: keys.count) }
             return try await second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }

@@ -35,18 +35,22 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
         }
     }
 
-    /// The level's entries, asked for by one call; when that fails, what the closure makes of its failure for each key.
+    /// The level's entries, asked for by one call; what the closure makes of the failures of those keys that have failed.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let outcomes: [KeyOutcome<Value>]
         do {
-            // A failure that was left out would look like a miss, which is not recovered.
-            return try await base.entries(for: keys, request.strict)
+            outcomes = try await base.outcomes(for: keys, request)
         } catch {
-            return try await keys.concurrently { key in
-                try await request.leavingOut {
-                    keys.count > 1 ? try await entry(for: key, request) : try await recover(key, from: error)
+            outcomes = Array(repeating: .failure(error), count: keys.count)
+        }
+        return try await Array(zip(keys, outcomes))
+            .concurrently { key, outcome -> Entry<Value>? in
+                try await request.leavingOut(key) {
+                    // Where it is not known which keys have failed, those that are missing are asked for by themselves.
+                    guard let outcome else { return try await entry(for: key, request) }
+                    do { return try outcome.get() } catch { return try await recover(key, from: error) }
                 }
             }
-        }
     }
 
     /// How many reads the closure has answered since the start, or tried to.

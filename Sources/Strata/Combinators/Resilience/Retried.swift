@@ -39,15 +39,32 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
         try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
     }
 
-    /// The level's entries, from the first attempt that does not fail.
+    /// The level's entries, each from the first attempt that does not fail; only keys that have failed are tried again.
     ///
-    /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
+    /// - Throws: What the last attempt has thrown, unless failures are left out; `CancellationError`, also during a pause.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        // A failure that is left out cannot be tried again, so that waits for the last attempt.
-        let strict = request.strict
-        return try await retrying { retry in
-            try await base.entries(for: keys, retry >= policy.times ? request : strict)
+        var open = Array(keys.indices)
+        var found = [Entry<Value>?](repeating: nil, count: keys.count)
+        do {
+            try await retrying { retry in
+                let notes = FailureNotes()
+                let attempt = (retry == 0 ? request : request.anew).going(on: notes)
+                let entries = try await base.entries(of: keys, at: open, attempt)
+                for index in open { found[index] = entries[index] }
+                let all = notes.all
+                guard let error = all.first(where: { $0 is CancellationError || !isWorthIt($0) }) ?? all.first else {
+                    return
+                }
+                // Where it is not known which keys have failed, all that are missing are tried again.
+                let errors = notes.errors(of: keys)
+                open = open.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+                throw error
+            }
+        } catch {
+            if !request.leavesOutFailures || Task.isCancelled { throw error }
+            request.leftOut?.add(error)
         }
+        return found
     }
 
     /// How many retries there were since the start.
