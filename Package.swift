@@ -28,7 +28,8 @@ let package = Package(
     traits: [
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
-        .default(enabledTraits: ["ServiceLifecycle"]),
+        .trait(name: "TLS", description: "rediss:// works; takes OpenSSL of the system."),
+        .default(enabledTraits: ["ServiceLifecycle", "TLS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -46,6 +47,12 @@ let package = Package(
             path: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
+        // No pkgConfig, as above; on macOS the Makefile names the folder of openssl@3, which Homebrew links nowhere.
+        .systemLibrary(
+            name: "COpenSSL",
+            path: "COpenSSL",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
         .target(
             name: "Strata",
             dependencies: [.product(name: "Logging", package: "swift-log")],
@@ -56,6 +63,7 @@ let package = Package(
             dependencies: [
                 "Strata",
                 "CHiredis",
+                .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(
                     name: "ServiceLifecycle",

@@ -32,6 +32,9 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     if (module == "CHiredis" && FILENAME !~ /^Sources\/StrataRedis\/Wire\//) {
         finding("CHiredis is imported in Sources/StrataRedis/Wire and nowhere else")
     }
+    if (module == "COpenSSL" && FILENAME !~ /^Sources\/StrataRedis\/Wire\/TLS\//) {
+        finding("COpenSSL is imported in Sources/StrataRedis/Wire/TLS and nowhere else")
+    }
     if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(Redis|Disk|Testing)?\//) { finding("no NIO here") }
     if (module ~ /^Strata/ && FILENAME ~ /^Sources\/Strata\//) { finding("the bottom imports no sibling") }
     if (module ~ /^Strata(Redis|Testing)/ && FILENAME ~ /^Sources\/Strata(Disk|HTTP)\//) {

@@ -3,6 +3,7 @@
 /// | setting | default | why |
 /// |---|---|---|
 /// | connections | 1 | pipelining fills one connection; a second one splits the batches |
+/// | tls | none; `rediss://` sets it | see ``TLSOptions`` |
 /// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
 /// | commandTimeout | 1 s | a bound for a call that states none of its own |
 /// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller with a second half of it |
@@ -21,6 +22,8 @@ public struct RedisConfiguration: Sendable {
     public var username: String?
     /// The password; `nil` means that none is sent.
     public var password: Secret?
+    /// How connections are encrypted; `nil`, the default, means that they are not.
+    public var tls: TLSOptions?
     /// The database that is selected; 0 by default.
     public var database = 0
     /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
@@ -70,7 +73,11 @@ public struct RedisConfiguration: Sendable {
         self.endpoint = endpoint
     }
 
-    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`.
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS,
+    /// `unix://[[user]:password@]/path[?db=n]`.
+    ///
+    /// `rediss://` takes ``tls`` from the parameters `ca`, `cert`, `key`, `server-name`, `tls13=true` and
+    /// `dangerously-accept-any-certificate=true`; without any, the server is verified as ``TLSOptions`` says.
     ///
     /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
@@ -80,6 +87,7 @@ public struct RedisConfiguration: Sendable {
         username = url.username
         password = url.password
         database = url.database
+        tls = url.tls
     }
 
     func validate() throws {
@@ -110,6 +118,7 @@ public struct RedisConfiguration: Sendable {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
+        try tls?.validate(for: endpoint)
         switch endpoint.address {
         case .unix(let path):
             try require(!path.isEmpty, "the path of the Unix socket is empty")

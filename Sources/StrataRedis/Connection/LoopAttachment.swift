@@ -19,6 +19,8 @@ protocol LoopAttachment: AnyObject, Sendable {
 struct LoopThread {
     let configuration: RedisConfiguration
     let wakeup: Wakeup
+    /// The certificates and keys of encrypted connections; `nil` where they are plain.
+    let material: TLSMaterial?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
     /// Room for received bytes.
