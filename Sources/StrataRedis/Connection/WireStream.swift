@@ -13,6 +13,8 @@ final class WireStream {
     private let endpoint: String
     private var sending = CommandWriter()
     private var sent = 0
+    /// Whether the server has sent anything.
+    private var hasHeard = false
 
     /// - Parameters:
     ///   - socket: A connected socket.
@@ -61,7 +63,7 @@ final class WireStream {
             case .moved(let count): sent += count
             case .wouldBlock, .ended: return nil
             case .refused(let error): return lost(error)
-            case .failed(let error): return lost("the connection broke: \(error)")
+            case .failed(let error): return broken("the connection broke: \(error)")
             }
         }
     }
@@ -83,6 +85,7 @@ final class WireStream {
             defer { round += 1 }
             switch receive(into: buffer, pulls: round < Self.rounds) {
             case .moved(let count):
+                hasHeard = true
                 var violation: ReplyReader.Violation?
                 do {
                     try reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &replies)
@@ -98,8 +101,8 @@ final class WireStream {
                 }
                 if count < buffer.count, secure?.hasEnded != true { return nil }
             case .wouldBlock: return nil
-            case .ended: return lost("the server closed the connection")
-            case .failed(let error): return lost("the connection broke: \(error)")
+            case .ended: return broken("the server closed the connection")
+            case .failed(let error): return broken("the connection broke: \(error)")
             case .refused(let error): return lost(error)
             }
         }
@@ -111,9 +114,9 @@ final class WireStream {
         return socket.send(bytes)
     }
 
-    /// - Parameters:
-    ///   - buffer: Gets the bytes.
-    ///   - pulls: Whether the socket is read. What TLS has read already is taken to its end: no event tells of it.
+    /// Receives once.
+    ///
+    /// With `pulls` the socket is read. What TLS has read already is taken to its end without, for no event tells of it.
     @inline(__always)
     private func receive(into buffer: UnsafeMutableRawBufferPointer, pulls: Bool) -> Socket.Transfer {
         if let secure { return secure.receive(into: buffer, pulls: pulls) }
@@ -124,6 +127,12 @@ final class WireStream {
         var error = error
         error.endpoint = endpoint
         return error
+    }
+
+    /// A server that speaks TLS closes on plain text without a word; so may others, so this is no more than a question.
+    private func broken(_ message: String) -> RedisError {
+        guard !hasHeard, secure == nil, !endpoint.hasPrefix("/") else { return lost(message) }
+        return lost(message + " before its first reply: does it speak TLS at this port?")
     }
 
     /// Whether bytes that are no reply begin as an alert of TLS does, or a part of its handshake (RFC 8446, section 5.1).

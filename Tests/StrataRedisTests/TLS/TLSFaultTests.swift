@@ -14,7 +14,7 @@ struct TLSFaultTests {
         try await TLSFixture.with { fixture in
             let proxy = try await FaultProxy.start(to: try #require(fixture.server.tlsEndpoint))
             for direction in [FaultProxy.Directions.toClient, .toServer] {
-                for place in [0, 1, 4, 5, 6, 40, 120, 300, 500] {
+                for place in [0, 1, 4, 5, 6, 40, 120, 300] {
                     proxy.edit(.close(after: place), direction, of: .later)
                     let redis = try fixture.client(port: proxy.port) { $0.tls?.requiresTLS13 = true }
                     let error = await #expect(throws: RedisError.self) { try await redis.ping() }
@@ -31,7 +31,7 @@ struct TLSFaultTests {
         }
     }
 
-    @Test("a byte that is changed or lost in the middle of a record ends the connection, and no wrong value comes of it")
+    @Test("a byte that is changed or lost within a record ends the connection, and no wrong value comes of it")
     func brokenRecords() async throws {
         try await TLSFixture.with { fixture in
             let proxy = try await FaultProxy.start(to: try #require(fixture.server.tlsEndpoint), seed: 3)
@@ -45,9 +45,15 @@ struct TLSFaultTests {
             ]
             for edit in edits {
                 proxy.edit(edit, .toClient)
-                // Repeatable, so it is sent again after a lost connection.
-                let read = try await redis.get("a")
-                #expect(read == value, "\(edit)")
+                // Sent again by itself after a lost connection, unless too many were lost in a row.
+                var read: [UInt8]??
+                while read == nil {
+                    do { read = .some(try await redis.get("a")) } catch let error as RedisError {
+                        #expect(error.code == .connectionLost, "\(edit) \(error)")
+                        try await nextTurn()
+                    }
+                }
+                #expect(read == .some(value), "\(edit)")
             }
             #expect(proxy.snapshot.counts.accepted == edits.count + 1)
             await redis.shutDown()
@@ -59,17 +65,20 @@ struct TLSFaultTests {
     func cancelled() async throws {
         try await TLSFixture.with { fixture in
             let proxy = try await FaultProxy.start(to: try #require(fixture.server.tlsEndpoint))
-            proxy.set({
-                var conditions = LinkConditions()
-                conditions.isStalled = true
-                return conditions
-            }())
+            proxy.set(
+                {
+                    var conditions = LinkConditions()
+                    conditions.isStalled = true
+                    return conditions
+                }()
+            )
             let redis = try fixture.client(port: proxy.port)
             let call = Task { try await redis.ping() }
             try await proxy.wait { $0.counts.accepted == 1 }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             await redis.shutDown()
+            try proxy.heal()
             try await proxy.wait { $0.connections.isEmpty }
             await proxy.stop()
         }
@@ -95,7 +104,8 @@ struct TLSFaultTests {
             let folder = try #require(server.folder)
             let (ca, certificate, key) = ("\(folder)/own-ca.pem", "\(folder)/own.pem", "\(folder)/own.key")
             let first = try await fixture.authority.issue(for: ["client"])
-            for (from, to) in [(fixture.authority.certificate, ca), (first.certificate, certificate), (first.key, key)] {
+            for (from, to) in [(fixture.authority.certificate, ca), (first.certificate, certificate), (first.key, key)]
+            {
                 try FileManager.default.copyItem(atPath: from, toPath: to)
             }
             let recorder = LogRecorder()
@@ -122,8 +132,14 @@ struct TLSFaultTests {
             // The server follows, and is signed by the other authority as well, which is not known here.
             let fresh = try await foreign.issue()
             try await server.command(
-                "CONFIG", "SET", "tls-cert-file", fresh.certificate, "tls-key-file", fresh.key,
-                "tls-ca-cert-file", foreign.certificate
+                "CONFIG",
+                "SET",
+                "tls-cert-file",
+                fresh.certificate,
+                "tls-key-file",
+                fresh.key,
+                "tls-ca-cert-file",
+                foreign.certificate
             )
             await waitFor(redis, .unknownAuthority)
 
@@ -142,7 +158,8 @@ struct TLSFaultTests {
 
     private func waitFor(_ redis: RedisClient, _ reason: RedisError.TLSReason) async {
         while true {
-            do { try await redis.ping() } catch let error as RedisError where error.tlsReason == reason { return } catch {}
+            do { try await redis.ping() } catch let error as RedisError where error.tlsReason == reason { return } catch
+            {}
             do { try await nextTurn() } catch { return }
         }
     }
@@ -169,15 +186,15 @@ struct TLSFaultTests {
         while let line = await lines.next(), !line.hasPrefix("ACCEPT") {}
         let redis = try RedisClient(configuration)
         let first = Task { try await redis.ping() }
-        while let line = await lines.next(), line != "PING" {}
+        while let line = await lines.next(), !line.hasPrefix("PING") {}
         try await server.send("+PONG")
-        while let line = await lines.next(), line != "PING" {}
+        while let line = await lines.next(), !line.hasPrefix("PING") {}
         // Asks for an answer, too.
         try await server.send("K")
         try await server.send("+PONG")
         try await first.value
         let second = Task { try await redis.ping() }
-        while let line = await lines.next(), line != "PING" {}
+        while let line = await lines.next(), !line.hasPrefix("PING") {}
         try await server.send("+PONG")
         try await second.value
         await redis.shutDown()

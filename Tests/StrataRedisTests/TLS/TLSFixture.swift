@@ -48,7 +48,10 @@ struct TLSFixture: Sendable {
     }
 
     /// The error of a first call.
-    func refusal(port: UInt16? = nil, _ adjust: (inout RedisConfiguration) -> Void = { _ in }) async throws -> RedisError? {
+    func refusal(
+        port: UInt16? = nil,
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in }
+    ) async throws -> RedisError? {
         let redis = try client(port: port, adjust)
         defer { withExtendedLifetime(redis) {} }
         do {
@@ -77,6 +80,6 @@ extension RedisConfiguration {
 func replace(_ file: String, by other: String) throws {
     let fresh = file + ".new"
     try Data(contentsOf: URL(fileURLWithPath: other)).write(to: URL(fileURLWithPath: fresh))
-    _ = try FileManager.default.replaceItemAt(URL(fileURLWithPath: file), withItemAt: URL(fileURLWithPath: fresh))
+    guard rename(fresh, file) == 0 else { throw CocoaError(.fileWriteUnknown) }
 }
 #endif

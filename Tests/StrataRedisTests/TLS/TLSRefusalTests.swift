@@ -31,7 +31,11 @@ struct TLSRefusalTests {
         Wrong(testDescription: "another authority", reason: .unknownAuthority, words: "not trusted here") { _ in
             try await TestAuthority.make(name: "another").issue()
         },
-        Wrong(testDescription: "another authority of the same name", reason: .unknownAuthority, words: "not trusted here") {
+        Wrong(
+            testDescription: "another authority of the same name",
+            reason: .unknownAuthority,
+            words: "not trusted here"
+        ) {
             _ in try await TestAuthority.make().issue()
         },
         Wrong(testDescription: "signed by itself", reason: .unknownAuthority, words: "signed by itself") {
@@ -114,8 +118,21 @@ struct TLSRefusalTests {
         try await TLSFixture.with { fixture in
             var configuration = try RedisConfiguration(url: "redis://localhost:\(fixture.server.tlsPort ?? 0)")
             configuration.beIn(patience: .seconds(20))
-            await expect(.serverSpeaksTLS, saying: "use rediss://", of: configuration)
+let error = await #expect(throws: RedisError.self) {
+                let redis = try RedisClient(configuration)
+                try await redis.ping()
+            }
+            #expect(error?.message.contains("does it speak TLS at this port") == true, "\(String(describing: error))")
         }
+    }
+
+    @Test("plain text to a server that answers it with an alert of TLS")
+    func alert() async throws {
+        let server = try await ScriptedServer.start(script: [.receive(1), .send([0x15, 3, 3, 0, 2, 2, 70]), .hang])
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.beIn(patience: .seconds(20))
+        await expect(.serverSpeaksTLS, saying: "use rediss://", of: configuration)
+        await server.stop()
     }
 
     private func expect(
@@ -128,7 +145,11 @@ struct TLSRefusalTests {
             let redis = try RedisClient(configuration)
             try await redis.ping()
         }
-        #expect(error?.code == .tls && error?.tlsReason == reason, "\(String(describing: error))", sourceLocation: sourceLocation)
+        #expect(
+            error?.code == .tls && error?.tlsReason == reason,
+            "\(String(describing: error))",
+            sourceLocation: sourceLocation
+        )
         #expect(error?.message.contains(words) == true, "\(String(describing: error))", sourceLocation: sourceLocation)
     }
 

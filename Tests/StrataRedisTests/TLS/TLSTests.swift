@@ -7,9 +7,12 @@ import Testing
 
 @Suite("Redis over TLS", .timeLimit(.minutes(2)))
 struct TLSTests {
-    @Test("values of all sizes go both ways, by name and by address, with TLS 1.2 and 1.3", arguments: [
-        ("localhost", "TLSv1.2"), ("localhost", "TLSv1.3"), ("127.0.0.1", "TLSv1.2 TLSv1.3"),
-    ])
+    @Test(
+        "values of all sizes go both ways, by name and by address, with TLS 1.2 and 1.3",
+        arguments: [
+            ("localhost", "TLSv1.2"), ("localhost", "TLSv1.3"), ("127.0.0.1", "TLSv1.2 TLSv1.3"),
+        ]
+    )
     func values(host: String, versions: String) async throws {
         try await TLSFixture.with(versions: versions) { fixture in
             let port = try #require(fixture.server.tlsPort)

@@ -86,7 +86,8 @@ final class TLSContext {
     private static func failure(_ what: String, _ file: String?) -> RedisError {
         var message = what
         if let file {
-            message += " cannot be used: \(PrintableText.escape(Array(file.utf8))): \(TLSFault.words(of: ERR_peek_last_error()))"
+            let words = TLSFault.words(of: ERR_peek_last_error())
+            message += " cannot be used: \(PrintableText.escape(Array(file.utf8))): \(words)"
         }
         ERR_clear_error()
         return RedisError(code: .invalidConfiguration, message: message)

@@ -10,6 +10,7 @@ enum TLSFault {
     ///   - firstByte: The first byte that the server has sent.
     ///   - hasCertificate: Whether the client has a certificate.
     ///   - host: Whom the certificate had to be for.
+    /// - Returns: The error, without an endpoint.
     static func handshake(_ ssl: OpaquePointer, firstByte: UInt8?, hasCertificate: Bool, host: String) -> RedisError {
         let first = ERR_peek_error()
         let words = words(of: first)
@@ -86,7 +87,8 @@ enum TLSFault {
         default: break
         }
         if hasCertificate, 42...49 ~= number {
-            return .tls(.certificateRefused, "the server does not accept the client's certificate (TLS alert \(number))")
+            let message = "the server does not accept the client's certificate (TLS alert \(number))"
+            return .tls(.certificateRefused, message)
         }
         return .tls(.handshake, "the server ended TLS with alert \(number)")
     }

@@ -37,6 +37,7 @@ final class TLSSession {
     ///   - host: Whom the certificate has to be for, a name or an address.
     ///   - server: Under what a session is kept.
     ///   - hasCertificate: Whether the context has a certificate of the client.
+    /// - Throws: ``RedisError/Code/tls`` when OpenSSL gives no connection, or the host is no name.
     init(_ context: TLSContext, host: String, server: String, hasCertificate: Bool) throws(RedisError) {
         ERR_clear_error()
         self.context = context
