@@ -11,7 +11,7 @@ extension RedisConfiguration {
                     metadata: place
                 )
         }
-        if tls == nil, password != nil, isFar {
+        if tls == nil, password != nil || credentials != nil, isFar {
             logger?.warning("a password is sent to another host in plain text: use rediss://", metadata: place)
         }
     }

@@ -3,6 +3,7 @@
 /// | setting | default | why |
 /// |---|---|---|
 /// | connections | 1 | pipelining fills one connection; a second one splits the batches |
+/// | credentials | none | a source of user and password that may change: see ``CredentialSource`` |
 /// | tls | none; `rediss://` sets it | see ``TLSOptions`` |
 /// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
 /// | commandTimeout | 1 s | a bound for a call that states none of its own |
@@ -22,6 +23,8 @@ public struct RedisConfiguration: Sendable {
     public var username: String?
     /// The password; `nil` means that none is sent.
     public var password: Secret?
+    /// Where user and password come from when they may change; in place of ``username`` and ``password``.
+    public var credentials: CredentialSource?
     /// How connections are encrypted; `nil`, the default, means that they are not.
     public var tls: TLSOptions?
     /// The database that is selected; 0 by default.
@@ -113,6 +116,11 @@ public struct RedisConfiguration: Sendable {
         try require((1...128).contains(reply.depth), "the depth of replies is not within 1 to 128")
         try require(database >= 0, "database is negative")
         // Without a password nothing would be sent, and the connection be another user's.
+        try require(
+            credentials == nil || (username == nil && password == nil),
+            "there are credentials, and a user name or a password beside them"
+        )
+        try require(credentials.map { $0.interval > .zero } ?? true, "the interval of credentials is not above zero")
         try require(username == nil || password != nil, "there is a user name, but no password")
         if let clientName {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }

@@ -68,7 +68,8 @@ extension TLSOptions {
 
     /// The package was built without the trait `TLS`.
     static var leftOut: RedisError {
-        RedisError(code: .invalidConfiguration, message: "TLS is left out of this build: enable the trait TLS of strata")
+        let message = "TLS is left out of this build: enable the trait TLS of strata"
+        return RedisError(code: .invalidConfiguration, message: message)
     }
 
     #if TLS

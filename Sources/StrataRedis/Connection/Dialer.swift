@@ -21,6 +21,7 @@ final class Dialer {
 
     private enum Stage {
         case idle
+        case authorizing
         case resolving(Resolution)
         case connecting(Socket, until: MonotonicInstant)
         case securing(Socket, SecureSocket)
@@ -30,6 +31,7 @@ final class Dialer {
     private let timeout: Duration
     private let wakeup: Wakeup
     private let material: TLSMaterial?
+    private let credentials: CredentialSource?
     private var stage = Stage.idle
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
@@ -44,6 +46,7 @@ final class Dialer {
         timeout = configuration.connectTimeout
         self.wakeup = wakeup
         self.material = material
+        credentials = configuration.credentials
     }
 
     /// What to wait for; `nil` while a name is looked up.
@@ -52,27 +55,42 @@ final class Dialer {
         case .connecting(let socket, _): (socket.descriptor, Int16(POLLOUT))
         case .securing(let socket, let secure):
             (socket.descriptor, Int16(POLLIN) | (secure.wantsToSend ? Int16(POLLOUT) : 0))
-        case .idle, .resolving: nil
+        case .idle, .authorizing, .resolving: nil
         }
     }
 
     var nextDeadline: MonotonicInstant {
         switch stage {
         case .connecting(_, let until): until
-        case .securing: deadline
+        case .securing, .authorizing: deadline
         case .idle, .resolving: .distantFuture
         }
     }
 
     /// Why the time of the attempt was up, where that is known better here than by whoever has set it.
     func overdue(now: MonotonicInstant) -> RedisError? {
-        guard case .securing(_, let secure) = stage, now >= deadline else { return nil }
-        return located(secure.overdue)
+        guard now >= deadline else { return nil }
+        switch stage {
+        case .securing(_, let secure): return located(secure.overdue)
+        case .authorizing:
+            let message = "the source of credentials has not answered within the connect timeout"
+            return located(RedisError(code: .authentication, message: message))
+        default: return nil
+        }
     }
 
     /// Begins an attempt.
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
+        guard let credentials else { return begin(now: now) }
+        credentials.keeper.ask { [wakeup] in wakeup.signal() }
+        // What a slow source has said before is good enough; it is asked all the same.
+        if credentials.keeper.current != nil, !credentials.isQuick { return begin(now: now) }
+        stage = .authorizing
+        return .pending
+    }
+
+    private func begin(now: MonotonicInstant) -> Outcome {
         switch endpoint.address {
         case .unix(let path):
             addresses = SocketAddress(path: path).map { [$0] } ?? []
@@ -88,6 +106,13 @@ final class Dialer {
     /// Goes on when a look-up has ended or an address has had its time.
     func advance(now: MonotonicInstant) -> Outcome {
         switch stage {
+        case .authorizing:
+            guard let credentials, !credentials.keeper.isAsking else { return .pending }
+            stage = .idle
+            if credentials.keeper.current == nil, let failure = credentials.keeper.failure {
+                return .failed(located(failure))
+            }
+            return begin(now: now)
         case .resolving(let resolution):
             switch resolution.result {
             case .success(let found):
@@ -112,7 +137,7 @@ final class Dialer {
             if let error = socket.connectError() { return connectNext(after: error, now: now) }
             return connected(socket)
         case .securing(let socket, let secure): return secured(socket, secure)
-        case .idle, .resolving: return .pending
+        case .idle, .authorizing, .resolving: return .pending
         }
     }
 

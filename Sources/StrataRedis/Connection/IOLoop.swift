@@ -114,6 +114,13 @@ final class IOLoop: Sendable {
         configuration.warn(logger)
         var drivers = attachment?.drivers(for: thread) ?? []
         drivers += connections.map { ConnectionDriver(connection: $0, observer: observer, thread: thread) }
+        if let source = configuration.credentials {
+            drivers.append(
+                CredentialDriver(source, connections: connections, thread: thread, logger: logger) { [attachment] in
+                    attachment?.loginChanged()
+                }
+            )
+        }
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()
         while true {
