@@ -132,8 +132,10 @@ public final class TestAuthority: Sendable {
     }
 
     private func selfSigned(_ name: String, subject: String, _ extensions: [String]) throws {
-        try run(["req", "-x509", "-days", "30", "-subj", "/CN=\(subject)", "-out", "\(name).pem"]
-            + Self.newKey(name) + extensions)
+        try run(
+            ["req", "-x509", "-days", "30", "-subj", "/CN=\(subject)", "-out", "\(name).pem"]
+                + Self.newKey(name) + extensions
+        )
     }
 
     private func files(_ name: String) -> TestCertificate {
