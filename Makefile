@@ -13,7 +13,8 @@ DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompress
 # Homebrew's folders are not on the compiler's default path.
 ifeq ($(shell uname -s),Darwin)
 BREW ?= $(or $(HOMEBREW_PREFIX),$(if $(filter arm64,$(shell uname -m)),/opt/homebrew,/usr/local))
-STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
+STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
+	-Xcc -I$(BREW)/opt/openssl@3/include -Xlinker -L$(BREW)/opt/openssl@3/lib
 endif
 export STRATA_SWIFT_FLAGS
 

@@ -32,7 +32,8 @@ let package = Package(
         .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
         .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
-        .default(enabledTraits: ["ServiceLifecycle"]),
+        .trait(name: "TLS", description: "rediss:// works; takes OpenSSL of the system."),
+        .default(enabledTraits: ["ServiceLifecycle", "TLS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -52,6 +53,12 @@ let package = Package(
         ),
         // A format, which knows nothing of caches.
         .target(name: "StrataCBOR", swiftSettings: strictSettings),
+        // No pkgConfig, as above; on macOS the Makefile names the folder of openssl@3, which Homebrew links nowhere.
+        .systemLibrary(
+            name: "COpenSSL",
+            path: "COpenSSL",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
         .target(
             name: "Strata",
             dependencies: ["StrataCBOR", .product(name: "Logging", package: "swift-log")],
@@ -62,6 +69,7 @@ let package = Package(
             dependencies: [
                 "Strata",
                 "CHiredis",
+                .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(
                     name: "ServiceLifecycle",

@@ -50,6 +50,9 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     if (module == "CHiredis" && FILENAME !~ /^Sources\/StrataRedis\/Wire\//) {
         finding("CHiredis is imported in Sources/StrataRedis/Wire and nowhere else")
     }
+    if (module == "COpenSSL" && FILENAME !~ /^Sources\/StrataRedis\/Wire\/TLS\//) {
+        finding("COpenSSL is imported in Sources/StrataRedis/Wire/TLS and nowhere else")
+    }
     if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(CBOR|Redis|Disk|Testing)?\//) { finding("no NIO here") }
     if (module ~ /^Strata/ && module != "StrataCBOR" && FILENAME ~ /^Sources\/Strata\//) {
         finding("Strata imports no sibling but StrataCBOR")

@@ -20,6 +20,10 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connection lost")
         /// User name or password were refused, or are missing.
         public static let authentication = Code(description: "authentication failed")
+        /// No encrypted connection came to stand.
+        ///
+        /// ``RedisError/tlsReason`` tells why.
+        public static let tls = Code(description: "TLS failed")
         /// The call's deadline passed.
         ///
         /// Its reply, if it still comes, is dropped.
@@ -66,6 +70,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     public var effect: Effect
     /// The text of the server's error reply.
     public var serverMessage: String?
+    /// Why no encrypted connection came to stand; `nil` unless the code is ``Code/tls``.
+    public internal(set) var tlsReason: TLSReason?
     /// Whether this process has used up the time itself: the server is not to blame for it.
     var isOwnDelay = false
 

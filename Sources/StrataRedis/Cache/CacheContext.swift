@@ -23,6 +23,8 @@ final class CacheContext: ClientCompanion {
 
     func leave(_ error: RedisError) { link.condemn(error) }
 
+    func loginChanged() { link.renew() }
+
     func shutDown() { link.shutDown() }
 
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {

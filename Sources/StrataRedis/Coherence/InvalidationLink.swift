@@ -115,6 +115,12 @@ final class InvalidationLink: Sendable {
         callDrivers()
     }
 
+    /// Has the link replaced by one that is made now, without a gap.
+    func renew() {
+        listeners.withLock { $0.succession.renew() }
+        callDrivers()
+    }
+
     private func callDrivers() {
         news.wrappingAdd(1, ordering: .releasing)
         wakeup.signal()
@@ -240,7 +246,7 @@ final class InvalidationLink: Sendable {
             return logger.info("changes made by others are told", metadata: metadata)
         }
         // A missing permission does not come by itself, so an operator must see this.
-        let level: Logger.Level = error.code == .server || error.code == .authentication ? .warning : .info
+        let level: Logger.Level = error.code == .server || error.isOfConfiguration ? .warning : .info
         logger.log(
             level: level,
             "changes made by others are not told: memory is kept for a short time only",

@@ -30,12 +30,12 @@ final class LinkDriver: LoopDriver {
         configuration = thread.configuration
         limit = thread.limit
         buffer = thread.buffer
-        dialer = Dialer(thread.configuration, wakeup: thread.wakeup)
+        dialer = Dialer(thread.configuration, wakeup: thread.wakeup, material: thread.material)
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
-        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.unsent > 0 ? Int16(POLLOUT) : 0)) }
-        return dialer.descriptor.map { ($0, Int16(POLLOUT)) }
+        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
+        return dialer.interest
     }
 
     var nextDeadline: MonotonicInstant {
@@ -52,6 +52,7 @@ final class LinkDriver: LoopDriver {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
         }
         step { machine, notices in link.takeTopics(of: number).flatMap { machine.listen(to: $0, now: now, &notices) } }
+        if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
         while step({ $0.advance(now: now, &$1) }) {}
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
         if let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } }) {
@@ -66,7 +67,7 @@ final class LinkDriver: LoopDriver {
     func handle(events: Int16, now: MonotonicInstant) {
         rest.until = .distantPast
         if stream == nil {
-            dialed(dialer.writable(now: now), now: now)
+            dialed(dialer.handle(now: now), now: now)
         } else if events & ~Int16(POLLOUT) != 0 {
             receive(now: now)
         }
@@ -98,11 +99,13 @@ final class LinkDriver: LoopDriver {
     private func dialed(_ outcome: Dialer.Outcome, now: MonotonicInstant) {
         switch outcome {
         case .pending: break
-        case .connected(let socket):
+        case .connected(let socket, let secure):
             let endpoint = configuration.endpoint.description
-            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint)
+            stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint)
             link.withMachine(number) { $0.opened() }
-        case .failed(let error): link.withMachine(number) { $0.openFailed(error, now: now, &notices) }
+        case .failed(let error):
+            dialer.abandon()
+            link.withMachine(number) { $0.openFailed(error, now: now, &notices) }
         }
     }
 

@@ -18,11 +18,16 @@ struct LinkSuccession: Sendable {
     private var overlap: MonotonicInstant?
     /// Topics that wait until a link that is being made stands.
     private var postponed: LinkTopics?
+    /// Whether the active link is to be replaced by one that is made later than this was said.
+    private var isRenewalDue = false
 
     var spare: Int { 1 - active }
 
     /// The new topics of a link, if they have changed.
-    mutating func takeOrder(of link: Int) -> LinkTopics? { orders[link].take() }
+    mutating func takeOrder(of link: Int) -> LinkTopics? {
+        defer { renewIfDue() }
+        return orders[link].take()
+    }
 
     /// Whether a link's topics include a keyspace.
     func covers(_ keyspace: Keyspace, _ link: Int) -> Bool { topics[link].prefixes.contains(keyspace.values) }
@@ -49,10 +54,26 @@ struct LinkSuccession: Sendable {
         }
     }
 
+    /// The active link is to be replaced by another that is made from now on, although it listens to all that is wanted.
+    ///
+    /// A link cannot log in anew: once it listens, the server takes nothing else from it.
+    mutating func renew() {
+        guard isWanted(active) else { return }
+        isRenewalDue = true
+        renewIfDue()
+    }
+
+    private mutating func renewIfDue() {
+        // A driver that was not told yet to give its link up would keep it.
+        guard isRenewalDue, trust[active] != nil, topics[spare].isEmpty, orders[spare] == nil else { return }
+        isRenewalDue = false
+        order(topics[active], of: spare)
+    }
+
     /// A link stands.
     mutating func established(_ link: Int, until: MonotonicInstant, at now: MonotonicInstant) {
         trust[link] = until
-        guard link != active else { return }
+        guard link != active else { return renewIfDue() }
         overlap = now
         if trust[active] == nil { succeed() }
     }
@@ -87,6 +108,7 @@ struct LinkSuccession: Sendable {
         order(LinkTopics(), of: active)
         active = spare
         if let wanted = postponed { want(wanted) }
+        renewIfDue()
     }
 
     private mutating func order(_ wanted: LinkTopics, of link: Int) {

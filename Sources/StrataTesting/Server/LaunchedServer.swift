@@ -19,8 +19,10 @@ final class LaunchedServer: Sendable {
     let configuration: RedisServer.Configuration
     let folder: TemporaryFolder
     let port: UInt16?
+    let tlsPort: UInt16?
     private let executable: String
     private let reservation: PortReservation?
+    private let tlsReservation: PortReservation?
 
     // One operation at a time; held while a server starts or ends.
     private let lifecycle = Monitor(())
@@ -63,6 +65,8 @@ final class LaunchedServer: Sendable {
         let busOffset = configuration.role == .clusterNode ? Self.busOffset : nil
         reservation = wantsPort ? try PortReservation(companionOffset: busOffset) : nil
         port = configuration.listensOnTCP ? configuration.port ?? reservation?.port : nil
+        tlsReservation = configuration.tls == nil ? nil : try PortReservation()
+        tlsPort = tlsReservation?.port
         folder = try TemporaryFolder()
         do {
             // Found out here, it is an error with the path in it instead of a server that never answers.
@@ -230,6 +234,7 @@ final class LaunchedServer: Sendable {
         if let credentials = configuration.credentials, credentials.username == nil {
             lines.append(.init("requirepass", credentials.password))
         }
+        if let tls = configuration.tls, let tlsPort { lines += tls.directives(port: tlsPort) }
         lines += configuration.directives
         return lines.map { $0.line + "\n" }.joined()
     }

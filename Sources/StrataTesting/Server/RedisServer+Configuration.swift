@@ -22,6 +22,8 @@ extension RedisServer {
         /// Without a user name the password is also made the server's (`requirepass`). A user with a name must be made
         /// by a directive, for example `"user tester on >secret ~* &* +@all"`.
         public var credentials: Credentials?
+        /// How the server speaks TLS; `nil`, the default, means that it does not.
+        public var tls: TLS?
         /// Variables set for the server in addition to this process's environment.
         package var environment: [String: String] = [:]
         /// How long starting may take until the server answers; 10 s by default.
@@ -36,9 +38,11 @@ extension RedisServer {
         /// - Parameters:
         ///   - directives: Lines for the configuration file.
         ///   - credentials: The name and password with which the kit itself talks to the server.
-        public init(directives: [Directive] = [], credentials: Credentials? = nil) {
+        ///   - tls: How the server speaks TLS.
+        public init(directives: [Directive] = [], credentials: Credentials? = nil, tls: TLS? = nil) {
             self.directives = directives
             self.credentials = credentials
+            self.tls = tls
         }
     }
 

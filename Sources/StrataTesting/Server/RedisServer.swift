@@ -137,6 +137,11 @@ public final class RedisServer: Sendable {
     /// The TCP port; `nil` when there is none.
     public var port: UInt16? { endpoint.port }
 
+    /// The port on which a private server speaks TLS; `nil` when it speaks none.
+    public var tlsPort: UInt16? {
+        if case .launched(let server) = backing { server.tlsPort } else { nil }
+    }
+
     /// The database that the URL of an external server names; 0 otherwise.
     public var database: Int {
         if case .external(let url) = backing { url.database } else { 0 }
