@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Synchronization
 import Testing

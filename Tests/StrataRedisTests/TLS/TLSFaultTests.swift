@@ -2,6 +2,7 @@
 import Foundation
 import Logging
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Testing
 

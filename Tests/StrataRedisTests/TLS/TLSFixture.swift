@@ -1,6 +1,7 @@
 #if TLS
 import Foundation
 import Strata
+import StrataTestSupport
 import StrataTesting
 
 @testable import StrataRedis

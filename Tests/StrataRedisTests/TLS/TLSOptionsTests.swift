@@ -1,4 +1,5 @@
 import Logging
+import StrataTestSupport
 import StrataTesting
 import Testing
 

@@ -1,6 +1,7 @@
 #if TLS
 import Logging
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Testing
 
