@@ -119,7 +119,7 @@ struct TLSRefusalTests {
         try await TLSFixture.with { fixture in
             var configuration = try RedisConfiguration(url: "redis://localhost:\(fixture.server.tlsPort ?? 0)")
             configuration.beIn(patience: .seconds(20))
-let error = await #expect(throws: RedisError.self) {
+            let error = await #expect(throws: RedisError.self) {
                 let redis = try RedisClient(configuration)
                 try await redis.ping()
             }
