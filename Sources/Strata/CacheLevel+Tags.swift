@@ -18,7 +18,7 @@ extension CacheLevel {
 
     /// Invalidates every entry that bears a tag, in this level and those below it.
     ///
-    /// - Throws: As ``invalidate(tags:)``.
+    /// - Throws: As `invalidate(tags:)`.
     public func invalidate(tag: String) async throws {
         try await invalidate(tags: [tag])
     }
