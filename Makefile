@@ -8,12 +8,13 @@ ARGS ?=
 # The load programs that `make bench` runs, in this order.
 LOADS ?= wire memory codec disk batch herd propagation churn
 # The documented targets, lowest first.
-DOCUMENTED ?= Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataTesting
+DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataTesting
 
 # Homebrew's folders are not on the compiler's default path.
 ifeq ($(shell uname -s),Darwin)
 BREW ?= $(or $(HOMEBREW_PREFIX),$(if $(filter arm64,$(shell uname -m)),/opt/homebrew,/usr/local))
-STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib
+STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
+	-Xcc -I$(BREW)/opt/openssl@3/include -Xlinker -L$(BREW)/opt/openssl@3/lib
 endif
 export STRATA_SWIFT_FLAGS
 

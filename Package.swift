@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// One array for every target: the rules of the house are the same in every room.
+// One array for every target: all modules have the same rules.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -17,6 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Strata", targets: ["Strata"]),
+        .library(name: "StrataCBOR", targets: ["StrataCBOR"]),
         .library(name: "StrataRedis", targets: ["StrataRedis"]),
         .library(name: "StrataCompression", targets: ["StrataCompression"]),
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
@@ -27,8 +28,12 @@ let package = Package(
     ],
     traits: [
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
+        // A dependency that only products behind a trait take is not even resolved where the trait is off.
+        .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
+        .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
-        .default(enabledTraits: ["ServiceLifecycle"]),
+        .trait(name: "TLS", description: "rediss:// works; takes OpenSSL of the system."),
+        .default(enabledTraits: ["ServiceLifecycle", "TLS"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -46,9 +51,17 @@ let package = Package(
             path: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"])]
         ),
+        // A format, which knows nothing of caches.
+        .target(name: "StrataCBOR", swiftSettings: strictSettings),
+        // No pkgConfig, as above; on macOS the Makefile names the folder of openssl@3, which Homebrew links nowhere.
+        .systemLibrary(
+            name: "COpenSSL",
+            path: "COpenSSL",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]
+        ),
         .target(
             name: "Strata",
-            dependencies: [.product(name: "Logging", package: "swift-log")],
+            dependencies: ["StrataCBOR", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strictSettings
         ),
         .target(
@@ -56,6 +69,7 @@ let package = Package(
             dependencies: [
                 "Strata",
                 "CHiredis",
+                .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(
                     name: "ServiceLifecycle",
@@ -90,23 +104,25 @@ let package = Package(
         ),
         .target(
             name: "StrataDisk",
-            dependencies: ["Strata", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Strata", .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
+            ],
             swiftSettings: strictSettings
         ),
-        // The one room with NIO: whoever does not use it does not build NIO.
+        // The one module with NIO.
         .target(
             name: "StrataHTTP",
             dependencies: [
                 "Strata",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
         .target(
             name: "StrataTesting",
-            dependencies: ["Strata", "StrataRedis"],
+            dependencies: ["Strata"],
             swiftSettings: strictSettings
         ),
         .executableTarget(
@@ -118,11 +134,23 @@ let package = Package(
             ],
             swiftSettings: strictSettings
         ),
-        .testTarget(name: "StrataTests", dependencies: ["Strata", "StrataTesting"], swiftSettings: settings),
+        .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
+        // What several targets of tests share, and no product has.
+        .target(
+            name: "StrataTestSupport",
+            dependencies: ["Strata", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/StrataTestSupport",
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataTests",
+            dependencies: ["Strata", "StrataTesting", "StrataTestSupport"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "StrataRedisTests",
             dependencies: [
-                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance",
+                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -158,7 +186,7 @@ let package = Package(
             name: "StrataDiskTests",
             dependencies: [
                 "StrataDisk", "StrataDiskInstance", "StrataTesting",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -166,9 +194,9 @@ let package = Package(
             name: "StrataHTTPTests",
             dependencies: [
                 "StrataHTTP", "StrataDisk", "StrataTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
         ),
@@ -192,16 +220,17 @@ let package = Package(
     ]
 )
 
-// Under a sanitizer the C libraries behind the HTTP and the crypto room take longer to build than all tests take to run, and
-// nothing of what is looked for there is in them.
+// Under a sanitizer the C libraries behind the HTTP and the crypto module take longer to build than all tests take to
+// run, and nothing of what is looked for there is in them.
 if Context.environment["STRATA_WITHOUT_NIO"] != nil {
-    let rooms = ["StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests"]
-    package.targets.removeAll { rooms.contains($0.name) }
-    package.products.removeAll { rooms.contains($0.name) }
+    let modules = ["StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests"]
+    package.targets.removeAll { modules.contains($0.name) }
+    package.products.removeAll { modules.contains($0.name) }
     let urls = ["apple/swift-nio", "swift-server/async-http-client", "apple/swift-crypto"]
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
         return urls.contains { location.hasSuffix($0) }
     }
     package.traits.remove(.trait(name: "Crypto"))
+    package.traits.remove(.trait(name: "HTTP"))
 }

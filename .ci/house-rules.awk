@@ -12,13 +12,27 @@ function imported(code) {
     return code
 }
 
-FNR == 1 { proof = 0; exempt = 0 }
+# Whether a line declares something public that needs a comment of its own. What implements a requirement of the levels'
+# protocols or of the standard library's needs none: the requirement's comment holds for it.
+function wants_comment(code) {
+    if (code !~ /^[ \t]*(@[A-Za-z_]+(\([^)]*\))?[ \t]+)*([a-z]+[ \t]+)*public[ \t]/) { return 0 }
+    if (code !~ /[ \t](func|var|let|init|struct|class|enum|protocol|actor|typealias|subscript)[ \t(?<]/) { return 0 }
+    if (code ~ /[ \t]func[ \t]+(entry|entries|store|commit|remove|removeAll|invalidate|relieve|drain|resident|join|lacks)\(/) {
+        return 0
+    }
+    if (code ~ /[ \t]func[ \t]+(fingerprint|hash|encode|==|<)[ (]/) { return 0 }
+    if (code ~ /[ \t](var[ \t]+(gate|keepsTickets|origin|label|description)|typealias[ \t]+(Key|Value))[ \t:]/) { return 0 }
+    return 1
+}
+
+FNR == 1 { proof = 0; exempt = 0; documented = 0; attribute = 0 }
 
 FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the second idea inside") }
 
 /^[ \t]*\/\// {
     if ($0 ~ /Proof|Sendable:/) { proof = 1 }
     if (tolower($0) ~ /never sent/) { exempt = 1 }
+    if ($0 ~ /^[ \t]*\/\/\//) { documented = 1 }
     next
 }
 
@@ -28,14 +42,24 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     # Not after a colon or a quote, so that the // of a URL stays.
     sub(/(^|[ \t])\/\/.*$/, "", code)
 
+    if (FILENAME ~ /^Sources\// && !documented && wants_comment(code)) {
+        finding("a public declaration without a comment")
+    }
+
     module = imported(code)
     if (module == "CHiredis" && FILENAME !~ /^Sources\/StrataRedis\/Wire\//) {
         finding("CHiredis is imported in Sources/StrataRedis/Wire and nowhere else")
     }
-    if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(Redis|Disk|Testing)?\//) { finding("no NIO here") }
-    if (module ~ /^Strata/ && FILENAME ~ /^Sources\/Strata\//) { finding("the bottom imports no sibling") }
+    if (module == "COpenSSL" && FILENAME !~ /^Sources\/StrataRedis\/Wire\/TLS\//) {
+        finding("COpenSSL is imported in Sources/StrataRedis/Wire/TLS and nowhere else")
+    }
+    if (module ~ /^_?NIO/ && FILENAME ~ /^Sources\/Strata(CBOR|Redis|Disk|Testing)?\//) { finding("no NIO here") }
+    if (module ~ /^Strata/ && module != "StrataCBOR" && FILENAME ~ /^Sources\/Strata\//) {
+        finding("Strata imports no sibling but StrataCBOR")
+    }
+    if (module ~ /^Strata/ && FILENAME ~ /^Sources\/StrataCBOR\//) { finding("the bottom imports no sibling") }
     if (module ~ /^Strata(Redis|Testing)/ && FILENAME ~ /^Sources\/Strata(Disk|HTTP)\//) {
-        finding("this room may import Strata only")
+        finding("this module may import Strata only")
     }
     if (module ~ /^Strata(Testing|Disk|HTTP)/ && FILENAME ~ /^Sources\/(StrataRedis|stratactl)\//) {
         finding("imports point down: stratactl, StrataRedis, Strata")
@@ -58,8 +82,13 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
         finding("@unchecked Sendable without a comment above that proves it (\"Proof: …\" or \"Sendable: …\")")
     }
 
-    # An attribute on its own line stands between a comment and its declaration without parting them.
-    if (code !~ /^[ \t]*@[A-Za-z_]+(\([^)]*\))?[ \t]*$/) { proof = 0; exempt = 0 }
+    # An attribute on lines of its own stands between a comment and its declaration without parting them.
+    if (code ~ /^[ \t]*@[A-Za-z_]+\([ \t]*$/) { attribute = 1 }
+    if (attribute) {
+        if (code ~ /^[ \t]*\)[ \t]*$/) { attribute = 0 }
+        next
+    }
+    if (code !~ /^[ \t]*@[A-Za-z_]+(\(.*\))?[ \t]*$/) { proof = 0; exempt = 0; documented = 0 }
 }
 
 END { exit found }

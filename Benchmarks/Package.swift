@@ -12,7 +12,7 @@ let package = Package(
     name: "strata-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "strata", path: ".."),
+        .package(name: "strata", path: "..", traits: [.defaults, "Disk"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
@@ -21,6 +21,7 @@ let package = Package(
             name: "load",
             dependencies: [
                 "CAllocations",
+                "FleetChecker",
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
                 .product(name: "StrataDisk", package: "strata"),
@@ -29,6 +30,14 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
+        ),
+        // Records what the instances of a fleet read and write, and finds the reads that were too old. It stands on nothing,
+        // so that its tests build nothing else.
+        .target(name: "FleetChecker", swiftSettings: settings + [.strictMemorySafety()]),
+        .testTarget(
+            name: "FleetCheckerTests",
+            dependencies: ["FleetChecker"],
+            swiftSettings: settings + [.strictMemorySafety()]
         ),
         // Counts the allocations of each thread.
         .target(name: "CAllocations"),

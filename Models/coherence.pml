@@ -4,7 +4,7 @@
 
    An instance that serves a value from memory refreshes it. Its write is registered before it is sent; a notice that comes
    for a registered write is held while the version at the server is looked at. The new value takes the old one's place when
-   memory is filled; a caller that leaves before that leaves the old one, which the link settles.
+   memory is filled; a caller that leaves before that leaves the old one, which the link commits.
 
    Faults to plant, each of which must be found:
      NOFENCE   the store looks neither at the lease nor at the version that it replaces
@@ -14,7 +14,7 @@
      BADLOSS   tickets survive the loss of the link
      SWALLOW   a refused store drops the notice that is held for it
      REPLACE   a write that begins drops the notice that is held for the one before
-     NOSETTLE  nobody settles what the caller has left                                                                   */
+     NOCOMMIT  no process commits what the caller has left                                                                   */
 #define N 2
 #ifndef W
 #define W 2                              /* changes at the source */
@@ -49,13 +49,13 @@ byte pend[N] = 0;                        /* the version of the registered write,
 bool held[N] = false;                    /* a notice is held for it */
 byte look[N] = 0, found[N] = 0;          /* the version that a look was sent for; what it has found */
 bool asked[N] = false;
-bool promised[N] = false;                /* the old value lives beside the new one */
+bool prepared[N] = false;                /* the old value lives beside the new one */
 
 inline notice() {
   byte j; j = 0;
   do :: j < N -> if :: up[j] -> if :: nfull(link[j]) -> link[j]!1 :: nempty(link[j]) -> skip fi :: else -> skip fi; j++
      :: j == N -> break od }
-inline void(k) { ticket[k] = false; mem[k] = -1; promised[k] = false }
+inline void(k) { ticket[k] = false; mem[k] = -1; prepared[k] = false }
 
 proctype Instance(byte i; byte gets) {
   short got; short fetched; byte mine, replaced; bool stored, refresh;
@@ -102,9 +102,9 @@ proctype Instance(byte i; byte gets) {
         if
         :: stored ->
            if
-           :: atomic { (ticket[i] || UNTICKETED) -> promised[i] = (mem[i] >= 0) };                     /* the new ticket, beside the old one */
+           :: atomic { (ticket[i] || UNTICKETED) -> prepared[i] = (mem[i] >= 0) };                     /* the new ticket, beside the old one */
               if
-              :: atomic { (ticket[i] || UNTICKETED) -> mem[i] = fetched; promised[i] = false }
+              :: atomic { (ticket[i] || UNTICKETED) -> mem[i] = fetched; prepared[i] = false }
               :: atomic { !ticket[i] -> skip }
               :: skip                                                 /* the caller has left */
               fi
@@ -157,12 +157,12 @@ end:
        :: else -> skip
        fi;
        look[i] = 0; found[i] = 0; asked[i] = false }
-  /* A PONG: everything was told. Before trust is extended, what is promised is settled. */
-  :: atomic { promised[i] && !busy[i] && empty(link[i]) && !held[i] ->
-#ifdef NOSETTLE
-       promised[i] = false
+  /* A PONG: everything was told. Before trust is extended, what is prepared is committed. */
+  :: atomic { prepared[i] && !busy[i] && empty(link[i]) && !held[i] ->
+#ifdef NOCOMMIT
+       prepared[i] = false
 #else
-       promised[i] = false; mem[i] = -1
+       prepared[i] = false; mem[i] = -1
 #endif
      }
   :: atomic { up[i] && losses > 0 -> losses--; up[i] = false;
@@ -170,8 +170,8 @@ end:
 #ifndef BADLOSS
        ticket[i] = false;
 #endif
-       mem[i] = -1; promised[i] = false; pend[i] = 0; held[i] = false }
-  :: atomic { !up[i] -> up[i] = true; mem[i] = -1; promised[i] = false; pend[i] = 0; held[i] = false
+       mem[i] = -1; prepared[i] = false; pend[i] = 0; held[i] = false }
+  :: atomic { !up[i] -> up[i] = true; mem[i] = -1; prepared[i] = false; pend[i] = 0; held[i] = false
 #ifndef BADLOSS
        ; ticket[i] = false
 #endif
@@ -201,7 +201,7 @@ proctype Foreign() {                                                  /* knows n
 
 init { atomic { run Instance(0, 2); run Instance(1, 2); run Link(0); run Link(1); run Writer(); run Foreign() } }
 
-#define still(i) (!busy[i] && len(link[i]) == 0 && look[i] == 0 && !promised[i])
+#define still(i) (!busy[i] && len(link[i]) == 0 && look[i] == 0 && !prepared[i])
 #define rest (writers == 0 && still(0) && still(1))
 #define right(v) ((v) == -1 || (v) == src)
 active proctype Monitor() { end: atomic { rest && !(right(mem[0]) && right(mem[1]) && right(val)) -> assert(false) } }

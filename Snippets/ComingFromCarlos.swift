@@ -1,11 +1,12 @@
 // The samples of docs/coming-from-carlos.md; `.ci/snippets` compares the two.
 
+#if Disk
 import Foundation
 import Strata
 import StrataDisk
 import StrataRedis
 
-#if canImport(StrataHTTP)
+#if canImport(StrataHTTP) && HTTP
 import StrataHTTP
 #endif
 
@@ -128,7 +129,7 @@ func samples(redis: RedisClient, load: @escaping @Sendable (Int) async throws ->
     let settings = MemoryLevel<String, Bool>(limit: .entries(100)).compose(flags)
     // snippet.end
 
-    #if canImport(StrataHTTP)
+    #if canImport(StrataHTTP) && HTTP
     // snippet.data-cache
     let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1_000))
         .compose(HTTPCache(in: DiskLevel(store, namespace: "http"), HTTPFetcher()).pooled())
@@ -158,3 +159,4 @@ func samples(redis: RedisClient, load: @escaping @Sendable (Int) async throws ->
     _ = (product, certain, byURL, encoded, texts, prices, shouted, guarded, pooled, capped, lanes, all, some, pair)
     _ = (careful, inverted, plusOne, positive, day, settings, shared, erased)
 }
+#endif

@@ -1,5 +1,6 @@
 // The samples of docs/coming-from-rxcache.md and docs/coming-from-caches.md; `.ci/snippets` compares the two.
 
+#if Disk
 import Strata
 import StrataDisk
 import StrataRedis
@@ -134,3 +135,4 @@ func plainRedis(redis: RedisClient, users: Users) async throws {
     // snippet.end
     _ = (try await profile(1), profiles, cart, isFirst)
 }
+#endif

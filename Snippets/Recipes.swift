@@ -6,7 +6,7 @@ import StrataCompression
 import StrataDisk
 import StrataRedis
 
-#if canImport(StrataHTTP)
+#if canImport(StrataHTTP) && HTTP
 import StrataHTTP
 #endif
 
@@ -231,7 +231,7 @@ func warming(redis: RedisClient, database: Database) async throws {
     // snippet.end
 }
 
-#if canImport(StrataHTTP)
+#if canImport(StrataHTTP) && HTTP && Disk
 func httpSource() async throws {
     // snippet.recipe-http
     let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -249,6 +249,7 @@ func httpSource() async throws {
 }
 #endif
 
+#if Disk
 func diskBelowMemory(database: Database) async throws {
     // snippet.recipe-disk
     let store = DiskStore(path: "/var/lib/shop/cache.sqlite")
@@ -263,6 +264,7 @@ func diskBelowMemory(database: Database) async throws {
     // snippet.end
     _ = product
 }
+#endif
 
 func retries(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-retry

@@ -1,5 +1,5 @@
 extension CacheLevel {
-    /// Sets a value in this level and those below it, with tags by which it can be invalidated together with others.
+    /// Sets a value in this level and those below it, with tags by which it can be invalidated.
     ///
     /// ```swift
     /// try await articles.set(article, for: 7, tags: ["author:ann", "topic:swift"])
@@ -18,12 +18,14 @@ extension CacheLevel {
 
     /// Invalidates every entry that bears a tag, in this level and those below it.
     ///
-    /// - Throws: As ``invalidate(tags:)``.
+    /// - Throws: As `invalidate(tags:)`.
     public func invalidate(tag: String) async throws {
         try await invalidate(tags: [tag])
     }
 
-    /// Empties the level: one that knows nothing of tags cannot tell which entries bear them.
+    /// Empties the level.
+    ///
+    /// A level that keeps no tags cannot tell which entries bear them, so it drops all.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         guard !tags.isEmpty else { return }

@@ -1,9 +1,9 @@
 extension CacheLevel {
-    /// The value of a key; `nil` when there is none anywhere.
+    /// The value of a key; `nil` when no level has one.
     ///
     /// A hit in memory does not suspend.
     ///
-    /// - Throws: What the level that was asked last has thrown; `CancellationError`.
+    /// - Throws: The error of the last level that was asked; `CancellationError`.
     @inlinable
     public func get(_ key: Key) async throws -> Value? {
         var answers = ConditionAnswers()
@@ -11,7 +11,7 @@ extension CacheLevel {
         return try await missed(key, answers)
     }
 
-    // By itself, or a hit would have to keep what is needed after a suspension.
+    // A function of its own: inlined, it would make a hit save registers for the suspension.
     @inlinable
     @inline(never)
     func missed(_ key: Key, _ answers: ConditionAnswers) async throws -> Value? {
@@ -21,16 +21,17 @@ extension CacheLevel {
         return try await entry(for: key, request)?.value
     }
 
-    /// The value of a key, read as the options say.
+    /// The value of a key, read with options.
     ///
-    /// - Throws: As ``get(_:)``. A read that must not use what there is, and may not ask the source, is a miss and no error.
+    /// - Throws: As ``get(_:)``. A read that may neither use what levels hold nor ask the source returns `nil` and
+    ///   throws nothing.
     public func get(_ key: Key, _ options: ReadOptions) async throws -> Value? {
         try await permitted(wanted(key, ReadRequest(options: options)), options)?.value
     }
 
-    /// The value of a key, with an account of where it was found and what it took.
+    /// The value of a key, with an account of where it was found and how long each step took.
     ///
-    /// Costs some allocations more than `get(_:)`.
+    /// Costs a few allocations more than `get(_:)`.
     public func getWithTrace(
         _ key: Key,
         _ options: ReadOptions = .ordinary
@@ -62,9 +63,9 @@ extension CacheLevel {
 
     /// Sets a value in this level and those below it.
     ///
-    /// Its lifetime is the level's own.
+    /// Its lifetime is that of each level's policy.
     ///
-    /// - Throws: What failed, after all levels were tried.
+    /// - Throws: The error of the level that failed, after all levels were tried.
     @inlinable
     public func set(_ value: Value, for key: Key) async throws {
         _ = try await commit(Entry(value: value), for: key)
@@ -73,11 +74,11 @@ extension CacheLevel {
     /// Sets a value in this level and those below it.
     ///
     /// - Parameters:
-    ///   - value: The value.
+    /// - value: The value.
     ///   - key: Its key.
-    ///   - lifetime: How long it is good for; with a freshness of zero or less the key is removed.
-    ///   - tags: By what it can be invalidated together with others.
-    /// - Throws: What failed, after all levels were tried.
+    ///   - lifetime: How long the value is fresh and kept; a freshness of zero or less removes the key.
+    ///   - tags: The tags by which the value can be invalidated.
+    /// - Throws: The error of the level that failed, after all levels were tried.
     public func set(_ value: Value, for key: Key, lifetime: EntryLifetime, tags: [String] = []) async throws {
         try TagLimits.check(tags)
         guard !lifetime.isNone else { return try await remove(key) }
@@ -99,17 +100,17 @@ extension CacheLevel {
         try await removeAll()
     }
 
-    /// The entry, unless this is a source that is not to be asked.
+    /// The entry; `nil` when the level is a source and the options forbid to ask it.
     private func wanted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         request.spares(self) ? nil : try await entry(for: key, request)
     }
 
-    /// What a read with such options may return of what the lowest level had.
+    /// The entry, unless the options forbid to return it.
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
         guard let entry, options.staleness == .never || options.maximumAge != nil else { return entry }
         let now = MonotonicInstant.now
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
-        // The source has just given it, whatever its clock says.
+        // A value that the source has just given is current, whatever its age says.
         if entry.origin != .source, let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true {
             return nil
         }

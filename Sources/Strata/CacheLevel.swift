@@ -1,15 +1,15 @@
-/// Anything that can be asked for a key, and told to keep, drop or forget: memory, Redis, a disk, a composition of those.
+/// One level of a cache: memory, Redis, a disk, a source, or a composition of these.
 ///
-/// Levels speak in ``Entry``; users speak in values, through `get(_:)`, ``set(_:for:)``, ``remove(_:)`` and ``clear()``,
-/// which every level has. A miss is `nil`; a thrown error is a real failure.
+/// Levels exchange values of ``Entry``. Users work with plain values, through `get(_:)`, ``set(_:for:)``,
+/// ``remove(_:)`` and ``clear()``, which every level has. A miss is `nil`; a thrown error is a failure.
 ///
-/// Four methods make a level: ``entry(for:_:)``, ``store(_:for:)``, ``remove(_:)`` and ``removeAll()``. The others have
-/// default implementations, for levels that can do better. A level that answers without suspending, or hears of changes made
-/// elsewhere, implements some of ``CoherentLevel`` as well; no other level need know of it.
+/// Four methods make a level: ``entry(for:_:)``, ``store(_:for:)``, ``remove(_:)`` and ``removeAll()``. The other
+/// requirements have default implementations. A level that answers without suspending, or hears of changes made
+/// elsewhere, also implements parts of ``CoherentLevel``.
 ///
-/// `StrataTesting` has a suite, `CacheLevelConformance`, that any level can be run against.
+/// `StrataTesting` has a suite, `CacheLevelConformance`, that tests any level.
 public protocol CacheLevel<Key, Value>: CoherentLevel, CustomStringConvertible {
-    // Said again, so that both are inferred from the methods below.
+    // Declared again, so that both are inferred from the methods below.
     /// What entries are found by.
     associatedtype Key
     /// What is kept.
@@ -17,25 +17,25 @@ public protocol CacheLevel<Key, Value>: CoherentLevel, CustomStringConvertible {
 
     /// The entry of a key; `nil` when the level knows nothing of it.
     ///
-    /// The entry may be stale: whoever asks looks at its lifetime.
+    /// The entry may be stale: the caller checks its lifetime.
     func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>?
 
-    /// Keeps an entry, in place of any other of that key.
+    /// Keeps an entry, in the place of an older one of that key.
     func store(_ entry: Entry<Value>, for key: Key) async throws
 
     /// Forgets a key. A key that is not there is no error.
     func remove(_ key: Key) async throws
 
-    /// Forgets all keys of this level, and nothing that belongs to others.
+    /// Forgets all keys of this level, and nothing that belongs to other levels.
     func removeAll() async throws
 
     /// Forgets every entry that bears one of these tags.
     ///
-    /// An entry that is on its way up from before the call is not kept. A level that cannot tell which entries bear a tag
-    /// forgets all of them.
+    /// Levels above do not keep an entry that was read before the call. A level that cannot tell which entries bear a
+    /// tag forgets all of them.
     func invalidate(tags: [String]) async throws
 
-    /// Gives back memory of this process. Never fails, never waits.
+    /// Gives memory of this process back. Never fails and never waits.
     func relieve(_ pressure: MemoryPressure)
 
     /// The entries of several keys, in the order of the keys.
@@ -43,14 +43,14 @@ public protocol CacheLevel<Key, Value>: CoherentLevel, CustomStringConvertible {
     /// Throws when one of them fails, unless the request leaves out failures.
     func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?]
 
-    /// By what name reads can leave the level out; `nil` when they cannot.
+    /// The name by which a read can leave the level out; `nil` when it cannot.
     var origin: EntryOrigin? { get }
 
-    /// Waits for work that goes on in the background, for at most `limit`, and cancels what is left of it then.
+    /// Waits for background work, for at most `limit`, then cancels the rest.
     ///
-    /// To be called at the end of an application's life.
+    /// Call it at the end of the application's life.
     func drain(within limit: Duration) async
 
-    /// How the level shows up in descriptions and read traces.
+    /// The level's name, limits and counters, for descriptions and read traces.
     var label: LevelLabel { get }
 }

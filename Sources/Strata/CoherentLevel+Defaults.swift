@@ -1,9 +1,9 @@
 extension CoherentLevel {
-    /// Nothing can be told without suspending.
+    /// `nil`: the level answers only by suspending.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { nil }
 
-    /// What can be told without suspending; no condition is known.
+    /// Asks ``resident(_:at:)``; the level has no conditions.
     @inlinable
     public func resident(
         _ key: Key,
@@ -11,23 +11,23 @@ extension CoherentLevel {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { resident(key, at: now) }
 
-    /// Nothing is under way that could be joined.
+    /// `nil`: there is no read to join.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? { nil }
 
-    /// Nothing is certain without suspending.
+    /// False: nothing is certain without asking.
     @inlinable
     public func lacks(_ key: Key, isRead: Bool) -> Bool { false }
 
-    /// None.
+    /// `nil`: the level does not hear of changes.
     public var gate: FillGate? { nil }
 
-    /// The hash of the key: good within this process.
+    /// The hash of the key, which holds within this process.
     @inlinable
     public func fingerprint(of key: Key) -> UInt64 {
         UInt64(truncatingIfNeeded: key.hashValue)
     }
 
-    /// They do not.
+    /// False.
     public var keepsTickets: Bool { false }
 }

@@ -1,67 +1,70 @@
-/// What the engine asks of a level beyond ``CacheLevel``: answers without suspending, and coherence with changes made elsewhere.
+/// What the engine asks of a level beyond ``CacheLevel``: answers without suspending, and coherence with changes made
+/// elsewhere.
 ///
-/// Everything here has a default that is right for a plain level. Implement it for a level that can answer from this process's
-/// memory, that can be joined while it reads, or that hears of changes.
+/// Every requirement has a default that is right for a plain level. Implement some for a level that answers from this
+/// process's memory, lets callers join its reads, or hears of changes.
 ///
 /// ## Levels that hear of changes made elsewhere
 ///
-/// Such a level has a ``gate`` and keeps to four rules; a level without one need not know of them.
+/// Such a level has a ``gate`` and keeps four rules.
 ///
-/// 1. When the entry of a key may have changed, the gate voids the key's ``fingerprint(of:)`` before anybody is told that the
-///    change is done. That goes for removals through the level, too, and for writes that have failed half-way.
-/// 2. An entry that is returned bears a ticket of this gate, taken before it was looked up; or ``Ticket/none``, and whoever
-///    asked goes by a ticket taken before asking; or ``Ticket/void``, and it is not kept above.
+/// 1. When the entry of a key may have changed, the gate voids the key's ``fingerprint(of:)`` before the level reports
+///    the change as done. This includes removals through the level and writes that failed half-way.
+/// 2. An entry that the level returns bears one of three tickets: a ticket of this gate, taken before the lookup;
+///    ``Ticket/none``, and then a ticket counts that the caller took before asking; or ``Ticket/void``, and then no
+///    level above keeps the entry.
 /// 3. ``commit(_:for:)`` returns a ticket of this gate that the level's own write has not voided.
-/// 4. Tickets of entries that are stored are none of the level's business, unless it says that it ``keepsTickets``.
+/// 4. The level ignores the tickets of entries that it stores, unless it ``keepsTickets``.
 public protocol CoherentLevel<Key, Value>: Sendable {
     /// What entries are found by.
     associatedtype Key: Hashable & Sendable
     /// What is kept.
     associatedtype Value: Sendable
 
-    /// What the level can tell of a key without suspending: a fresh value in this process's memory, or `nil`.
+    /// A fresh value in this process's memory; `nil` when there is none, or the level would have to suspend.
     ///
     /// This is the hot path. It takes no lock that all readers share, and does not allocate.
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>?
 
-    /// The same, for a read that goes on when there is nothing: conditions on the way take their answers down and are not asked
-    /// again.
+    /// The same, for a read that goes on when there is no value.
     ///
-    /// A level that hands the question on to another one hands the answers on with it.
+    /// A condition on the way notes its answer, so that the rest of the read does not ask it again. A level that
+    /// forwards the question forwards the answers, too.
     func resident(_ key: Key, at now: MonotonicInstant, _ answers: inout ConditionAnswers) -> Resident<Value>?
 
-    /// Waits for a read of this key that is under way in this process, if there is one that an ordinary read may join.
+    /// Waits for a read of this key that is running in this process, if an ordinary read may join it.
     ///
-    /// The short way for the many who miss the same key at once. A level that has something to say of the key itself, or
-    /// keeps nothing under way, does not know of such a read; whoever is told so asks for the entry.
+    /// This is a short way for many callers that miss the same key at once. A level that decides something about the
+    /// key itself, or runs no shared reads, returns `nil`; the caller then asks for the entry.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - isSought: Asked when there is such a read, before it is joined: whether the levels above have nothing of the key.
-    /// - Returns: What the read has brought; `nil` when there is none to be joined.
+    ///   - isSought: Called before joining; whether the levels above have nothing of the key.
+    /// - Returns: The result of the read; `nil` when there is none to join.
     /// - Throws: As ``CacheLevel/entry(for:_:)``.
     func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>?
 
-    /// What is certain without suspending: that the level has nothing of a key.
+    /// Whether the level certainly has nothing of a key, without suspending.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - isRead: Whether this is a read, and counted as a miss if so.
-    /// - Returns: True when there is nothing, not even something stale; false when there is something, or it is not certain.
+    ///   - isRead: Whether to count this as a miss.
+    /// - Returns: True when there is nothing, not even a stale entry; false when there is something, or it is not
+    ///   certain.
     func lacks(_ key: Key, isRead: Bool) -> Bool
 
-    /// The gate that voids what levels above keep, if this level has one: it does when it hears of changes made elsewhere.
+    /// The gate that voids what levels above keep; `nil` for a level that does not hear of changes made elsewhere.
     var gate: FillGate? { get }
 
     /// The number by which ``gate`` knows a key. The same key always has the same number.
     func fingerprint(of key: Key) -> UInt64
 
-    /// Whether entries come back with the ticket they were stored with, each stored in one step with its ticket.
+    /// Whether the level returns each entry with the ticket and the seal it was stored with.
     ///
-    /// The same goes for their seals.
+    /// It stores an entry and its ticket in one step.
     var keepsTickets: Bool { get }
 
-    /// Keeps an entry that a user has set, and tells what ticket levels above may keep it with.
+    /// Keeps an entry that a user has set, and returns the ticket with which levels above may keep it.
     ///
     /// - Returns: ``Ticket/void`` when another change came in between; `nil` when the level has no gate.
     func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket?

@@ -1,9 +1,11 @@
 internal import Synchronization
 
-/// What conditions have answered on a read's way to memory, for the rest of the read: none is asked twice.
+/// The answers that conditions gave while a read looked into memory, so that the rest of the read asks none of them
+/// twice.
 ///
-/// A read first asks what memory has, without suspending, and goes on to ``CacheLevel/entry(for:_:)`` when that was in vain. It
-/// hands on what was answered until then. One condition that held is remembered, and one that did not.
+/// A read first looks into memory without suspending. When that finds nothing it goes on to
+/// ``CacheLevel/entry(for:_:)`` and takes the answers along: one of a condition that held, and one of a condition that
+/// did not.
 @frozen
 public struct ConditionAnswers: Sendable {
     /// What a condition has answered.
@@ -27,6 +29,10 @@ public struct ConditionAnswers: Sendable {
     @inlinable
     public init() {}
 
+    /// Whether no condition has been asked.
+    @inlinable
+    var isEmpty: Bool { holding == 0 && failing == 0 }
+
     @inlinable
     func answer(of number: UInt64) -> Answer? {
         if holding == number { return .holds }
@@ -45,7 +51,7 @@ enum ConditionNumber {
 }
 
 extension Step where Output == Bool {
-    /// Whether a condition that never waits holds, with its answer taken down.
+    /// Whether a condition that never waits holds; notes its answer.
     @inlinable
     @inline(__always)
     func holds(_ input: Input, _ number: UInt64, _ answers: inout ConditionAnswers) -> Bool {

@@ -1,5 +1,5 @@
-/// A level that knows how many entries it holds at most.
+/// A level that knows the largest number of entries it can hold.
 protocol CountedLevel {
-    /// How many entries the level holds at most.
+    /// The largest number of entries.
     var entryLimit: Int { get }
 }

@@ -1,7 +1,7 @@
-/// What levels hand to each other: a value, or the knowledge that there is none, with its lifetime.
+/// What levels exchange: a value, or the knowledge that there is none, with its lifetime.
 ///
-/// Users speak in values; only levels and tests see entries. An entry that is filled upward keeps its remaining lifetime:
-/// both ends of it are instants, not durations.
+/// Users work with values; only levels and tests see entries. An entry that fills an upper level keeps its remaining
+/// lifetime, because both of its ends are instants.
 public struct Entry<Value: Sendable>: Sendable {
     /// What is known of the key.
     public enum Content: Sendable {
@@ -15,15 +15,15 @@ public struct Entry<Value: Sendable>: Sendable {
     public var content: Content
     /// Until when the entry is served without question.
     public var freshUntil: MonotonicInstant
-    /// Until when the entry may be served flagged as stale, when the levels below fail.
+    /// Until when the entry may be served as stale when the levels below fail.
     ///
     /// Never earlier than `freshUntil`.
     public var staleUntil: MonotonicInstant
-    /// When it should be fetched anew in the background, if somebody asks for it.
+    /// When the entry should be fetched anew in the background, if it is read then.
     ///
     /// Never later than `freshUntil`.
     public var refreshAt: MonotonicInstant
-    /// Until when the entry is served at once although it is stale, while it is fetched anew.
+    /// Until when a stale entry is served at once, while it is fetched anew.
     ///
     /// Never later than `staleUntil`.
     public var revalidateUntil: MonotonicInstant
@@ -31,7 +31,7 @@ public struct Entry<Value: Sendable>: Sendable {
     public var storedAt: MonotonicInstant
     /// The write that this entry comes from.
     public var version: EntryVersion
-    /// The labels by which it can be invalidated together with others.
+    /// The tags by which it can be invalidated.
     public var tags: [String]
     /// How long fetching the value took.
     public var fetchDuration: Duration
@@ -39,15 +39,19 @@ public struct Entry<Value: Sendable>: Sendable {
     public var origin: EntryOrigin
     /// The right of levels above to keep the entry.
     public var ticket: Ticket
-    /// Whether the entry is handed out although nobody can tell at the moment whether it has changed.
+    /// Whether the entry is served although the level cannot tell whether it has changed.
     public var isSuspect: Bool
-    /// Tells whether one of the tags was invalidated since; `nil` when there are none, or nobody has looked.
+    /// Whether one of the tags was invalidated since; `nil` for no tags, or when they were not checked.
     public var seal: TagSeal?
-    /// The number of the shared level's invalidations that stood when the fetch of the entry began; 0 when there is none.
+    /// The invalidation number of the shared level when the entry's fetch began; 0 when there is none.
     public var asOf: UInt64
-    /// Whether the entry is another caller's too, whose read this one has joined: that one takes it up the levels as well.
+    /// Whether this caller joined another caller's read, which fills the levels above.
     @usableFromInline
     package var isJoined = false
+    /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
+    /// has set.
+    @usableFromInline
+    package var rights: FillRights?
 
     /// An entry with all its parts.
     @inlinable
@@ -99,7 +103,7 @@ public struct Entry<Value: Sendable>: Sendable {
     @inlinable
     public func isFresh(at now: MonotonicInstant) -> Bool { now < freshUntil }
 
-    /// Whether the entry may still be served when nothing better is to be had.
+    /// Whether the entry may still be served when there is nothing better.
     @inlinable
     public func isUsable(at now: MonotonicInstant) -> Bool { now < staleUntil }
 
@@ -109,7 +113,7 @@ public struct Entry<Value: Sendable>: Sendable {
         storedAt == .distantPast ? nil : max(.zero, storedAt.duration(to: now))
     }
 
-    /// Ends the entry's freshness at `end` if it would end later; it is then no longer served without asking below.
+    /// Moves the end of the entry's freshness forward to `end`; from then on a read asks below first.
     @inlinable
     package mutating func shorten(to end: MonotonicInstant) {
         freshUntil = min(freshUntil, end)
@@ -144,10 +148,11 @@ public struct Entry<Value: Sendable>: Sendable {
             asOf: asOf
         )
         mapped.isJoined = isJoined
+        mapped.rights = rights
         return mapped
     }
 
-    /// The same entry for somebody who has joined the read that has brought it.
+    /// The same entry for a caller that joined the read.
     package var joined: Entry {
         var entry = self
         entry.ticket = ticket.ofJoined

@@ -1,4 +1,4 @@
-/// A random 128-bit stamp by which one write of an entry is told from every other.
+/// A random 128-bit stamp that tells one write of an entry from every other.
 @frozen
 public struct EntryVersion: Sendable, Hashable {
     /// The upper half.

@@ -1,9 +1,9 @@
-/// The bottom of a cache: something that can be read, and cannot be written.
+/// The bottom of a cache: it can be read and not written.
 ///
-/// As a level it accepts everything: storing and removing succeed at once and do nothing, so a cache with a source at its
-/// bottom can be written like any other.
+/// As a level it accepts everything: storing and removing succeed at once and do nothing. So a cache above a source can
+/// be written like any other.
 ///
-/// A read that is not to ask the source (``ReadOptions/cached``) does not come here: whatever asks levels leaves fetchers out.
+/// A read that must not ask the source (``ReadOptions/cached``) leaves fetchers out.
 public protocol Fetcher<Key, Value>: CacheLevel {}
 
 extension Fetcher {
@@ -23,7 +23,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
 
     /// A fetcher that asks a closure.
     ///
-    /// - Parameter fetch: Returns the value of a key, or `nil` when there is none. What it throws reaches the caller.
+    /// - Parameter fetch: Returns the value of a key, or `nil` when there is none. Its errors reach the caller.
     public init(_ fetch: @escaping @Sendable (Key) async throws -> Value?) {
         self.fetch = fetch
     }

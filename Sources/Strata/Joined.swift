@@ -1,6 +1,6 @@
-/// A read that was under way when a caller came, and has ended since.
+/// A read that was running when a caller came, and has ended since.
 ///
-/// Refers to what the read has brought: handing that around would cost more than joining.
+/// It refers to the flight and not to its result: copying a result costs more than joining.
 @frozen
 public struct Joined<Value: Sendable>: Sendable {
     @usableFromInline
@@ -13,9 +13,9 @@ public struct Joined<Value: Sendable>: Sendable {
 
     /// The value; `nil` when there is none.
     ///
-    /// - Throws: What the read has thrown.
+    /// - Throws: The error of the read.
     @inlinable
-    public var value: Value? {
+    package var value: Value? {
         get throws {
             switch read.outcome {
             case .success(let entry): return entry?.value
@@ -25,6 +25,6 @@ public struct Joined<Value: Sendable>: Sendable {
         }
     }
 
-    /// The entry, if the read has brought one.
+    /// The entry, if the read returned one.
     var entry: Entry<Value>? { (try? read.outcome?.get())??.joined }
 }

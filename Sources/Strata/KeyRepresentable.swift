@@ -6,7 +6,7 @@ public import Foundation
 
 /// A type whose values can be keys outside this process: in Redis, on a disk.
 ///
-/// There is no default form: a type without one does not compile as a key, instead of colliding with itself.
+/// There is no default form: a type without one does not compile as a key. With a default, all its keys could collide.
 ///
 /// ```swift
 /// struct ProductKey: Hashable, KeyRepresentable {
@@ -16,7 +16,8 @@ public import Foundation
 /// }
 /// ```
 public protocol KeyRepresentable: Hashable, Sendable {
-    /// The bytes of the key. Equal keys have equal bytes, different keys different ones, in every process and release.
+    /// The bytes of the key. Equal keys have equal bytes and different keys different bytes, in every process and
+    /// release.
     var keyBytes: [UInt8] { get }
 }
 
@@ -49,12 +50,12 @@ extension Array: KeyRepresentable where Element == UInt8 {
 }
 
 extension UUID: KeyRepresentable {
-    /// The text form in capitals.
+    /// The text form in capital letters.
     public var keyBytes: [UInt8] { Array(uuidString.utf8) }
 }
 
 extension URL: KeyRepresentable {
-    /// The absolute form, as it was written: two spellings of one place are two keys.
+    /// The absolute form as it was written: two spellings of one address are two keys.
     public var keyBytes: [UInt8] { Array(absoluteString.utf8) }
 }
 

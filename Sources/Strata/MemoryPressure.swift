@@ -2,6 +2,6 @@
 public enum MemoryPressure: Sendable, Hashable {
     /// Give back the coldest quarter.
     case moderate
-    /// Give back everything that can be had again.
+    /// Give back everything that can be read again.
     case critical
 }

@@ -1,4 +1,4 @@
-/// What one read wants to have otherwise than usual.
+/// How one read differs from an ordinary one.
 ///
 /// ```swift
 /// let price = try await prices.get(id, .fresh)
@@ -6,13 +6,13 @@
 /// let report = try await reports.get(id, ReadOptions(maximumAge: .seconds(5)))
 /// ```
 public struct ReadOptions: Sendable, Hashable {
-    /// What is done with values past their freshness.
+    /// What a read does with stale values.
     public enum Staleness: Sendable, Hashable {
-        /// What the policy says.
+        /// As the policy says.
         case byPolicy
-        /// They are not served: where no fresh value is to be had, the read fails.
+        /// Does not serve them. Without a fresh value the read fails; it is a miss when the source must not be asked.
         case never
-        /// They are served at once for as long as they are kept, and fetched anew in the background.
+        /// Serves them at once for as long as they are kept, and fetches them anew in the background.
         case allowed
     }
 
@@ -20,23 +20,24 @@ public struct ReadOptions: Sendable, Hashable {
     public enum SourceUse: Sendable, Hashable {
         /// When no level has a value that may be served.
         case whenMissing
-        /// Never: what no level has is a miss.
+        /// Never: a value that no level has is a miss.
         case never
-        /// Always; what it gives replaces what levels hold. A fetch of the key that is under way is joined.
+        /// Always; what it gives replaces what levels hold. A fetch of the key that is under way is joined. See
+        /// ``ReadOptions/reload``.
         case always
     }
 
-    /// What is done with values past their freshness.
+    /// What the read does with stale values.
     public var staleness: Staleness
     /// When the source is asked.
     public var source: SourceUse
-    /// The age beyond which a value does not count as fresh, also where its own lifetime is longer.
+    /// The age beyond which a value does not count as fresh, even within its own lifetime.
     ///
-    /// An entry whose age is not known counts as too old.
+    /// An entry whose age is not known counts as too old. One that is too old is not served when the source fails either.
     public var maximumAge: Duration?
-    /// Levels that are not asked, for example ``EntryOrigin/memory``.
+    /// Levels that the read does not ask, for example ``EntryOrigin/memory``.
     public var skipsReading: Set<EntryOrigin>
-    /// Levels that are not filled with what this read finds below them.
+    /// Levels that the read does not fill with what it finds below them.
     public var skipsFilling: Set<EntryOrigin>
 
     /// Options, by default those of an ordinary read.
@@ -63,6 +64,10 @@ public struct ReadOptions: Sendable, Hashable {
     /// Whatever some level holds, however stale, at once; the source when there is nothing.
     public static var stale: ReadOptions { ReadOptions(staleness: .allowed) }
     /// From the source, replacing what levels hold.
+    ///
+    /// When the source fails, so does the read; where the policy has a window for that
+    /// (``FreshnessPolicy/staleIfError``), what levels hold is served instead, and the read's trace says why. With
+    /// ``Staleness/never`` the read fails in any case.
     public static var reload: ReadOptions { ReadOptions(source: .always) }
 
     /// The same options with another staleness.

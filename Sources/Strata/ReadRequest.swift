@@ -2,19 +2,19 @@
 public struct ReadRequest: Sendable {
     /// What a read is for.
     public enum Purpose: Sendable, Hashable {
-        /// Somebody waits for the value.
+        /// A caller waits for the value.
         case read
-        /// A level above holds the version given and wants a newer one.
+        /// A level above holds this version and wants a newer one.
         case refresh(of: EntryVersion)
     }
 
-    /// Takes down what happens on the way; `nil` when nobody wants to know.
+    /// Notes the steps of the read; `nil` when the caller wants no trace.
     public var recorder: ReadTraceRecorder?
-    /// Whether a read of several keys goes on without those that fail; they then come back as `nil`.
+    /// Whether a read of several keys goes on when some fail; those are then `nil`.
     ///
-    /// Otherwise the first failure ends the read. Has no meaning for a single key.
+    /// Otherwise the first failure ends the read. Has no effect on a single key.
     public var leavesOutFailures: Bool
-    /// What the caller wants to have otherwise than usual.
+    /// How the read differs from an ordinary one.
     public var options: ReadOptions
     /// What the read is for.
     public var purpose: Purpose
@@ -24,6 +24,10 @@ public struct ReadRequest: Sendable {
     package var basis: (any Sendable)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
+
+    /// Where the right to be filled goes that is asked for; then nothing is read, and the answer is `nil`.
+    @usableFromInline
+    package var rights: FillRights?
 
     /// What conditions have answered before, when only memory was asked.
     @usableFromInline
@@ -49,8 +53,14 @@ public struct ReadRequest: Sendable {
         self.hasFallback = hasFallback
     }
 
+    /// A request that reads nothing, and asks for the right to fill the level.
+    package init(claiming rights: FillRights) {
+        self.init()
+        self.rights = rights
+    }
+
     /// Whether the answer may be shared with others who ask for the same key at the same time.
-    package var isShareable: Bool { purpose == .read && options == .ordinary }
+    package var isShareable: Bool { purpose == .read && options == .ordinary && rights == nil }
 
     /// The same request, failing with the first key that fails.
     package var strict: ReadRequest {
@@ -66,7 +76,8 @@ public struct ReadRequest: Sendable {
         return request
     }
 
-    /// The same request for several keys of a level above another one: a key that fails is asked for below, and no other.
+    /// The same request for several keys of a level above another one: a key that fails is asked for below, and no
+    /// other.
     func going(on notes: FailureNotes) -> ReadRequest {
         var request = self
         request.leavesOutFailures = true

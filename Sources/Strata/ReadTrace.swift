@@ -1,35 +1,35 @@
-/// The account of one read: where the value was found, how old it is, and what the time went into.
+/// The account of one read: where the value was found, how old it is, and how long each step took.
 public struct ReadTrace: Sendable, Hashable {
-    /// In what state the value was handed out.
+    /// The state of the value that was returned.
     public enum State: Sendable, Hashable {
         /// Within its lifetime.
         case fresh
-        /// Past its lifetime; the levels below could not give a newer one.
+        /// Past its lifetime; the levels below had no newer one.
         case stale
-        /// Nobody can tell at the moment whether it has changed, and the levels below could not be asked.
+        /// The level cannot tell whether the value has changed, and the levels below could not be asked.
         case suspect
         /// There is no value.
         case absent
     }
 
-    /// Why a stale value was handed out.
+    /// Why a stale value was returned.
     ///
-    /// More may be added.
+    /// More reasons may be added.
     public struct StaleReason: Sendable, Hashable, CustomStringConvertible {
         /// The name of the reason.
         public let description: String
 
-        /// It is being fetched anew in the background.
+        /// A fetch is running in the background.
         public static let refreshing = StaleReason(description: "refreshing")
         /// The levels below have failed.
         public static let failed = StaleReason(description: "failed")
-        /// The levels below have failed just now, and were not asked again.
+        /// The levels below failed a moment ago and were not asked again.
         public static let paused = StaleReason(description: "paused")
         /// The levels below took too long.
         public static let late = StaleReason(description: "late")
         /// Another instance is fetching it.
         public static let othersFetch = StaleReason(description: "others fetch")
-        /// The read was not to ask the source.
+        /// The options forbade to ask the source.
         public static let notAsked = StaleReason(description: "not asked")
     }
 
@@ -44,18 +44,21 @@ public struct ReadTrace: Sendable, Hashable {
         public static let miss = Event(description: "miss")
         /// The level failed.
         public static let failed = Event(description: "failed")
-        /// The level was not asked: its condition does not hold.
+        /// The level was not asked: its condition did not hold.
         public static let excluded = Event(description: "excluded")
-        /// The level is still being filled; the read did not wait for that.
+        /// The level is still being filled; the read did not wait.
         public static let filling = Event(description: "filling")
-        /// Another task of this process was asking already.
+        /// Another task of this process was reading already.
         public static let joined = Event(description: "joined")
         /// Another process was fetching.
         public static let waited = Event(description: "waited")
-        /// This call has fetched.
+        /// This read fetched the value.
         public static let fetched = Event(description: "fetched")
-        /// The value was stored.
+        /// The level was filled with the value.
         public static let stored = Event(description: "stored")
+        /// The level was not filled with the value: the key has changed since the read began, another instance fetches it, or
+        /// there is no room.
+        public static let refused = Event(description: "refused")
     }
 
     /// One step of the read.
@@ -66,17 +69,18 @@ public struct ReadTrace: Sendable, Hashable {
         public let origin: EntryOrigin
         /// How long it took.
         public let duration: Duration
-        /// For whom the read has waited: the instance that was fetching.
+        /// The instance that was fetching, for a read that waited for it.
         public let whom: String?
-        /// What was thrown: the name of its type, or its code if it is a ``CacheError``; `nil` when nothing was.
+        /// The name of the error's type, or its code for a ``CacheError``; `nil` when the step did not fail.
         public let error: String?
     }
 
     /// The level that had the value; `nil` when none had.
     public let origin: EntryOrigin?
-    /// In what state it was handed out.
+    /// The state of the value.
     public let state: State
-    /// Why it was handed out although it is stale; `nil` when it is not, or the level that had it does not say.
+    /// Why it was handed out although it is stale, or was to be replaced by this read; `nil` when it is neither, or the level
+    /// that had it does not say.
     public let staleReason: StaleReason?
     /// How old the value was; `nil` when that is not known.
     public let age: Duration?

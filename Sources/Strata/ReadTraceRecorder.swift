@@ -1,4 +1,4 @@
-/// Takes down the steps of one read.
+/// Records the steps of one read.
 ///
 /// Safe to share: a read may run in several tasks.
 public final class ReadTraceRecorder: Sendable {
@@ -8,7 +8,7 @@ public final class ReadTraceRecorder: Sendable {
     /// An empty record.
     public init() {}
 
-    /// The steps so far, in their order; also those of a read that has failed.
+    /// The steps so far, in order; also those of a read that failed.
     public var steps: [ReadTrace.Step] { recorded.withLock { $0 } }
 
     /// Adds a step.
@@ -25,9 +25,21 @@ public final class ReadTraceRecorder: Sendable {
         recorded.withLock { $0.append(step) }
     }
 
-    /// Says why a stale value is handed out; the level nearest to the caller says so last.
+    /// Says why a stale value is returned.
+    ///
+    /// The level nearest to the caller calls it last.
     public func stale(because reason: ReadTrace.StaleReason) {
         staleReason.withLock { $0 = reason }
+    }
+
+    /// A value within its lifetime needs a reason as well, if the read was to replace it and that was in vain.
+    private func reason(for state: ReadTrace.State) -> ReadTrace.StaleReason? {
+        let reason = staleReason.withLock { $0 }
+        switch state {
+        case .stale: return reason
+        case .fresh: return reason == .failed || reason == .late ? reason : nil
+        case .suspect, .absent: return nil
+        }
     }
 
     func trace<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> ReadTrace {
@@ -40,7 +52,7 @@ public final class ReadTraceRecorder: Sendable {
         return ReadTrace(
             origin: entry?.origin,
             state: state,
-            staleReason: state == .stale ? staleReason.withLock { $0 } : nil,
+            staleReason: reason(for: state),
             age: entry?.age(at: end),
             duration: start.duration(to: end),
             steps: steps

@@ -7,8 +7,9 @@ extension ByteStage {
     ///   - level: From 1, fast, to 9, small.
     ///   - minimum: Values of fewer bytes are wrapped and not compressed: it would cost time and save next to nothing.
     ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read.
-    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (a bomb is given up when it has inflated to
-    ///   that), and ``/Strata/CacheError/Code/codec`` for bytes that are no whole stream with the right checksum.
+    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (a bomb is given up when it
+    ///   has inflated to that), and ``/Strata/CacheError/Code/codec`` for bytes that are no whole stream with the right
+    ///   checksum.
     public static func zlib(level: Int = 6, minimum: Int = 128, limit: Int = defaultLimit) -> ByteStage {
         let level = Int32(min(max(level, 1), 9))
         return compression(1, "zlib", limit) { bytes in
@@ -24,8 +25,8 @@ extension ByteStage {
     /// - Parameters:
     ///   - level: From 1, fast, to 19, small.
     ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read.
-    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit, and ``/Strata/CacheError/Code/codec`` for bytes that
-    ///   are no frame that declares its size.
+    /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit, and
+    ///   ``/Strata/CacheError/Code/codec`` for bytes that are no frame that declares its size.
     public static func zstd(level: Int = 3, limit: Int = defaultLimit) -> ByteStage {
         let level = Int32(min(max(level, 1), 19))
         return compression(2, "zstd", limit) { bytes in

@@ -17,13 +17,13 @@ public enum Cipher: Sendable, Hashable {
 }
 
 extension ByteStage {
-    /// Authenticated encryption: nobody without the secret can read a value, change it, or move it to another key.
+    /// Authenticated encryption: without the secret a value cannot be read, changed, or moved to another key.
     ///
-    /// The bytes are the secret's number (4 bytes, little-endian), a random nonce (12), the encrypted value and its tag (16). Bound
-    /// to them are the place of the value (in Redis its full key), its codec and its schema number.
+    /// The bytes are the secret's number (4 bytes, little-endian), a random nonce (12), the encrypted value and its tag
+    /// (16). Bound to them are the place of the value (in Redis its full key), its codec and its schema number.
     ///
-    /// What it does not hide: the key, the length of the value, when it was written. Nor does it keep an older value of the same key
-    /// from being put back.
+    /// What it does not hide: the key, the length of the value, when it was written. Nor does it keep an older value of
+    /// the same key from being put back.
     ///
     /// - Parameters:
     ///   - keys: The secrets. With random nonces each is good for 2³² values; use another one long before that.
@@ -50,10 +50,10 @@ extension ByteStage {
         }
     }
 
-    /// A signature: anybody can read a value, nobody without the secret can change it, or move it to another key.
+    /// A signature: every user can read a value, but without the secret it cannot be changed, or moved to another key.
     ///
-    /// The bytes are the secret's number (4 bytes, little-endian), HMAC-SHA-256 (RFC 2104, 32 bytes) and the value. The HMAC covers
-    /// what ``encryption(with:cipher:)`` is bound to as well.
+    /// The bytes are the secret's number (4 bytes, little-endian), HMAC-SHA-256 (RFC 2104, 32 bytes) and the value. The
+    /// HMAC covers what ``encryption(with:cipher:)`` is bound to as well.
     ///
     /// - Parameter keys: The secrets.
     /// - Returns: A stage that throws `CacheError.Code.forged` for bytes that were not signed by it for this place, and
@@ -104,7 +104,7 @@ extension ByteStage {
         }
     }
 
-    /// Without a cause: why exactly it fails is nobody's business.
+    /// Without a cause: the reason must not help an attacker.
     private static var forged: CacheError {
         CacheError(code: .forged, message: "the bytes were not sealed for this place, or were changed")
     }

@@ -2,9 +2,11 @@
 internal import Crypto
 public import Strata
 
-/// The secrets of a service, each with a number: one that is in use, and older ones that still open what they have sealed.
+/// The secrets of a service, each with a number: one that is in use, and older ones that still open what they have
+/// sealed.
 ///
-/// To change the secret, add a new one under a new number to the older ones of all instances first, then put it into use:
+/// To change the secret, add a new one under a new number to the older ones of all instances first, then put it into
+/// use:
 ///
 /// ```swift
 /// let keys = try KeyRing(using: 2, [1: oldSecret, 2: newSecret])

@@ -1,6 +1,8 @@
-/// Bytes from Redis as text that a terminal can show: nothing in them can act on the terminal, and the escape is injective.
+/// Bytes from Redis as text that a terminal can show: nothing in them can act on the terminal, and the escape is
+/// injective.
 public enum PrintableText {
-    /// Escapes control characters, backslashes, bidirectional controls and bytes that are no UTF-8 as `\xHH` and `\u{…}`.
+    /// Escapes control characters, backslashes, bidirectional controls and bytes that are no UTF-8 as `\xHH` and
+    /// `\u{…}`.
     public static func escape(_ bytes: [UInt8]) -> String {
         var result = ""
         var decoder = UTF8()

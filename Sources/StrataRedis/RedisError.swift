@@ -1,7 +1,7 @@
 /// Why a call to Redis did not succeed.
 ///
-/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own text
-/// of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
+/// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own
+/// text of an error reply is kept apart in ``serverMessage``, because some servers quote arguments in it.
 public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of failure it was.
     ///
@@ -20,6 +20,10 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let connectionLost = Code(description: "connection lost")
         /// User name or password were refused, or are missing.
         public static let authentication = Code(description: "authentication failed")
+        /// No encrypted connection came to stand.
+        ///
+        /// ``RedisError/tlsReason`` tells why.
+        public static let tls = Code(description: "TLS failed")
         /// The call's deadline passed.
         ///
         /// Its reply, if it still comes, is dropped.
@@ -66,6 +70,8 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     public var effect: Effect
     /// The text of the server's error reply.
     public var serverMessage: String?
+    /// Why no encrypted connection came to stand; `nil` unless the code is ``Code/tls``.
+    public internal(set) var tlsReason: TLSReason?
     /// Whether this process has used up the time itself: the server is not to blame for it.
     var isOwnDelay = false
 

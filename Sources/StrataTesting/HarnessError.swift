@@ -24,7 +24,7 @@ public struct HarnessError: Error, Sendable, CustomStringConvertible {
         public static let notRunning = Code("notRunning")
         /// The time allowed for the operation ran out.
         public static let deadlineExceeded = Code("deadlineExceeded")
-        /// The port or socket path belongs to somebody else.
+        /// The port or socket path belongs to another process.
         public static let addressInUse = Code("addressInUse")
         /// A host name, path, port or URL that cannot be used.
         public static let invalidAddress = Code("invalidAddress")

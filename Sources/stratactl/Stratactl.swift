@@ -1,7 +1,7 @@
 import ArgumentParser
 import StrataRedis
 
-/// The command line: looks at a cache in Redis, and removes from it what it is told to.
+/// The command line: shows a cache in Redis, and removes entries from it.
 @main
 struct Stratactl: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -20,7 +20,7 @@ struct CompressionTests {
     @Test("the numbers by which envelopes name compressions never change")
     func identifiers() {
         #expect(Self.stages.map(\.identifier) == [1, 2])
-        #expect(Self.stages.map(\.description) == ["zlib", "zstd"])
+        #expect(Self.stages.map(\.description) == ["zlib", "zstd"])  // as in docs/internals/wire-format.md
     }
 
     @Test("A133 bytes come back, of any size and content", arguments: stages)

@@ -38,6 +38,8 @@ struct CryptoTests {
     @Test("the numbers by which envelopes name protections never change")
     func identifiers() {
         #expect(Kind.allCases.map { $0.stage(keys).identifier } == [1, 2, 3])
+        // As in docs/internals/wire-format.md.
+        #expect(Kind.allCases.map { $0.stage(keys).description } == ["AES-GCM", "ChaChaPoly", "HMAC-SHA-256"])
     }
 
     @Test("A133 values come back", arguments: Kind.allCases, ["", "v", "grüße"])

@@ -1,3 +1,4 @@
+#if Disk
 import Strata
 import StrataDisk
 
@@ -26,3 +27,9 @@ struct StrataDiskInstance {
         }
     }
 }
+#else
+@main
+enum StrataDiskInstance {
+    static func main() {}
+}
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 import Strata
 import StrataDisk
 import StrataTesting
@@ -31,3 +32,4 @@ struct DiskConformanceTests {
 private func expectNone(_ findings: [ConformanceFinding], sourceLocation: SourceLocation = #_sourceLocation) {
     for finding in findings { Issue.record("\(finding)", sourceLocation: sourceLocation) }
 }
+#endif

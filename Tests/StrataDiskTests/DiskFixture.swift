@@ -1,3 +1,4 @@
+#if Disk
 import GRDB
 import Strata
 import StrataTesting
@@ -80,3 +81,4 @@ final class HandClock: Sendable {
     /// The wall clock is set.
     func set(by step: Int64) { milliseconds.withLock { $0.wall += step } }
 }
+#endif

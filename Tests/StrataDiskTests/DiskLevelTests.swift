@@ -1,3 +1,4 @@
+#if Disk
 import Foundation
 import GRDB
 import Strata
@@ -249,3 +250,4 @@ struct DiskLevelTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 }
+#endif

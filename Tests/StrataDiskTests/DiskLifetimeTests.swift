@@ -1,3 +1,4 @@
+#if Disk
 import Strata
 import StrataTesting
 import Testing
@@ -138,3 +139,4 @@ struct DiskLifetimeTests {
         #expect(entry.value == "stale" && !entry.isFresh(at: now()) && entry.isUsable(at: now()))
     }
 }
+#endif

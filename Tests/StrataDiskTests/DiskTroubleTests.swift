@@ -1,3 +1,4 @@
+#if Disk
 import Foundation
 import GRDB
 import Strata
@@ -187,3 +188,4 @@ struct DiskTroubleTests {
         #expect(try await level.get("k") == "new")
     }
 }
+#endif

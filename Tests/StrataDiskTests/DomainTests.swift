@@ -1,3 +1,4 @@
+#if Disk
 import GRDB
 import Strata
 import StrataTesting
@@ -107,3 +108,4 @@ struct DomainTests {
         #expect(try await small.get("c") == nil)
     }
 }
+#endif

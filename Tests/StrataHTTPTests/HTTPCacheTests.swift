@@ -1,3 +1,4 @@
+#if HTTP && Disk
 import Strata
 import StrataDisk
 import StrataTesting
@@ -197,7 +198,7 @@ struct HTTPCacheTests {
             try await age(memory, resource, by: 10)
             try await withThrowingTaskGroup(of: Void.self) { group async throws in
                 group.addTask { await cache.run() }
-                // The server answers nobody, so whatever comes now comes from what is kept.
+                // The server answers no request, so every value now comes from the cache.
                 await cache.refreshes.wait { isRunning, _ in isRunning }
                 for _ in 0..<3 { #expect(try await text(cache.get(resource)) == "one") }
                 await isHeld.arrivals()
@@ -256,3 +257,4 @@ struct HTTPCacheTests {
         for ending in ["", "-wal", "-shm", ".lock"] { _ = unsafe remove(path + ending) }
     }
 }
+#endif

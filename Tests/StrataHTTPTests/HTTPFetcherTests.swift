@@ -1,3 +1,4 @@
+#if HTTP && Disk
 import Strata
 import StrataDisk
 import StrataHTTP
@@ -182,3 +183,4 @@ struct HTTPFetcherTests {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 import StrataTesting
 import Testing
 
@@ -175,3 +176,4 @@ struct HTTPLifetimeTests {
         #expect(HTTPResource("http://a/b?secret=1").description == "http://a/b")
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -162,3 +163,4 @@ final class LocalServer: Sendable {
         return HTTPResponseHead(version: .http1_1, status: HTTPResponseStatus(statusCode: status), headers: headers)
     }
 }
+#endif

@@ -155,7 +155,7 @@ struct LoginTests {
         arguments: [
             "hunter2", "redis://:hunter2@", "redis://:hunter2@host:port", "http://:hunter2@host",
             "redis://:hunter2@h/x",
-            "rediss://:hunter2@host", "redis://:hunter2%@host",
+            "rediss://:hunter2@host?x=1", "redis://:hunter2%@host",
         ]
     )
     func badAddress(url: String) async throws {

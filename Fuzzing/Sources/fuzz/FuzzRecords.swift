@@ -64,7 +64,7 @@ private func name(_ bytes: [UInt8]) {
     let key = RedisKey(bytes)
     if let name = KeyspaceEntryName(key), let userKey = name.userKey {
         let names = name.keyspace.names(for: userKey)
-        require(key == (name.room == .value ? names.value : names.lease), "a name of another key")
+        require(key == (name.kind == .value ? names.value : names.lease), "a name of another key")
     }
     if let (base, _) = Keyspace.split(bytes), let keyspace = Keyspace(base: base) {
         guard let inspected = InspectedKey(name: key, in: keyspace) else { return }

@@ -2,7 +2,8 @@
 public struct ByteStage: Sendable, CustomStringConvertible {
     /// The number by which an envelope names the stage.
     ///
-    /// Compressions and protections are numbered each for themselves. 0 stands for none, numbers below 128 are Strata's.
+    /// Compressions and protections are numbered each for themselves. 0 stands for none, numbers below 128 are
+    /// Strata's.
     public let identifier: UInt8
     /// A short name, for a person.
     public let description: String
@@ -11,15 +12,16 @@ public struct ByteStage: Sendable, CustomStringConvertible {
 
     /// A stage of two closures.
     ///
-    /// Both get a context as well: bytes that belong to the place where the value is kept, such as its full key in Redis. A
-    /// protection that covers the context refuses a value that was moved to another key. Empty where there is no such place.
+    /// Both also get a context: bytes that stand for the place of the value, such as its full key in Redis. A
+    /// protection that covers the context refuses a value that was moved to another key. The context is empty where
+    /// there is no such place.
     ///
     /// - Parameters:
     ///   - identifier: Written beside the bytes; not 0.
     ///   - name: A short name, for a person.
     ///   - apply: The change.
-    ///   - undo: The way back. Called with whatever was stored, and so with hostile bytes: it throws, and keeps to a limit of what
-    ///     it makes of them.
+    ///   - undo: The way back. Called with any stored bytes, also hostile ones: it throws on these, and limits the size
+    ///     of its result.
     public init(
         identifier: UInt8,
         name: String,
@@ -37,10 +39,10 @@ public struct ByteStage: Sendable, CustomStringConvertible {
 extension Codec {
     /// This codec with its bytes compressed.
     ///
-    /// Compression comes before protection, in whichever order they are added. What was written without compression can still be
-    /// read, so that a running service can change to it.
+    /// Compression comes before protection, whichever you add first. Values that were written without compression can
+    /// still be read, so a running service can change to it.
     ///
-    /// - Parameter stage: In place of any other compression.
+    /// - Parameter stage: The compression, in the place of an earlier one.
     /// - Returns: The codec with its compression.
     public func compressed(by stage: ByteStage) -> Codec {
         var codec = self
@@ -50,9 +52,10 @@ extension Codec {
 
     /// This codec with its bytes protected.
     ///
-    /// What was written without this protection is not read: whoever can write into the store could otherwise pass by it.
+    /// Values that were written without this protection are not read: otherwise any user who can write into the store
+    /// could bypass it.
     ///
-    /// - Parameter stage: In place of any other protection.
+    /// - Parameter stage: The protection, in the place of an earlier one.
     /// - Returns: The codec with its protection.
     public func protected(by stage: ByteStage) -> Codec {
         var codec = self

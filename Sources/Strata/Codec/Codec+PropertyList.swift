@@ -7,14 +7,14 @@ internal import Foundation
 extension Codec where Value: Codable {
     /// Any Codable value as a binary property list, as Apple's systems have them.
     ///
-    /// Larger and slower than ``cbor``: for bytes that others write or read. At the top a property list has a dictionary or an
-    /// array; a single number, text or date is refused. `Data` and `Date` are kept as such.
+    /// Larger and slower than ``cbor``: for bytes that others write or read. At the top a property list has a
+    /// dictionary or an array; a single number, text or date is refused. `Data` and `Date` are kept as such.
     ///
-    /// Bytes are looked through before Foundation decodes them, as its decoder makes of every reference a thing of its own, and
-    /// some kilobytes can refer to themselves until they stand for thousands of millions of values. What is refused: more
-    /// values than bytes; texts and data of more than 16 MiB, or 64 times the bytes if that is more, in all; nesting deeper
-    /// than 512; property lists that are not binary. Foundation writes none of these, but for values with long texts that
-    /// repeat themselves more often than that.
+    /// Bytes are looked through before Foundation decodes them, as its decoder makes of every reference a thing of its
+    /// own, and some kilobytes can refer to themselves until they stand for thousands of millions of values. What is
+    /// refused: more values than bytes; texts and data of more than 16 MiB, or 64 times the bytes if that is more, in
+    /// all; nesting deeper than 512; property lists that are not binary. Foundation writes none of these, but for
+    /// values with long texts that repeat themselves more often than that.
     public static var propertyList: Codec {
         Codec(identifier: 5) { value in
             let encoder = PropertyListEncoder()

@@ -1,14 +1,14 @@
 /// How values become bytes and come back.
 ///
-/// What follows the encoding is added to it: compression, then protection, each at most once.
+/// Compression and protection follow the encoding, in this order, each at most once.
 ///
 /// ```swift
 /// let codec = Codec<Product>.cbor.compressed().encrypted(with: keys)
 /// let products = RedisLevel<Int, Product>(redis, keyspace: "products", codec: codec)
 /// ```
 ///
-/// A level that keeps the bytes of a codec notes beside them by what they were made: codec, compression, protection and
-/// ``schema``. Bytes of another making are never given to a codec; they are a miss.
+/// A level that keeps the bytes notes beside them how they were made: codec, compression, protection and ``schema``.
+/// Bytes that were made in another way are never given to the codec; they are a miss.
 public struct Codec<Value: Sendable>: Sendable {
     /// The number by which an envelope names the codec.
     ///
@@ -16,13 +16,13 @@ public struct Codec<Value: Sendable>: Sendable {
     public let identifier: UInt8
     private let encodeValue: @Sendable (Value) throws -> [UInt8]
     private let decodeBytes: @Sendable ([UInt8]) throws -> Value
-    /// What makes the bytes smaller; `nil` for nothing.
+    /// The compression; `nil` for none.
     public internal(set) var compression: ByteStage?
-    /// What keeps the bytes from being read or changed by others; `nil` for nothing.
+    /// The encryption or signature; `nil` for none.
     public internal(set) var protection: ByteStage?
-    /// The number of the form in which values are written: that of ``SchemaVersioned`` types, else 0.
+    /// The number of the stored form: that of a ``SchemaVersioned`` type, otherwise 0.
     public internal(set) var schema: UInt32
-    /// Makes values of what was written under older numbers.
+    /// Makes values of bytes with older schema numbers.
     var migration: (@Sendable (OlderValue) throws -> Value?)?
 
     /// A codec of two closures.
@@ -30,7 +30,7 @@ public struct Codec<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - identifier: Written beside the bytes; bytes under another number are never given to `decode`.
     ///   - encode: Turns a value into bytes.
-    ///   - decode: Turns the bytes back; called with whatever was stored, also by older releases of a service.
+    ///   - decode: Turns the bytes back; called with any stored bytes, also those of older releases of a service.
     public init(
         identifier: UInt8,
         encode: @escaping @Sendable (Value) throws -> [UInt8],
@@ -49,7 +49,7 @@ public struct Codec<Value: Sendable>: Sendable {
         try encode(value, context: [])
     }
 
-    /// The value of bytes that ``encode(_:)`` has made.
+    /// The value of bytes from ``encode(_:)``.
     ///
     /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
     public func decode(_ bytes: [UInt8]) throws -> Value {
@@ -90,7 +90,7 @@ extension Codec where Value == [UInt8] {
 extension Codec where Value == String {
     /// Text as UTF-8.
     ///
-    /// Bytes that are no UTF-8 are an error.
+    /// Bytes that are not UTF-8 are an error.
     public static var text: Codec {
         Codec(identifier: 2, encode: { Array($0.utf8) }) { bytes in
             guard let text = String(validating: bytes, as: UTF8.self) else {

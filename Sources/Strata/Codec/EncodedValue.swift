@@ -1,4 +1,4 @@
-/// The bytes of a value, with the numbers of what they were made by.
+/// The bytes of a value, with the numbers of its codec and stages.
 package struct EncodedValue: Sendable, Hashable {
     package var bytes: [UInt8]
     package var codec: UInt8
@@ -30,12 +30,12 @@ package enum UnreadableValue: Error {
 }
 
 extension Codec {
-    /// The bytes of a value, with the numbers of what they are made by.
+    /// The bytes of a value, with the numbers of its codec and stages.
     ///
     /// - Parameters:
     ///   - value: The value.
-    ///   - place: What tells where the value is kept from all other places: protections are bound to it.
-    /// - Returns: What ``open(_:at:)`` takes.
+    ///   - place: The place of the value, different from all others: protections are bound to it.
+    /// - Returns: The bytes for ``open(_:at:)``.
     /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
     package func seal(_ value: Value, at place: [UInt8]) throws -> EncodedValue {
         var encoded = EncodedValue(
@@ -52,12 +52,12 @@ extension Codec {
     /// The value of bytes.
     ///
     /// - Parameters:
-    ///   - encoded: What was found, with the numbers that were found beside it.
-    ///   - place: Where it was found.
+    ///   - encoded: The bytes, with the numbers beside them.
+    ///   - place: The place of the value.
     /// - Returns: The value.
-    /// - Throws: Why there is none.
+    /// - Throws: Why it cannot be read.
     package func open(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) -> Value {
-        // Before anything else: what a newer release has written is its own, in whatever form.
+        // This comes first: the value of a newer release is its own, in any form.
         guard encoded.schema <= schema else { throw .otherSchema }
         guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
             encoded.compression == 0 || encoded.compression == compression?.identifier

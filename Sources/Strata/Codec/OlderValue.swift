@@ -1,4 +1,4 @@
-/// What an older release has stored: bytes whose protection and compression are undone.
+/// The stored value of an older release, after its protection and compression are undone.
 public struct OlderValue: Sendable, Hashable {
     /// The schema number under which it was stored, lower than the present one.
     public let schema: UInt32
@@ -16,7 +16,7 @@ public struct OlderValue: Sendable, Hashable {
 }
 
 extension Codec {
-    /// This codec with a way to make values of what was stored under older schema numbers.
+    /// This codec with a migration of values with older schema numbers.
     ///
     /// ```swift
     /// let codec = Codec<Product>.json.migrating { older in
@@ -25,9 +25,9 @@ extension Codec {
     /// }
     /// ```
     ///
-    /// What it returns is used, and not stored in place of the older value, which an older release may still read.
+    /// The result is used and not stored, so that an older release can still read its value.
     ///
-    /// - Parameter migration: Returns the value, or `nil` for a miss. What it throws is a miss, too.
+    /// - Parameter migration: Returns the value, or `nil` for a miss. An error is a miss, too.
     /// - Returns: The codec with its migration.
     public func migrating(_ migration: @escaping @Sendable (OlderValue) throws -> Value?) -> Codec {
         var codec = self

@@ -1,7 +1,7 @@
 /// How much a binary property list stands for, found without making anything of it.
 ///
-/// The form: `bplist00`, objects, a table of their offsets, and a trailer of 32 bytes. Arrays, sets and dictionaries refer to
-/// objects by number; see `CFBinaryPList.c` of CoreFoundation. Every step is bounded by the number of bytes.
+/// The form: `bplist00`, objects, a table of their offsets, and a trailer of 32 bytes. Arrays, sets and dictionaries
+/// refer to objects by number; see `CFBinaryPList.c` of CoreFoundation. Every step is bounded by the number of bytes.
 struct PropertyListExtent {
     private static let magic = Array("bplist00".utf8)
     private static let trailerLength = 32

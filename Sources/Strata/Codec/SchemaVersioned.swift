@@ -1,6 +1,7 @@
 /// A type of values whose stored form has a number.
 ///
-/// Raise it whenever a change of the type makes what older releases have stored unreadable, or means something else.
+/// Raise the number whenever a change of the type makes the stored values of older releases unreadable, or changes
+/// their meaning.
 ///
 /// ```swift
 /// struct Product: Codable, SchemaVersioned {
@@ -10,9 +11,9 @@
 /// }
 /// ```
 ///
-/// What is stored under another number is a miss. Under a lower one it is replaced by what is fetched; under a higher one it
-/// stays where it is: while two releases run side by side, the older one does not undo what the newer one has stored. With
-/// ``Codec/migrating(_:)`` the newer release can make use of the older one's values.
+/// A value with another number is a miss. One with a lower number is replaced by the next fetch; one with a higher
+/// number stays where it is: while two releases run side by side, the older one does not undo the writes of the newer
+/// one. With ``Codec/migrating(_:)`` the newer release can use the older one's values.
 ///
 /// A list, a dictionary or an optional of such values has the number of its values.
 public protocol SchemaVersioned {

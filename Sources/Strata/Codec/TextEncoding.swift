@@ -22,7 +22,8 @@ public struct TextEncoding: Sendable, Hashable, CustomStringConvertible {
     public static let ascii = TextEncoding("US-ASCII", .ascii)
     /// The first 256 characters of Unicode, a byte each.
     public static let latin1 = TextEncoding("ISO-8859-1", .latin1)
-    /// UTF-16 (RFC 2781): written big-endian behind a byte order mark, read in the order that the mark says, big-endian without.
+    /// UTF-16 (RFC 2781): written big-endian behind a byte order mark, read in the order that the mark says, big-endian
+    /// without.
     public static let utf16 = TextEncoding("UTF-16", .utf16(isBigEndian: nil))
     /// UTF-16, big-endian, without a byte order mark.
     public static let utf16BigEndian = TextEncoding("UTF-16BE", .utf16(isBigEndian: true))
@@ -37,7 +38,8 @@ public struct TextEncoding: Sendable, Hashable, CustomStringConvertible {
 
     /// The text of bytes.
     ///
-    /// - Throws: ``CacheError/Code/codec`` when the bytes are no text of this encoding: nothing is replaced or left out.
+    /// - Throws: ``CacheError/Code/codec`` when the bytes are no text of this encoding: nothing is replaced or left
+    ///   out.
     public func decode(_ bytes: [UInt8]) throws -> String {
         let text: String? =
             switch form {

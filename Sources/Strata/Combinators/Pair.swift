@@ -1,11 +1,11 @@
-/// Two levels beside each other, of which either may answer: what is common to levels made of two.
+/// Two levels side by side: what all levels made of two have in common.
 @usableFromInline
-struct Pair<First: CacheLevel, Second: CacheLevel>: Sendable
+package struct Pair<First: CacheLevel, Second: CacheLevel>: Sendable
 where First.Key == Second.Key, First.Value == Second.Value {
     @usableFromInline
-    let first: First
+    package let first: First
     @usableFromInline
-    let second: Second
+    package let second: Second
     private let hearing: Hearing
 
     init(_ first: First, _ second: Second) {
@@ -16,12 +16,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     // MARK: Coherence
 
-    /// The gate of whichever has one; where both have, nothing leaves with a ticket by which it could be kept above.
+    /// The gate of the level that has one; when both have, every entry leaves without a ticket for the levels above.
     var gate: FillGate? { first.gate ?? second.gate }
 
     func fingerprint(of key: First.Key) -> UInt64 {
         switch hearing {
-        // A key may change from one level to the other, so the number must not depend on where it is.
+        // A key may move from one level to the other, so its number must not depend on the level.
         case .neither: UInt64(truncatingIfNeeded: key.hashValue)
         case .upper, .both: first.fingerprint(of: key)
         case .lower: second.fingerprint(of: key)
@@ -30,7 +30,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     var keepsTickets: Bool { hearing == .neither && first.keepsTickets && second.keepsTickets }
 
-    /// An entry of the first level, or the second, with a ticket that those above can go by.
+    /// An entry of the first level, or the second, with a ticket for the levels above.
     func marked(_ entry: Entry<First.Value>?, isFirst: Bool) -> Entry<First.Value>? {
         guard var entry else { return nil }
         switch (hearing, isFirst) {
@@ -42,6 +42,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
     }
 
     // MARK: Writing
+
+    /// Asks both levels for the right to fill a key, where both are written.
+    func claim(_ key: First.Key, _ request: ReadRequest) async throws -> Entry<First.Value>? {
+        if first.gate != nil { _ = try await first.entry(for: key, request) }
+        if second.gate != nil { _ = try await second.entry(for: key, request) }
+        return nil
+    }
 
     /// Writes one of the two.
     func commit(_ entry: Entry<First.Value>, for key: First.Key, toFirst: Bool) async throws -> Ticket? {
@@ -83,8 +90,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The entry as the second level may keep it.
     ///
-    /// Where both levels number their invalidations, whoever has fetched it has taken the first one's number, and the two
-    /// cannot be compared: to the second it is older than everything.
+    /// Where both levels number their invalidations, the entry has the first one's number, and the two cannot be
+    /// compared: to the second it is older than everything.
     private func dated(_ entry: Entry<First.Value>) -> Entry<First.Value> {
         guard hearing == .both, entry.asOf != 0 else { return entry }
         var entry = entry
@@ -94,7 +101,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// Removes a key from both.
     func remove(_ key: First.Key) async throws {
-        // The key may be where no gate is.
+        // The key may be in the level without a gate.
         gate?.void(fingerprint(of: key))
         defer { gate?.void(fingerprint(of: key)) }
         _ = try await both {
@@ -137,7 +144,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         await one
     }
 
-    /// Lets both do their part, whatever comes of the other's.
+    /// Runs both parts; the failure of one does not end the other.
     private func both<One: Sendable, Other: Sendable>(
         _ onFirst: @escaping @Sendable (First) async throws -> One,
         _ onSecond: @escaping @Sendable (Second) async throws -> Other

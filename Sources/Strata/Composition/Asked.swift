@@ -1,17 +1,22 @@
-/// What a composition takes down before it asks its levels for a key.
+/// What a composition notes before it asks its levels for a key.
 struct Asked: Sendable {
-    /// A ticket of the upper level's own gate; ``Ticket/none`` where it has none.
+    /// A ticket of the upper level's own gate; ``Ticket/none`` for a level without one.
     let ticket: Ticket
-    /// How often tags had been invalidated at the gate that voids what the upper level was filled with.
+    /// The count of tag invalidations at the gate that voids what the upper level was filled with.
     let tagChanges: UInt64
-    /// The same of the upper level's own gate.
+    /// The same count at the upper level's own gate.
     let tagChangesAbove: UInt64?
-    /// The number of the upper level's invalidations that stood when the lower level was asked.
+    /// The upper level's invalidation number when the lower level was asked.
     var asOf: UInt64 = 1
+    /// The ticket and the seal of what an upper level that loses them was filled with: what it then has may be that.
+    var filled: Ticket = .none
+    var filledSeal: TagSeal?
+    /// The rights to fill the upper level; `nil` where there is nothing to be asked.
+    var rights: FillRights?
 
-    /// The same, with the number that stands now: to be taken before the lower level is asked.
+    /// The same, with the present number: taken before the lower level is asked.
     ///
-    /// Where none is known, what is fetched counts as older than everything.
+    /// Without a known number, the fetched entry counts as older than all.
     func asking(_ gate: FillGate?) -> Asked {
         var asked = self
         asked.asOf = max(1, gate?.sequence ?? 1)

@@ -5,8 +5,9 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - lower: The level below.
-    ///   - fillWaitLimit: How long a get waits for this level to be filled, if it is not memory; then it goes on in the background.
-    ///   - logger: Is told when this level fails and the read goes on below; by default one named `strata`.
+    ///   - fillWaitLimit: How long a get waits until this level is filled, if it is not memory; then the fill goes on
+    ///     in the background. 250 ms by default.
+    ///   - logger: Gets a line when this level fails and the read goes on below; by default one named `strata`.
     /// - Returns: Both levels as one.
     public func compose<Lower: CacheLevel>(
         _ lower: Lower,
@@ -23,8 +24,9 @@ extension Composed {
     ///
     /// - Parameters:
     ///   - bottom: The level below both.
-    ///   - fillWaitLimit: How long a get waits for the level directly above it to be filled, if that is not memory.
-    ///   - logger: Is told when that level fails and the read goes on below; by default that of this composition.
+    ///   - fillWaitLimit: How long a get waits until the level directly above it is filled, if that is not memory. 250
+    ///     ms by default.
+    ///   - logger: Gets a line when that level fails and the read goes on below; by default that of this composition.
     /// - Returns: All as one.
     public func compose<Bottom: CacheLevel>(
         _ bottom: Bottom,

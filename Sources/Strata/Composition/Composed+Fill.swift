@@ -1,21 +1,22 @@
 extension Composed {
-    /// What is to be taken down before anything is asked.
+    /// What is noted before any level is asked.
     func heardTicket(_ key: Key) -> Asked {
-        Asked(
+        var asked = Asked(
             ticket: upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none,
             tagChanges: fillGate.tagChanges,
             tagChangesAbove: upper.gate?.tagChanges
         )
+        if let fill = ledger?.fill(of: key) { (asked.filled, asked.filledSeal) = (fill.ticket, fill.seal) }
+        return asked
     }
 
-    /// The upper level's entry, marked when it cannot be relied on, `nil` when it is void.
+    /// The upper level's entry, marked when it is suspect; `nil` when it is void.
     ///
-    /// A ticket means something to the gate that has issued it and nothing to any other. So one that the upper level hands
-    /// out by itself says nothing here, and the entry leaves with one of the gate that levels above go by.
+    /// A ticket is good for the gate that issued it, and for no other. So the upper level's own ticket says nothing
+    /// here, and the entry leaves with one of the gate that the levels above go by.
     func judged(_ entry: Entry<Value>, _ key: Key, _ heard: Asked, at now: MonotonicInstant) -> Entry<Value>? {
-        let fill = ledger?.fill(of: key)
-        let ticket = ledger == nil ? entry.ticket : fill?.ticket ?? .none
-        let seal = entry.seal ?? fill?.seal
+        let ticket = ledger == nil ? entry.ticket : heard.filled
+        let seal = entry.seal ?? heard.filledSeal
         guard fillGate.isLive(ticket), seal?.isLive != false else { return nil }
         var entry = entry
         entry.seal = seal
@@ -30,14 +31,16 @@ extension Composed {
         return entry
     }
 
-    /// Keeps what the lower level had, unless its key has changed since; a failure is not the caller's.
+    /// Fills the upper level with the lower's entry, unless its key has changed since.
+    ///
+    /// A failure does not fail the read.
     ///
     /// - Parameters:
-    ///   - below: What the lower level had.
+    ///   - below: The lower level's entry.
     ///   - key: Its key.
     ///   - ticket: Taken from the fill gate before the lower level was asked, for an entry that has none.
     ///   - heard: Taken before anything was asked.
-    ///   - request: What was asked.
+    ///   - request: The read.
     ///   - start: When the lower level was asked.
     /// - Returns: The entry with a ticket for the levels above.
     func filling(
@@ -49,7 +52,7 @@ extension Composed {
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
         var entry = below
-        // A level without a gate may hand out a ticket that another composition has given it.
+        // A level without a gate may return a ticket that another composition gave it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
         let isSealed = seal(&entry, heard)
@@ -58,14 +61,26 @@ extension Composed {
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             if ledger == nil {
                 // Memory: at once, and without a call more.
-                do { kept = try await keep(entry, for: key, askedAt: start) } catch { failures.fill(error, of: upper) }
+                let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
+                do {
+                    kept = try await keep(entry, for: key, askedAt: start)
+                    request.filled(upper, isStored: kept != .void, since: begin)
+                } catch {
+                    failures.fill(error, of: upper)
+                    request.failed(error, at: upper, since: begin)
+                }
             } else {
+                // Not before: what is returned must not hold them.
+                entry.rights = heard.rights
                 kept = await fill(entry, for: key, request, askedAt: start)
+                entry.rights = nil
             }
+        } else if isWanted {
+            request.filled(upper, isStored: false, since: start)
         }
-        // Kept or not: what was kept before is void from here on. A level that is filled next still needs what it has, and
-        // settles the ticket itself, if it gets it.
-        if !(request.fillsAbove && hearing == .lower) { fillGate.settle(entry.ticket, for: lower.fingerprint(of: key)) }
+        // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
+        // commits the ticket itself, if it gets it.
+        if !(request.fillsAbove && hearing == .lower) { fillGate.commit(entry.ticket, for: lower.fingerprint(of: key)) }
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket
@@ -75,9 +90,9 @@ extension Composed {
         return entry
     }
 
-    /// Keeps an entry in a level that is not memory: for as long as the read waits, and then in the background.
+    /// Fills a level that is not memory: the read waits up to its limit, then the fill goes on in the background.
     ///
-    /// - Returns: The upper level's own ticket for what it keeps now, if that is known by then.
+    /// - Returns: The upper level's own ticket for the entry, if it is known by then.
     private func fill(
         _ entry: Entry<Value>,
         for key: Key,
@@ -94,7 +109,9 @@ extension Composed {
             }
         }
         switch outcome {
-        case .done(let kept): return kept
+        case .done(let kept):
+            request.filled(upper, isStored: kept != .void && entry.rights?.isRefused != true, since: begin)
+            return kept
         case .failed(let error): request.failed(error, at: upper, since: begin)
         case .late:
             failures.lateFills.add()
@@ -108,7 +125,7 @@ extension Composed {
         return nil
     }
 
-    /// Keeps what a read has brought that was joined.
+    /// Fills the upper level with the result of a read that this caller joined.
     @usableFromInline
     func fill(_ key: Key, _ joined: Joined<Value>, _ tagChanges: UInt64, askedAt start: MonotonicInstant) async {
         guard let entry = joined.entry else { return }
@@ -116,9 +133,9 @@ extension Composed {
         _ = await filling(entry, for: key, .void, heard, ReadRequest(), askedAt: start)
     }
 
-    /// Seals an entry that no level below has sealed, and dates it for an upper level that numbers its invalidations.
+    /// Seals an entry without a seal, and gives it a number for an upper level that numbers its invalidations.
     ///
-    /// - Returns: Whether it may be kept: not when a tag was invalidated while it was on its way.
+    /// - Returns: Whether it may be kept; false when a tag was invalidated while it was on its way.
     private func seal(_ entry: inout Entry<Value>, _ heard: Asked) -> Bool {
         if upper.gate != nil { entry.asOf = heard.asOf }
         guard !entry.tags.isEmpty else { return true }
@@ -128,7 +145,7 @@ extension Composed {
             isInTime = fillGate.tagChanges == heard.tagChanges
         }
         if let gate = upper.gate {
-            // Those above go by this gate, or by both.
+            // The levels above go by this gate, or by both.
             entry.seal = .joining([entry.seal, gate.seal(entry.tags)])
             isInTime = isInTime && gate.tagChanges == heard.tagChangesAbove
         }
@@ -137,7 +154,7 @@ extension Composed {
 
     /// Stores an entry above while its ticket lives, and removes the key when it does not.
     ///
-    /// - Returns: The upper level's own ticket for what it keeps now.
+    /// - Returns: The upper level's own ticket for the entry.
     func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws -> Ticket? {
         var entry = entry
         if entry.ticket.isTimed {
@@ -150,16 +167,31 @@ extension Composed {
             }
             return try await upper.commit(entry, for: key)
         }
-        let (heard, displaced) = try await ledger.exclusively(key) { () async throws -> (Ticket?, Key?) in
-            guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                try await upper.remove(key)
-                return (.void, nil)
+        var displaced: [Key] = []
+        let heard = await Result {
+            try await ledger.exclusively(key) { () async throws -> Ticket? in
+                guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
+                    try await upper.remove(key)
+                    return .void
+                }
+                // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
+                // of that. The old one does, as far as it lives.
+                let known = ledger.fill(of: key)
+                if known.map({ fillGate.isLive($0.ticket) && $0.seal?.isLive != false }) != true {
+                    displaced += ledger.record(.void, nil, for: key)
+                }
+                let heard: Ticket?
+                do { heard = try await upper.commit(entry, for: key) } catch {
+                    // What others have changed there later must not be taken for what was there before.
+                    if upper.gate != nil { displaced += ledger.record(entry.ticket, entry.seal, for: key) }
+                    throw error
+                }
+                displaced += ledger.record(entry.ticket, entry.seal, for: key)
+                return heard
             }
-            let displaced = ledger.record(entry.ticket, entry.seal, for: key)
-            return (try await upper.commit(entry, for: key), displaced)
         }
-        if let displaced { try await removeAbove(displaced) }
-        return heard
+        for key in displaced { try await removeAbove(key) }
+        return try heard.get()
     }
 
     func removeAbove(_ key: Key) async throws {

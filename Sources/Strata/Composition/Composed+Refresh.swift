@@ -1,7 +1,7 @@
 extension Composed {
     /// What a read may do with the upper level's entry.
     ///
-    /// Where asking below was in vain just now, it is not asked again for each read of a stale entry.
+    /// After a failed read below, not every read of a stale entry asks below again.
     func verdict(
         on entry: Entry<Value>,
         of key: Key,
@@ -16,16 +16,19 @@ extension Composed {
         return .serve
     }
 
-    /// Fetches a key anew in the background, unless that is under way.
+    /// Fetches a key anew in the background, unless a fetch is running.
     func refresh(_ key: Key, _ old: Entry<Value>) {
         refreshes.launch(key) { [self] hint in
             let start = MonotonicInstant.now
-            let heard = heardTicket(key).asking(upper.gate)
+            let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
+            var asked = heardTicket(key)
+            asked.rights = rights
+            let heard = asked.asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
             var request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
             request.retryHint = hint
             guard let below = try await lower.entry(for: key, request.filling) else {
-                // There is no value any more, and nothing that says so which could be kept.
+                // There is no value any more, and no absence to keep.
                 fillGate.void(lower.fingerprint(of: key))
                 try await removeAbove(key)
                 return true
@@ -39,13 +42,13 @@ extension Composed {
 }
 
 extension ReadRequest {
-    /// Whether the read does not ask a level.
+    /// Whether the read leaves out a level.
     func leavesOut(_ level: some CacheLevel) -> Bool {
         spares(level)
             || !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
     }
 
-    /// Whether the read does not fill a level.
+    /// Whether the read leaves a level unfilled.
     func leavesUnfilled(_ level: some CacheLevel) -> Bool {
         !options.skipsFilling.isEmpty && level.origin.map { options.skipsFilling.contains($0) } ?? false
     }

@@ -1,13 +1,13 @@
 extension Composed {
     /// Invalidates tags in both levels; both are tried.
     ///
-    /// What is on its way up with one of these tags is returned and not kept.
+    /// An entry on its way up with one of these tags is returned and not kept.
     ///
-    /// - Throws: ``CacheError/Code/invalidTags``; the error of the level that failed; ``CacheError/Code/levelsFailed`` when
-    ///   both did. The upper level's entries are void all the same.
+    /// - Throws: ``CacheError/Code/invalidTags``; the error of the level that failed; ``CacheError/Code/levelsFailed``
+    ///   when both did. The upper level's entries are void all the same.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
-        // Before: nobody sees the old values above any more. After: nor does anybody keep what was read until now.
+        // Before: no read sees the old values above any more. After: no level keeps what was read until now.
         fillGate.void(tags: tags)
         var errors: [any Error] = []
         do { try await upper.invalidate(tags: tags) } catch { errors.append(error) }

@@ -4,29 +4,27 @@ internal import Logging
 ///
 /// | operation | upper | lower |
 /// |---|---|---|
-/// | get | asked first; whatever it throws but a cancellation counts as a miss | asked on a miss; its error is the caller's |
+/// | get | asked first; any error but a cancellation counts as a miss | asked on a miss; its error is the caller's |
 /// | set | written after the lower, also when that failed | written first |
 /// | remove, clear | told | told, also when the upper failed |
 ///
-/// A fill is kept only if no invalidation of its key came since the lower level was asked; see ``FillGate``. So a remove
-/// that has returned is never undone by a get that was under way.
+/// A fill counts only if no invalidation of its key came after the lower level was asked; see ``FillGate``. So a
+/// running get never undoes a remove that has returned.
 ///
 /// What goes wrong in the upper level is nobody's error: it is counted (``failedReads``, ``failedFills``, ``lateFills``), logged
 /// once in ten seconds, and stands in the read trace. Memory is filled at once. A get waits for other levels to be filled for as
-/// long as ``fillWaitLimit``; then the fill goes on in the background for up to ten seconds, 64 of them at once.
+/// long as `fillWaitLimit`; then the fill goes on in the background for up to ten seconds, 64 of them at once.
 /// ``drain(within:)`` waits for them.
 ///
 /// A level belongs to one composition. Composing is associative: `(a over b) over c` behaves as `a over (b over c)`.
-public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: CacheLevel
+public struct Composed<Upper: CacheLevel, Lower: CacheLevel>: AnsweringLevel
 where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
-    /// What entries are found by.
     public typealias Key = Lower.Key
-    /// What is kept.
     public typealias Value = Lower.Value
 
     /// The level that is asked first.
     public let upper: Upper
-    /// The level that is asked when the upper one does not know.
+    /// The level that is asked when the upper one misses.
     public let lower: Lower
     /// Voids what the upper level was filled with.
     @usableFromInline
@@ -37,20 +35,20 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
-    public var fillWaitLimit: Duration { fills.patience }
+    package var fillWaitLimit: Duration { fills.waitLimit }
     let failures: LevelFailures
     let fills: Fills
     let refreshes = Refreshes<Lower.Key>()
 
     init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
         failures = LevelFailures(logger)
-        fills = Fills(patience: fillWaitLimit)
+        fills = Fills(waitLimit: fillWaitLimit)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
         fillGate.reserve(for: (upper as? any CountedLevel)?.entryLimit)
-        // A level with a gate hands out that gate's tickets, and so none that it was given.
+        // A level with a gate returns that gate's tickets, and so none that it was given.
         ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
     }
 
@@ -60,17 +58,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// How many fills of the upper level have failed since the start.
     public var failedFills: Int { failures.fills.count }
 
-    /// How many fills of the upper level took longer than a get waits for since the start.
+    /// How many fills of the upper level took longer than a get waits, since the start.
     public var lateFills: Int { failures.lateFills.count }
 
     // MARK: Reading
-
-    /// A fresh value in the upper level's memory, if nothing has voided it.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return resident(key, at: now, &answers)
-    }
 
     /// A fresh value in the upper level's memory, if nothing has voided it.
     @inlinable
@@ -79,24 +70,27 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
+        // Before: what is found may be older than a fill that comes meanwhile.
+        let fill = ledger?.fill(of: key)
         guard let resident = upper.resident(key, at: now, &answers) else { return nil }
-        guard let ledger else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
-        let fill = ledger.fill(of: key)
+        guard ledger != nil else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
         guard fill?.seal?.isLive != false else { return nil }
         let ticket = fill?.ticket ?? .none
         return fillGate.admits(ticket, at: now) ? resident : nil
     }
 
-    /// The upper level's entry if it may be served and nothing has voided it; else the lower level's, which then fills the
+    /// The upper level's entry if it is valid and may be served; otherwise the lower level's, which then fills the
     /// upper.
     ///
-    /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once, with a
-    /// refresh in the background, where the policy or the request says so.
+    /// A stale entry of the upper level is returned when the lower level fails and it may still be served; at once,
+    /// with a refresh in the background, where the policy or the request says so.
     ///
-    /// - Throws: What the lower level throws, as it is, whatever happened above; `CancellationError`.
+    /// - Throws: The lower level's own error, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await claim([key], request)[0] }
         var above: Entry<Value>?
-        let heard = heardTicket(key)
+        var isFailing = false
+        var heard = heardTicket(key)
         if !request.leavesOut(upper) {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             do {
@@ -104,7 +98,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                failures.read(error, of: upper)
+                isFailing = failures.read(error, of: upper)
                 request.failed(error, at: upper, since: start)
             }
         }
@@ -124,8 +118,13 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .fallBack: spare = above
         case .useless: spare = nil
         }
-        try Task.checkCancellation()
         guard !request.spares(lower) else { return nil }
+        if let rights = await rightsAbove([key], request, isFailing: isFailing) {
+            // The upper level may have begun to hear of changes while it was asked, which voids what was taken down before.
+            heard = heardTicket(key)
+            heard.rights = rights
+        }
+        try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         var asked = request.having(above, asFallback: spare != nil).filling
@@ -141,7 +140,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error
             }
-            // Asking again is in vain for as long as that.
+            // Asking again is useless for that long.
             if let delay = asked.retryHint?.delay ?? (error as? CacheError)?.retryAfter {
                 refreshes.pause(key, for: delay)
             }
@@ -153,12 +152,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Asks the upper level for all keys, then the lower one for those that are missing, in one call each.
     ///
-    /// A key that fails above, or is excluded there, is missing there, and no other is for its sake.
+    /// A key that fails or is excluded above counts as missing there; the other keys are not affected.
     ///
-    /// - Throws: What the lower level throws, as it is; `CancellationError`.
+    /// - Throws: The lower level's own error; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await claim(keys, request) }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
-        let heard = keys.map { heardTicket($0) }
+        var isFailing = false
+        var heard = keys.map { heardTicket($0) }
         if !request.leavesOut(upper) {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             let notes = FailureNotes()
@@ -168,12 +169,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 notes.add(error)
             }
             let errors = notes.all
-            // A level that cancels what it was asked ends a batch, but for one that leaves out what fails.
+            // A read that its level cancels ends a batch, unless the batch leaves failures out.
             if !request.leavesOutFailures, errors.contains(where: { $0 is CancellationError }) || Task.isCancelled {
                 throw CancellationError()
             }
             for error in errors {
-                failures.read(error, of: upper)
+                if failures.read(error, of: upper) { isFailing = true }
                 request.failed(error, at: upper, since: start)
             }
         }
@@ -192,11 +193,17 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
         }
         guard !missing.isEmpty else { return entries }
-        try Task.checkCancellation()
         guard !request.spares(lower) else {
             for index in missing { entries[index] = nil }
             return entries
         }
+        if let rights = await rightsAbove(missing.map { keys[$0] }, request, isFailing: isFailing) {
+            for index in missing {
+                heard[index] = heardTicket(keys[index])
+                heard[index].rights = rights
+            }
+        }
+        try Task.checkCancellation()
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         do {
@@ -222,12 +229,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
     }
 
-    /// Joins a read of the lower level that is under way, if the upper one is memory and has nothing of the key.
+    /// Joins a running read of the lower level, if the upper one is memory and has nothing of the key.
     ///
-    /// Whoever has begun the read fills the upper level; who joins does so where that has not come about.
+    /// The caller that began the read fills the upper level; a caller that joined does so if that has not happened.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
-        // In other cases an entry needs more than its own ticket to be kept above.
+        // In other cases the upper level needs more than the entry's own ticket.
         guard ledger == nil, hearing == .lower else { return nil }
         let tagChanges = fillGate.tagChanges
         let start = MonotonicInstant.coarse
@@ -245,8 +252,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Writes the lower level, then the upper one; both are tried.
     ///
-    /// When two writes of a key overlap, the upper level keeps neither: what it holds is never older than what the lower
-    /// level holds.
+    /// When two writes of a key overlap, the upper level keeps neither: it never holds an older entry than the lower
+    /// level.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
@@ -282,7 +289,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws {
-        // Before: nobody sees the old value above any more. After: nor does anybody keep what was read until now.
+        // Before: no read sees the old value above any more. After: no level keeps what was read until now.
         fillGate.void(lower.fingerprint(of: key))
         var errors: [any Error] = []
         do { try await removeAbove(key) } catch { errors.append(error) }
@@ -327,7 +334,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// The gate of whichever level has one: the lower level's, if both have.
     ///
-    /// When both have one, what is returned cannot be kept above: a ticket can tell of one gate only.
+    /// When both have one, the levels above cannot keep what is returned: a ticket belongs to one gate only.
     public var gate: FillGate? { hearing == .upper ? upper.gate : lower.gate }
 
     /// That of the level whose gate it is.

@@ -1,7 +1,7 @@
-/// Remembers with which ticket and seal each key was filled, for an upper level that does not keep them itself, and lets
+/// Remembers the ticket and the seal of each filled key, for an upper level that does not keep them itself, and lets
 /// only one task at a time change a key there.
 ///
-/// Without the second part, a slow fill with a void ticket could land on top of a newer one.
+/// Without the second part, a slow fill with a void ticket could replace a newer one.
 @usableFromInline
 final class FillLedger<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
@@ -14,11 +14,11 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     private struct State {
         var fills: [Key: Fill] = [:]
-        /// Keys that a task is changing, with those who wait for their turn.
+        /// Keys that a task is changing, with the tasks that wait for their turn.
         var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
     }
 
-    /// Past this many keys one is forgotten for each that is added, and must then be removed above.
+    /// Beyond this many keys, each new one replaces another, which must then be removed above.
     private let capacity: Int
     private let state = Locked(State())
 
@@ -33,15 +33,15 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     /// Notes a fill.
     ///
-    /// Returns a key that had to be forgotten for it.
-    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Key? {
+    /// Returns the keys that had to be forgotten for it: one, or none.
+    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> [Key] {
         state.withLock { state in
             state.fills[key] = Fill(ticket: ticket, seal: seal)
             guard state.fills.count > capacity, let other = state.fills.keys.first(where: { $0 != key }) else {
-                return nil
+                return []
             }
             state.fills[other] = nil
-            return other
+            return [other]
         }
     }
 
@@ -51,7 +51,7 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     /// Runs `body` while no other task runs one for the same key; tasks take turns in their order.
     ///
-    /// Waiting is not cut short by cancellation: the turns before are single operations of the upper level.
+    /// Cancellation does not end the wait: the turns before are single operations of the upper level.
     func exclusively<Result>(_ key: Key, _ body: () async throws -> Result) async rethrows -> Result {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in

@@ -1,8 +1,9 @@
 internal import Synchronization
 
-/// Fills of a level that may be slow, each in a task of its own: waited for a moment, then owned, bounded and drained here.
+/// Fills of a slow level, each in a task of its own: a read waits for one for a moment, and then it is owned, bounded
+/// and drained here.
 final class Fills: Sendable {
-    /// What became of a fill, as far as its read knows.
+    /// The outcome of a fill, as its read sees it.
     enum Outcome: Sendable {
         /// It is done.
         case done(Ticket?)
@@ -14,31 +15,31 @@ final class Fills: Sendable {
         case refused
     }
 
-    /// How long after a fill was late nobody waits for another one.
+    /// How long reads do not wait for fills after one was late.
     private static let rest: Duration = .seconds(1)
 
     /// How long a read waits.
-    let patience: Duration
+    let waitLimit: Duration
     private let flights = Flights<UInt64, Ticket?>(anchorLimit: 64, completionLimit: .seconds(10))
     private let last = Atomic<UInt64>(0)
     private let noWaitUntil = Atomic<Int64>(0)
 
-    init(patience: Duration) {
-        self.patience = patience
+    init(waitLimit: Duration) {
+        self.waitLimit = waitLimit
     }
 
     /// Begins a fill and waits for it, unless fills have been late just now.
     ///
-    /// - Parameter work: Fills the level; sees to it itself that a failure is counted.
-    /// - Returns: What became of it.
+    /// - Parameter work: Fills the level, and counts its failure.
+    /// - Returns: The outcome.
     func run(_ work: @escaping @Sendable () async throws -> Ticket?) async -> Outcome {
         let number = last.wrappingAdd(1, ordering: .relaxed).newValue
         let now = MonotonicInstant.now
-        let waits = patience > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
+        let waits = waitLimit > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
         guard waits else { return flights.launch(number, work) ? .late : .refused }
         do {
             return .done(
-                try await flights.join(number, patience: WaitLimit(sinceJoining: patience)) { _ in
+                try await flights.join(number, limit: WaitLimit(sinceJoining: waitLimit)) { _ in
                     try await work()
                 }
                 .output
@@ -51,6 +52,6 @@ final class Fills: Sendable {
         }
     }
 
-    /// Waits for those that go on.
+    /// Waits for fills in the background.
     func drain(within limit: Duration) async { await flights.drain(within: limit) }
 }

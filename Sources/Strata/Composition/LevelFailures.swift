@@ -1,8 +1,8 @@
 internal import Logging
 
-/// Counts what goes wrong in the upper level of a composition, where it is nobody's error: the read goes on below.
+/// Counts failures of the upper level of a composition, which fail no read: the read goes on below.
 ///
-/// The first failure is logged, and then one line for all of ten seconds.
+/// Logs the first failure, and then one line for all failures of ten seconds.
 final class LevelFailures: Sendable {
     private struct Silence: Sendable {
         var until = MonotonicInstant.distantPast
@@ -17,18 +17,19 @@ final class LevelFailures: Sendable {
     private let silence = Locked(Silence())
     let logger: Logger?
 
-    /// - Parameter logger: Gets the lines; `nil` for one named `strata`, made by whatever the process logs with.
+    /// - Parameter logger: Gets the lines; `nil` for one named `strata`, made by the process's logging system.
     init(_ logger: Logger?) {
         self.logger = logger
     }
 
     /// A read of the upper level has failed.
     ///
-    /// A condition that does not hold is no failure.
-    func read(_ error: any Error, of level: some CacheLevel) {
-        guard (error as? CacheError)?.code != .conditionNotSatisfied else { return }
+    /// - Returns: Whether it has: a condition that does not hold is no failure.
+    func read(_ error: any Error, of level: some CacheLevel) -> Bool {
+        guard (error as? CacheError)?.code != .conditionNotSatisfied else { return false }
         reads.add()
         log("a level of a cache cannot be read: levels below are asked", error, level)
+        return true
     }
 
     /// The upper level could not be filled.

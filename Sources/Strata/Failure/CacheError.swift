@@ -1,4 +1,4 @@
-/// Why a cache could not do what it was asked.
+/// Why a call of a cache failed.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// What kind of failure it was.
     ///
@@ -13,7 +13,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
 
         /// No level has the key.
         public static let miss = Code(description: "miss")
-        /// Several levels could not be written or emptied; ``CacheError/causes`` has each one's error, the last level's last.
+        /// Several levels could not be written or emptied; ``CacheError/causes`` has each one's error, the last level's
+        /// last.
         ///
         /// Never thrown by a read.
         public static let levelsFailed = Code(description: "levels failed")
@@ -21,22 +22,22 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let codec = Code(description: "codec")
         /// The value is larger than the level's limit.
         public static let tooLarge = Code(description: "too large")
-        /// The source has failed in another process just now, and is not asked again yet.
+        /// The source failed in another process a moment ago, and must not be asked again yet.
         ///
-        /// ``CacheError/transferred`` tells of what, if that error can travel. In the process in which the source has failed,
-        /// every caller gets its own error.
+        /// ``CacheError/transferred`` has that error, if it can travel. In the process in which the source failed,
+        /// every caller gets the source's own error.
         public static let sourceFailed = Code(description: "source failed")
         /// The condition of a level or a transformer does not hold.
         public static let conditionNotSatisfied = Code(description: "condition not satisfied")
         /// A batch has more keys than values, or fewer.
         public static let countMismatch = Code(description: "count mismatch")
-        /// The source says that nothing has changed where there is no value.
+        /// The source answered that nothing has changed, and there is no old value.
         public static let notModified = Code(description: "not modified")
         /// There are too many tags, or one is too long; see ``TagLimits``.
         public static let invalidTags = Code(description: "invalid tags")
         /// Declared keyspaces contradict each other.
         public static let invalidKeyspaces = Code(description: "invalid keyspaces")
-        /// Nobody has fetched the value in the time that the caller could wait.
+        /// There was no value within the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }
 
@@ -50,7 +51,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public var causes: [any Error]
     /// When it makes sense to ask again.
     public var retryAfter: Duration?
-    /// What has failed in another process, if it was an error that can travel.
+    /// The error of another process, if it can travel.
     public var transferred: TransferredError?
 
     /// An error with its parts.

@@ -1,11 +1,30 @@
-/// Takes down what has failed in a batch that goes on without it.
+/// Notes the failures of a batch that goes on without the failed keys.
 package final class FailureNotes: Sendable {
-    private let errors = Locked<[any Error]>([])
+    private struct Note: Sendable {
+        let error: any Error
+        let key: (any Hashable & Sendable)?
+    }
+
+    private let notes = Locked<[Note]>([])
 
     package init() {}
 
     /// What has failed, in no order.
-    package var all: [any Error] { errors.withLock { $0 } }
+    package var all: [any Error] { notes.withLock { $0.map(\.error) } }
 
-    package func add(_ error: any Error) { errors.withLock { $0.append(error) } }
+    /// Takes down a failure, with its key where that is known.
+    package func add(_ error: any Error, of key: (any Hashable & Sendable)? = nil) {
+        notes.withLock { $0.append(Note(error: error, key: key)) }
+    }
+
+    /// What each of these keys has failed with; `nil` when some have failed and it is not known which.
+    func errors<Key: Hashable>(of keys: [Key]) -> [(any Error)?]? {
+        let notes = notes.withLock { $0 }
+        var errors: [Key: any Error] = [:]
+        for note in notes {
+            guard let key = note.key as? Key else { return nil }
+            errors[key] = note.error
+        }
+        return keys.map { errors[$0] }
+    }
 }

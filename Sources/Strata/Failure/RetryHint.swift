@@ -1,10 +1,12 @@
-/// When it makes sense to ask a source again, told past the error: that is the source's own, and says nothing of it.
+/// When it makes sense to ask a source again.
+///
+/// It travels beside the error, which is the source's own.
 package final class RetryHint: Sendable {
     private let told = Locked<Duration?>(nil)
 
     package init() {}
 
-    /// After how long; `nil` when nobody has said.
+    /// The delay; `nil` when it is not known.
     package var delay: Duration? { told.withLock { $0 } }
 
     package func tell(_ delay: Duration?) {

@@ -1,8 +1,9 @@
-/// The failure of a source; apart from those of the cache until it leaves it, for a source may be a cache, too.
+/// The failure of a source, kept apart from failures of the cache until it reaches the caller: a source may be a cache,
+/// too.
 @usableFromInline
 package struct SourceFailure: Error {
     package let cause: any Error
-    /// What the source itself has said.
+    /// The delay that the source itself gave.
     package let retryAfter: Duration?
 
     package init(_ cause: any Error, retryAfter: Duration? = nil) {
@@ -10,7 +11,7 @@ package struct SourceFailure: Error {
         self.retryAfter = retryAfter ?? (cause as? CacheError)?.retryAfter
     }
 
-    /// What a caller is told of an error.
+    /// The error that a caller gets.
     @usableFromInline
     static func cause(of error: any Error) -> any Error { (error as? SourceFailure)?.cause ?? error }
 }

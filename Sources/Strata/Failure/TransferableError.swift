@@ -1,8 +1,8 @@
-/// An error of a source by which other processes, too, can tell what has failed.
+/// An error of a source that other processes can recognise, too.
 ///
-/// What a source throws reaches every caller of its process as it is. Callers in other processes, who wait for the same fetch or
-/// ask while it is not to be repeated, get a ``CacheError`` with the code ``CacheError/Code/sourceFailed``; for an error that
-/// conforms to this protocol, ``CacheError/transferred`` has its code and detail.
+/// Every caller of a source's process gets the source's own error. Callers of other processes that wait for the same
+/// fetch, or ask during its back-off, get a ``CacheError`` with the code ``CacheError/Code/sourceFailed``. For an error
+/// that conforms to this protocol, ``CacheError/transferred`` has its code and detail.
 ///
 /// ```swift
 /// struct NotFound: TransferableError {
@@ -18,11 +18,11 @@
 /// }
 /// ```
 ///
-/// Code and detail lie in Redis for as long as the failure is remembered, and everybody who reads the keyspace can see them:
-/// put no secrets in.
+/// Code and detail are in Redis for as long as the failure is remembered, and every user who reads the keyspace can see
+/// them: put no secrets in.
 public protocol TransferableError: Error {
-    /// What has failed, for programs: 1 to 64 letters, digits, `.`, `_` or `-` of ASCII. With any other, the error does not
-    /// travel.
+    /// The kind of the error, for programs: 1 to 64 letters, digits, `.`, `_` or `-` of ASCII. With any other code, the
+    /// error does not travel.
     var transferCode: String { get }
     /// More about it; cut to 100 bytes. Empty by default.
     var transferDetail: String { get }
@@ -33,11 +33,11 @@ extension TransferableError {
     public var transferDetail: String { "" }
 }
 
-/// What is known of an error that was thrown in another process.
+/// The known parts of an error that another process threw.
 public struct TransferredError: Sendable, Hashable {
     /// The code that the error has given itself.
     public let code: String
-    /// What the error has said beside; empty for nothing.
+    /// The detail of the error; empty for none.
     public let detail: String
 
     private static let longestCode = 64
@@ -46,7 +46,7 @@ public struct TransferredError: Sendable, Hashable {
     init?(code: String, detail: String) {
         guard (1...Self.longestCode).contains(code.utf8.count), code.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.code = code
-        // Whole characters, none of which can make two lines of one.
+        // Whole characters, without line breaks.
         var cut = ""
         for scalar in detail.unicodeScalars {
             let shown = scalar.properties.generalCategory == .control ? " " : scalar
@@ -65,7 +65,7 @@ public struct TransferredError: Sendable, Hashable {
         }
     }
 
-    /// What an error tells of itself; `nil` when it does not travel.
+    /// The parts of an error; `nil` when it does not travel.
     ///
     /// One that has come from another process goes on.
     init?(_ error: any Error) {
@@ -85,9 +85,9 @@ public struct TransferredError: Sendable, Hashable {
         self.init(code: String(parts[1].dropFirst().dropLast()), detail: parts.count > 2 ? String(parts[2]) : "")
     }
 
-    /// What is written down of a failure for other processes: `NotFound`, or `NotFound [not-found] detail`.
+    /// The record of a failure for other processes: `NotFound`, or `NotFound [not-found] detail`.
     ///
-    /// Of an error that has not opted in only its type is told: its text may hold what others must not read.
+    /// An error that has not opted in shows only its type: its text may hold what others must not read.
     package static func text(of error: any Error) -> String {
         let type = "\(type(of: error))"
         guard let told = TransferredError(error) else { return type }

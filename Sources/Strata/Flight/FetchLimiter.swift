@@ -1,15 +1,14 @@
-/// Lets a bounded number of fetches run at once; the others wait their turn in the order of their arrival, and may be
-/// cancelled while they wait.
+/// Lets a bounded number of fetches run at once; the others wait in the order of their arrival and may be cancelled.
 ///
-/// The limit is strict: a slot that becomes free is handed to the first who waits and is never free in between. O(1), but for
-/// slots that were given up, which are stepped over once.
+/// The limit is strict: a free slot goes directly to the first fetch that waits. Every operation is O(1), apart from
+/// waiting fetches that were cancelled, which are skipped once each.
 ///
-/// A fetch that is cancelled has a moment to end (``grace``). One that does not heed its cancellation loses its slot then, or a
-/// few that hang would lock out all others for good. From then on more than the limit are under way: those that hang beside
-/// those that count.
+/// A cancelled fetch has a moment to end (``grace``). Then it loses its slot even if it still runs, because a few
+/// fetches that hang would otherwise lock out all others for good. From then on more fetches than the limit run: those
+/// that hang, and those that count.
 ///
-/// One limiter may be given to several levels, for example all that ask one database. Not to levels that ask each other:
-/// with all slots taken by the outer ones, the inner ones would wait for ever.
+/// Several levels may share a limiter, for example all that ask one database. Levels that ask each other must not: when
+/// the outer ones have all slots, the inner ones wait for ever.
 ///
 /// ```swift
 /// let database = FetchLimiter(limit: 16)
@@ -18,19 +17,19 @@
 /// ```
 public final class FetchLimiter: Sendable {
     private struct State {
-        /// The numbers of those who have a slot.
+        /// The numbers of the fetches that have a slot.
         var held: Set<UInt64> = []
-        /// Those among them who were cancelled, and when they lose it.
+        /// The cancelled ones among them, and when each loses its slot.
         var cancelled: [UInt64: MonotonicInstant] = [:]
-        /// Numbers are given in the order of arrival, so the first who waits has the lowest.
+        /// Numbers rise with the arrival, so the first that waits has the lowest.
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         var lastNumber: UInt64 = 0
         /// No number below this one waits.
         var first: UInt64 = 1
 
-        /// Takes a slot back, and hands it to the first who waits.
+        /// Takes a slot back and hands it to the first that waits.
         ///
-        /// - Returns: Who has it now, to be resumed; `nil` for nobody, or when it was taken back before.
+        /// - Returns: The continuation to resume; `nil` when none waits, or the slot was taken back before.
         mutating func takeBack(_ number: UInt64) -> CheckedContinuation<Void, any Error>? {
             cancelled[number] = nil
             guard held.remove(number) != nil else { return nil }
@@ -45,9 +44,9 @@ public final class FetchLimiter: Sendable {
         }
     }
 
-    /// How many may run at once.
+    /// How many fetches may run at once.
     public let limit: Int
-    /// How long a fetch that was cancelled keeps its slot if it does not end.
+    /// How long a cancelled fetch that does not end keeps its slot.
     public let grace: Duration
     private let state = Locked(State())
     private let watch = Watch()
@@ -55,23 +54,24 @@ public final class FetchLimiter: Sendable {
     /// A limiter with all its slots free.
     ///
     /// - Parameters:
-    ///   - limit: How many may run at once; less than one counts as one.
-    ///   - grace: How long a fetch that was cancelled keeps its slot if it does not end.
+    ///   - limit: How many fetches may run at once; less than one counts as one.
+    ///   - grace: How long a cancelled fetch that does not end keeps its slot; one second by default.
     public init(limit: Int, grace: Duration = .seconds(1)) {
         self.limit = max(1, limit)
         self.grace = max(.zero, grace)
     }
 
-    /// How many have a slot now.
+    /// How many fetches have a slot now.
     public var running: Int { state.withLock { $0.held.count } }
 
-    /// How many are waiting now.
+    /// How many fetches wait for one now.
     public var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Runs `body` when there is room for it.
     ///
     /// - Parameter body: The work.
-    /// - Throws: What `body` throws; `CancellationError` when the task is cancelled before its turn, and `body` does not run.
+    /// - Throws: What `body` throws; `CancellationError` when the task is cancelled before its turn, and `body` does
+    ///   not run.
     /// - Returns: What `body` returns.
     public func run<Result>(_ body: () async throws -> Result) async throws -> Result {
         let number = try await enter()
@@ -95,7 +95,7 @@ public final class FetchLimiter: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 let hasEntered = state.withLock { state in
                     guard !enter(number, &state) else { return true }
-                    // Others may have drawn later numbers and been here sooner.
+                    // Fetches with later numbers may have arrived here sooner.
                     state.first = state.waiting.isEmpty ? number : min(state.first, number)
                     state.waiting[number] = continuation
                     return false
@@ -119,7 +119,7 @@ public final class FetchLimiter: Sendable {
         next?.resume()
     }
 
-    /// Whoever runs under a number is cancelled: it is to end soon.
+    /// The fetch with this number is cancelled and should end soon.
     private func cancel(_ number: UInt64) {
         let end = MonotonicInstant.now.advanced(by: grace)
         let isHeld = state.withLock { state in
@@ -127,7 +127,7 @@ public final class FetchLimiter: Sendable {
             state.cancelled[number] = end
             return true
         }
-        if isHeld { watch.look(after: self, by: end) }
+        if isHeld { watch.schedule(self, by: end) }
     }
 
     private func giveUp(_ number: UInt64) {
@@ -137,10 +137,10 @@ public final class FetchLimiter: Sendable {
 }
 
 extension FetchLimiter: Watched {
-    /// Takes the slots of those back who were cancelled and have not ended.
+    /// Takes back the slots of cancelled fetches whose grace is over.
     ///
     /// O(cancelled).
-    package func look(at now: MonotonicInstant) -> MonotonicInstant {
+    package func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (resumed, next) = state.withLock { state in
             let late = state.cancelled.filter { $0.value <= now }.keys
             return (late.compactMap { state.takeBack($0) }, state.cancelled.values.min() ?? .distantFuture)
@@ -150,7 +150,7 @@ extension FetchLimiter: Watched {
     }
 }
 
-/// A limiter equals itself alone.
+/// A limiter equals only itself.
 extension FetchLimiter: Hashable {
     /// Whether both are the same limiter.
     public static func == (left: FetchLimiter, right: FetchLimiter) -> Bool { left === right }

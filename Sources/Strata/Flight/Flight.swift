@@ -1,45 +1,45 @@
-/// One piece of work under way, and those who wait for it.
+/// A piece of work that is running, with its waiters.
 ///
-/// Proof of `Sendable`: what changes is reached under the lock of the flight's table only.
+/// Proof of `Sendable`: everything that changes is reached only under the lock of the flight's table.
 @usableFromInline
 package class Flight: @unchecked Sendable {
     let table: FlightTable
     /// That of the key.
     let hash: Int
-    /// Taken before the work begins: who asks after it is void must not join.
+    /// Taken before the work begins: a caller that comes after it is void must not join.
     let ticket: Ticket
-    /// Which tags the flight will bring is not known yet, so any that is invalidated ends it for later callers.
+    /// The tags that the flight will bring are not known yet, so an invalidation of any tag closes it to later callers.
     let tagChanges: UInt64?
     let startedAt: MonotonicInstant
-    /// The flight in whose task the work is done, if not in one of its own.
+    /// The flight in whose task the work runs; `nil` for work with a task of its own.
     let host: Flight?
 
-    /// Where the flight stands among those under way; `nil` before and after.
+    /// The index among the running flights; `nil` before and after.
     var place: Int?
     /// Whether callers may join.
     var isListed = false
-    /// The next that callers may join whose key has the same hash.
+    /// The next flight with the same hash that callers may join.
     var next: Flight?
-    var passengers: [FlightWaiter] = []
-    /// The task that does the work, unless it has a host.
+    var waiters: [FlightWaiter] = []
+    /// The task that does the work; `nil` for one with a host.
     var task: Task<Void, Never>?
-    /// How urgent the most urgent of those is who have boarded.
+    /// The highest priority among its waiters so far.
     var priority: TaskPriority
-    /// Whether that task is cancelled, or will be as soon as it is known.
+    /// Whether the task is cancelled, or will be as soon as it is known.
     var isCancelled = false
-    /// Whether nobody wants what the flight brings any more.
+    /// Whether all waiters have left.
     var isAbandoned = false
     /// The flight that this flight's task waits for, if it does.
     var awaited: Flight?
-    /// The seat that this flight's task has on the flight whose work it does.
-    var seat: FlightWaiter?
-    /// Whether the flight goes on when nobody waits any more.
+    /// The waiter that stands for this flight's task on the hosted flight whose work the task does.
+    var worker: FlightWaiter?
+    /// Whether the flight goes on without waiters.
     var isAnchored = false
-    /// Whether the flight has had its time, and was cancelled for it.
+    /// Whether the flight exceeded its time and was cancelled.
     var isOverdue = false
-    /// When an anchored flight has had its time; then, when it is forgotten though it has not landed.
+    /// When the time of an anchored flight ends; after that, when the table forgets it although it has not ended.
     var end = MonotonicInstant.distantFuture
-    /// No later than the flight's end and the first passenger's.
+    /// The earlier of the flight's end and its first waiter's.
     var due = MonotonicInstant.distantFuture
 
     init(_ table: FlightTable, hash: Int, fingerprint: UInt64, host: Flight?) {
@@ -53,19 +53,19 @@ package class Flight: @unchecked Sendable {
     }
 }
 
-/// A flight with what it brings.
+/// A flight with its result.
 ///
-/// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the flight
-/// has landed; it is read by passengers whom the table has told so. The rest is the flight's.
+/// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the
+/// flight has landed. Waiters read it after the table has told them so. The rest is protected as in ``Flight``.
 @usableFromInline
 package class Delivery<Output: Sendable>: Flight, @unchecked Sendable {
     @usableFromInline
     var outcome: Result<Output, any Error>?
 }
 
-/// A flight with its key and what it brings.
+/// A flight with its key and its result.
 ///
-/// Proof of `Sendable`: the key does not change. The rest is the delivery's.
+/// Proof of `Sendable`: the key does not change. The rest is protected as in ``Delivery``.
 @usableFromInline
 final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Delivery<Output>, @unchecked Sendable {
     @usableFromInline

@@ -1,7 +1,7 @@
 extension FlightTable {
-    /// Waits until every flight has landed, anchored or not, for at most `limit`; then cancels those that have not.
+    /// Waits until every flight has landed, for at most `limit`; then cancels those that have not.
     ///
-    /// - Returns: Whether all have landed by themselves.
+    /// - Returns: Whether all landed by themselves.
     @discardableResult
     func drain(within limit: Duration) async -> Bool {
         let number = state.withLock { state in
@@ -27,7 +27,7 @@ extension FlightTable {
             if let outcome { continuation.resume(returning: outcome) }
         }
         timer.cancel()
-        // What has begun since is not late.
+        // A flight that began since then is not late.
         guard !haveLanded else { return true }
         let late = state.withLock { $0.flights }
         for flight in late { abandon(flight) }

@@ -1,18 +1,20 @@
 extension FlightTable: Watched {
-    /// How long a flight that was cancelled has to heed that.
+    /// How long a cancelled flight may still count.
     private static var grace: Duration { .seconds(1) }
 
-    /// Lets passengers go whose patience has ended, while their flights go on if there is room for that; and ends anchored
-    /// flights that have had their time: those who wait are told, later callers start anew, and the work is cancelled.
+    /// Resumes the waiters whose limit has passed, and ends the flights whose time is over.
     ///
-    /// A flight that was cancelled counts until it heeds that, and a second at most: work that hangs for good would take the
-    /// place of others for good. O(flights), and O(passengers) of those for which something is due.
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    /// A flight whose waiters have left goes on if there is room for another anchored one. When the time of an anchored
+    /// flight is over, its waiters are told, later callers start anew, and the work is cancelled.
+    ///
+    /// A cancelled flight counts until it ends, and a second at most: work that hangs must not hold a place for good.
+    /// O(flights), and O(waiters) of those that have something due.
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (release, next) = state.withLock { state in
             var release = Release()
             for flight in state.flights where flight.due <= now {
                 let leaving = state.release(from: flight, at: now)
-                release.passengers += leaving
+                release.waiters += leaving
                 if flight.end <= now {
                     if flight.isOverdue {
                         state.remove(flight)
@@ -24,11 +26,11 @@ extension FlightTable: Watched {
                     }
                 } else if !flight.isAnchored, !leaving.isEmpty, state.anchored < anchorLimit {
                     state.anchor(flight, until: now.advanced(by: completionLimit))
-                } else if !flight.isAnchored, flight.passengers.isEmpty {
+                } else if !flight.isAnchored, flight.waiters.isEmpty {
                     state.remove(flight)
                     release.abandoned.append(flight)
                 }
-                flight.due = flight.passengers.reduce(flight.end) { min($0, $1.end) }
+                flight.due = flight.waiters.reduce(flight.end) { min($0, $1.end) }
             }
             release.drainers = state.takeDrainers()
             return (release, state.flights.reduce(MonotonicInstant.distantFuture) { min($0, $1.due) })
@@ -39,7 +41,7 @@ extension FlightTable: Watched {
 }
 
 extension FlightTable.State {
-    /// Lets a flight go on without passengers until its time is over.
+    /// Lets a flight go on without waiters until `end`.
     mutating func anchor(_ flight: Flight, until end: MonotonicInstant) {
         anchored += 1
         flight.isAnchored = true
@@ -47,14 +49,14 @@ extension FlightTable.State {
         flight.due = min(flight.due, end)
     }
 
-    /// Takes out the passengers of a flight who have waited long enough, or all when the flight has.
+    /// Removes the waiters whose limit has passed; all of them when the flight's time is over.
     mutating func release(from flight: Flight, at now: MonotonicInstant) -> [FlightWaiter] {
         let isOver = flight.end <= now
         if isOver { unlist(flight) }
-        let leaving = flight.passengers.filter { isOver || $0.end <= now }
-        for passenger in leaving {
-            passenger.fate = .waitLimitReached
-            unseat(passenger)
+        let leaving = flight.waiters.filter { isOver || $0.end <= now }
+        for waiter in leaving {
+            waiter.outcome = .waitLimitReached
+            dismiss(waiter)
         }
         return leaving
     }

@@ -1,26 +1,26 @@
 extension FlightTable {
-    /// Waits on a flight that is under way.
+    /// Waits for a flight that is running.
     ///
-    /// - Returns: Whether the flight has landed; false when it was too late to come aboard.
+    /// - Returns: Whether the flight has landed; false when it could no longer be joined.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @usableFromInline
-    func ride(on flight: Flight, _ patience: WaitLimit) async throws -> Bool {
+    func wait(on flight: Flight, _ limit: WaitLimit) async throws -> Bool {
         try Task.checkCancellation()
         let start = MonotonicInstant.coarse
-        let passenger = FlightWaiter(self)
+        let waiter = FlightWaiter(self)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let boarding = board(passenger, hash: flight.hash, patience, continuation) { $0 === flight }
+                let boarding = board(waiter, hash: flight.hash, limit, continuation) { $0 === flight }
                 if case .aboard(_, let due) = boarding {
-                    watch.look(after: self, by: due)
+                    watch.schedule(self, by: due)
                 } else {
                     continuation.resume()
                 }
             }
         } onCancel: {
-            leave(passenger)
+            leave(waiter)
         }
-        switch passenger.fate {
+        switch waiter.outcome {
         case .landed: return true
         case .waits: return false
         case .cancelled: throw CancellationError()

@@ -1,31 +1,31 @@
-/// The bookkeeping of flights, whatever their keys are and whatever they bring.
+/// The bookkeeping of flights, for keys and results of any type.
 ///
-/// Nothing here is generic: callers of all kinds run the same machine code, and none of it looks up what a type is like.
-/// Boarding, leaving and landing are O(1), landing O(passengers), besides keys of the same hash.
+/// Nothing here is generic, so callers of all types run the same machine code without looking types up. Joining and
+/// leaving are O(1) and landing is O(waiters), not counting keys of equal hash.
 @usableFromInline
 final class FlightTable: Sendable {
     struct State: Sendable {
         var flights: [Flight] = []
         /// The first flight that callers may join, by the hash of its key.
         var listed: [Int: Flight] = [:]
-        /// How many passengers there are.
+        /// How many waiters there are.
         var waiting = 0
         var voids: UInt64 = 0
         var anchored = 0
-        /// Those who wait for all flights to land.
+        /// Callers that wait for all flights to land.
         var drainers: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         var lastDrainer: UInt64 = 0
-        /// Those whose time was over before they had begun to wait.
+        /// Drainers whose time was over before they began to wait.
         var lateDrainers: Set<UInt64> = []
     }
 
-    /// What has come of an attempt to board.
+    /// The result of an attempt to join.
     enum Boarding {
-        /// No flight is under way that the caller might join.
+        /// There is no flight that the caller may join.
         case noFlight
         /// The caller was cancelled before.
         case tooLate
-        /// On a flight that is under way, or the new one; who is told so has the watch look by the time that is due.
+        /// The caller waits for a running flight, or for the new one; it then schedules the watch for `due`.
         case aboard(starts: Bool, due: MonotonicInstant)
     }
 
@@ -49,43 +49,43 @@ final class FlightTable: Sendable {
         state.withLock { joinable(hash, isSought, $0) }
     }
 
-    /// Puts a caller on the flight of its key that is under way, or on a new one where there is none.
+    /// Adds a caller to the running flight of its key, or to a new one.
     ///
     /// - Parameters:
-    ///   - passenger: The caller.
-    ///   - hash: That of its key.
-    ///   - patience: How long the caller waits.
-    ///   - continuation: Resumed when the caller is let go, unless it does not come aboard.
-    ///   - new: The flight that begins when none is under way.
+    ///   - waiter: The caller.
+    ///   - hash: The hash of its key.
+    ///   - limit: How long the caller waits.
+    ///   - continuation: Resumed when the wait ends, unless the caller could not join.
+    ///   - new: The flight that begins when none is running.
     ///   - isSought: Whether a flight has the caller's key.
-    /// - Returns: Whether the caller is aboard.
+    /// - Returns: Whether the caller has joined.
     func board(
-        _ passenger: FlightWaiter,
+        _ waiter: FlightWaiter,
         hash: Int,
-        _ patience: WaitLimit,
+        _ limit: WaitLimit,
         _ continuation: CheckedContinuation<Void, Never>,
         orOn new: Flight? = nil,
         isSought: (Flight) -> Bool
     ) -> Boarding {
         let priority = Task.currentPriority
         let (boarding, slow) = state.withLock { state -> (Boarding, Flight?) in
-            guard passenger.fate == .waits else { return (.tooLate, nil) }
+            guard waiter.outcome == .waits else { return (.tooLate, nil) }
             let joined = joinable(hash, isSought, state)
             guard let flight = joined ?? new else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
-            passenger.continuation = continuation
-            passenger.end = patience.end(startedAt: flight.startedAt)
-            state.seat(passenger, on: flight)
-            flight.due = min(flight.due, passenger.end)
+            waiter.continuation = continuation
+            waiter.end = limit.end(startedAt: flight.startedAt)
+            state.admit(waiter, to: flight)
+            flight.due = min(flight.due, waiter.end)
             let isSlow = flight.priority < priority
             if isSlow { flight.priority = priority }
-            return (.aboard(starts: joined == nil, due: passenger.end), isSlow ? flight : nil)
+            return (.aboard(starts: joined == nil, due: waiter.end), isSlow ? flight : nil)
         }
         if let slow { hurry(slow, priority) }
         return boarding
     }
 
-    /// Makes the work of a flight as urgent as who waits for it, and what that work waits for itself.
+    /// Raises the priority of a flight's work to that of a waiter, and of the flight that this work waits for.
     private func hurry(_ flight: Flight, _ priority: TaskPriority) {
         if let host = flight.host { return host.table.hurry(host, priority) }
         let (task, awaited) = state.withLock { state in
@@ -97,7 +97,7 @@ final class FlightTable: Sendable {
         awaited.table.hurry(awaited, priority)
     }
 
-    /// Tells on which other flight the task of a flight waits, so that it becomes urgent with it; `nil` for none any more.
+    /// Notes which other flight the task of a flight waits for, so that its priority rises, too; `nil` for none.
     func waits(_ flight: Flight, for other: Flight?) {
         let priority = state.withLock { state in
             flight.awaited = other
@@ -107,19 +107,19 @@ final class FlightTable: Sendable {
         other.table.hurry(other, priority)
     }
 
-    /// Begins a flight whose work its first passenger does, unless one is under way.
+    /// Begins a flight whose first waiter does the work, unless one is running.
     ///
     /// - Returns: Whether it has begun.
-    func begin(_ flight: Flight, with passenger: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
+    func begin(_ flight: Flight, with waiter: FlightWaiter, isSought: (Flight) -> Bool) -> Bool {
         state.withLock { state in
-            guard passenger.fate == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
+            guard waiter.outcome == .waits, joinable(flight.hash, isSought, state) == nil else { return false }
             state.add(flight, isSought)
-            state.seat(passenger, on: flight)
+            state.admit(waiter, to: flight)
             return true
         }
     }
 
-    /// Begins a flight that nobody waits for, unless one is under way or there is no room for more.
+    /// Begins a flight without waiters, unless one is running or there is no room for another anchored one.
     func launch(_ flight: Flight, isSought: (Flight) -> Bool) -> Boarding {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
@@ -137,16 +137,16 @@ final class FlightTable: Sendable {
 
     // MARK: Leaving
 
-    /// A caller has been cancelled; the last one to leave cancels the work.
-    func leave(_ passenger: FlightWaiter) {
+    /// Removes a cancelled caller; the last one to leave cancels the work.
+    func leave(_ waiter: FlightWaiter) {
         let release = state.withLock { state in
             var release = Release()
-            guard passenger.fate == .waits else { return release }
-            passenger.fate = .cancelled
-            guard let flight = passenger.flight else { return release }
-            state.unseat(passenger)
-            release.passengers.append(passenger)
-            if flight.passengers.isEmpty, !flight.isAnchored {
+            guard waiter.outcome == .waits else { return release }
+            waiter.outcome = .cancelled
+            guard let flight = waiter.flight else { return release }
+            state.dismiss(waiter)
+            release.waiters.append(waiter)
+            if flight.waiters.isEmpty, !flight.isAnchored {
                 state.remove(flight)
                 release.abandoned.append(flight)
                 release.drainers = state.takeDrainers()
@@ -156,15 +156,15 @@ final class FlightTable: Sendable {
         release.perform()
     }
 
-    /// A flight's work is done.
+    /// The work of a flight has ended.
     ///
-    /// - Returns: What is to be done by the caller.
+    /// - Returns: What the caller does outside the lock.
     func land(_ flight: Flight) -> Release {
         state.withLock { state in
-            let passengers = flight.passengers
-            for passenger in passengers { passenger.fate = .landed }
+            let waiters = flight.waiters
+            for waiter in waiters { waiter.outcome = .landed }
             state.remove(flight)
-            return Release(passengers: passengers, drainers: state.takeDrainers())
+            return Release(waiters: waiters, drainers: state.takeDrainers())
         }
     }
 
@@ -190,36 +190,37 @@ final class FlightTable: Sendable {
 
     // MARK: Work
 
-    /// Tells which task does the work of a flight.
+    /// Notes the task that does the work of a flight.
     func started(_ flight: Flight, _ task: Task<Void, Never>) {
         let (isCancelled, priority) = state.withLock { state in
             flight.task = task
             return (flight.isCancelled, flight.priority)
         }
         if isCancelled { task.cancel() }
-        // Somebody more urgent may have come before the task was known.
+        // A waiter of higher priority may have come before the task was known.
         if #available(macOS 26, *), Task.currentPriority < priority { task.escalatePriority(to: priority) }
     }
 
-    /// Tells on which flight's work a flight's task is: that is left in the place of being cancelled.
+    /// Notes on which flight's work the task of a flight is: abandoning the flight then leaves that one and does not
+    /// cancel the task.
     ///
-    /// - Returns: Whether anybody still wants what the flight brings.
-    func work(of flight: Flight, isOn seat: FlightWaiter?) -> Bool {
+    /// - Returns: Whether the flight still has waiters, or is anchored.
+    func work(of flight: Flight, by waiter: FlightWaiter?) -> Bool {
         state.withLock { state in
-            flight.seat = seat
+            flight.worker = waiter
             return !flight.isAbandoned
         }
     }
 
-    /// Ends the work of flights that nobody wants any more, unless others want what it brings.
+    /// Ends the work of a flight without waiters, unless others wait for the work that its task does.
     func abandon(_ flight: Flight) {
         if let host = flight.host { return host.table.cancelTask(of: host) }
-        let seat = state.withLock { state in
+        let worker = state.withLock { state in
             flight.isAbandoned = true
-            return flight.seat
+            return flight.worker
         }
-        guard let seat else { return cancelTask(of: flight) }
-        seat.table.leave(seat)
+        guard let worker else { return cancelTask(of: flight) }
+        worker.table.leave(worker)
     }
 
     private func cancelTask(of flight: Flight) {
@@ -230,15 +231,15 @@ final class FlightTable: Sendable {
         task?.cancel()
     }
 
-    /// What is to be done outside the lock.
+    /// What is done outside the lock.
     struct Release: Sendable {
-        var passengers: [FlightWaiter] = []
+        var waiters: [FlightWaiter] = []
         var abandoned: [Flight] = []
         var drainers: [CheckedContinuation<Bool, Never>] = []
 
         func perform() {
             for flight in abandoned { flight.table.abandon(flight) }
-            for passenger in passengers { passenger.continuation?.resume() }
+            for waiter in waiters { waiter.continuation?.resume() }
             for drainer in drainers { drainer.resume(returning: true) }
         }
     }
@@ -251,7 +252,7 @@ extension FlightTable.State {
         return flight
     }
 
-    /// Begins a flight; callers join it in the place of one of the same key.
+    /// Adds a flight; later callers join it in the place of an earlier one of the same key.
     mutating func add(_ flight: Flight, _ isSought: (Flight) -> Bool) {
         if let earlier = find(flight.hash, isSought) { unlist(earlier) }
         flight.place = flights.count
@@ -272,7 +273,7 @@ extension FlightTable.State {
         before.next = flight.next
     }
 
-    /// Takes a flight off, with its passengers.
+    /// Removes a flight with its waiters.
     mutating func remove(_ flight: Flight) {
         guard let place = flight.place else { return }
         flight.place = nil
@@ -282,29 +283,29 @@ extension FlightTable.State {
             last.place = place
         }
         unlist(flight)
-        waiting -= flight.passengers.count
-        flight.passengers.removeAll()
+        waiting -= flight.waiters.count
+        flight.waiters.removeAll()
         if flight.isAnchored { anchored -= 1 }
     }
 
-    mutating func seat(_ passenger: FlightWaiter, on flight: Flight) {
-        passenger.flight = flight
-        passenger.place = flight.passengers.count
-        flight.passengers.append(passenger)
+    mutating func admit(_ waiter: FlightWaiter, to flight: Flight) {
+        waiter.flight = flight
+        waiter.place = flight.waiters.count
+        flight.waiters.append(waiter)
         waiting += 1
     }
 
-    mutating func unseat(_ passenger: FlightWaiter) {
-        guard let flight = passenger.flight else { return }
-        let last = flight.passengers.removeLast()
-        if last !== passenger {
-            flight.passengers[passenger.place] = last
-            last.place = passenger.place
+    mutating func dismiss(_ waiter: FlightWaiter) {
+        guard let flight = waiter.flight else { return }
+        let last = flight.waiters.removeLast()
+        if last !== waiter {
+            flight.waiters[waiter.place] = last
+            last.place = waiter.place
         }
         waiting -= 1
     }
 
-    /// Those who wait for all flights to land, when all have.
+    /// The callers that wait for all flights to land, when all have.
     mutating func takeDrainers() -> [CheckedContinuation<Bool, Never>] {
         guard flights.isEmpty, !drainers.isEmpty else { return [] }
         defer { drainers.removeAll() }

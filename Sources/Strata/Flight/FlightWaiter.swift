@@ -1,27 +1,27 @@
-/// One who waits for a flight.
+/// A caller that waits for a flight.
 ///
-/// Proof of `Sendable`: everything that changes is written under the lock of the table. The passenger reads its fate without
-/// it, after it was told: whoever tells has written it before.
+/// Proof of `Sendable`: everything that changes is written under the lock of the table. The waiter reads its outcome
+/// without the lock after it was resumed; the outcome was written before that.
 final class FlightWaiter: @unchecked Sendable {
-    enum Fate {
+    enum Outcome {
         case waits
         /// The flight has landed.
         case landed
-        /// The passenger has been cancelled.
+        /// The waiter was cancelled.
         case cancelled
-        /// The passenger has waited long enough, or the flight has taken too long.
+        /// The waiter's limit has passed, or the flight took too long.
         case waitLimitReached
     }
 
     let table: FlightTable
-    var fate = Fate.waits
-    /// The flight, from boarding on.
+    var outcome = Outcome.waits
+    /// The flight; `nil` before the waiter has joined one.
     var flight: Flight?
-    /// Where on the flight.
+    /// The index among the flight's waiters.
     var place = 0
-    /// When the passenger has waited long enough.
+    /// When the waiter's limit passes.
     var end = MonotonicInstant.distantFuture
-    /// Resumed when the passenger is let go; `nil` for one that does the work itself.
+    /// Resumed when the wait ends; `nil` for a waiter that does the work itself.
     var continuation: CheckedContinuation<Void, Never>?
 
     init(_ table: FlightTable) {

@@ -1,14 +1,14 @@
-/// The work under way in this process, one flight a key: whoever asks for a key that is on its way joins.
+/// The work that is running in this process, one flight for each key.
 ///
 /// - Joining is atomic: of any number of tasks that ask at the same instant, one starts the work.
-/// - The work runs in a task of its own. A caller that is cancelled leaves alone; the last one to leave cancels the work.
-/// - Work that is needed by another flight's work can run in that one's task:
-///   ``join(_:fingerprint:patience:within:joined:_:)``.
-/// - A flight that is *anchored* goes on without callers, up to the completion limit: a caller with limited patience anchors
-///   the flight it gives up on, and ``launch(_:fingerprint:_:)`` starts one that nobody waits for. Their number is bounded.
-/// - ``void(_:)`` takes a key off: those who wait still get what they asked for, later callers start anew.
-/// - While nobody tells of changes, later callers start anew when the flight is older than what may be kept.
-/// - When the flight has landed it is forgotten, whatever came of it. This is not a cache.
+/// - The work runs in a task of its own. A cancelled caller leaves alone; the last one to leave cancels the work.
+/// - Work that another flight's work needs can run in that flight's task:
+///   ``join(_:fingerprint:limit:within:joined:_:)``.
+/// - An *anchored* flight goes on without waiters, up to the completion limit. A caller whose wait limit passes anchors
+///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded.
+/// - ``void(_:)`` closes a flight to later callers, which start anew; its waiters still get its result.
+/// - While the link is down, callers start anew when the flight is older than what levels may keep.
+/// - A flight that has landed is forgotten. This is not a cache.
 @usableFromInline
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     /// Whether a caller has started the work or joined it.
@@ -22,10 +22,10 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
-    ///   - gate: Ends flights for later callers when their key changes; ``void(_:)`` alone does so without one.
-    ///   - anchorLimit: How many flights may go on without anybody waiting.
-    ///   - completionLimit: How long each of those may; then it is cancelled.
-    ///   - unclaimed: Gets what work has returned for which nobody waits any more.
+    ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
+    ///   - anchorLimit: How many flights may go on without waiters.
+    ///   - completionLimit: How long each of those may run before it is cancelled.
+    ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
@@ -39,7 +39,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Flights that are under way.
     package var count: Int { table.state.withLock { $0.flights.count } }
 
-    /// Flights that go on whether anybody waits or not.
+    /// Flights that go on without waiters.
     package var anchored: Int { table.state.withLock { $0.anchored } }
 
     /// Callers that wait for a flight now.
@@ -53,47 +53,47 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         table.underWay(hash: key.hashValue) { has($0, key) } != nil
     }
 
-    /// Waits for the work on a key, and starts it unless it is under way.
+    /// Waits for the work on a key, and starts it unless it is running.
     ///
     /// - Parameters:
-    ///   - key: What is asked for.
+    ///   - key: The key.
     ///   - fingerprint: The number by which the gate knows the key.
-    ///   - patience: How long the caller waits; for ever by default.
-    ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
-    ///   - work: Runs once for all who join; it is told the flight. It is cancelled when the last of them has left.
-    /// - Returns: What the work returned, and whether this call has started it.
-    /// - Throws: What the work has thrown, to all who joined; `CancellationError` to a caller that is cancelled;
-    ///   ``WaitLimitReached`` to one that has waited long enough.
+    ///   - limit: How long the caller waits; without a limit by default.
+    ///   - joined: Called before waiting when the work is running already, and `work` will not run.
+    ///   - work: Runs once for all callers that join, and is cancelled when the last of them has left.
+    /// - Returns: The result of the work, and whether this call has started it.
+    /// - Throws: The error of the work, to all that joined; `CancellationError` to a cancelled caller;
+    ///   ``WaitLimitReached`` to a caller whose limit has passed.
     package func join(
         _ key: Key,
         fingerprint: @autoclosure () -> UInt64 = 0,
-        patience: WaitLimit = .unlimited,
+        limit: WaitLimit = .unlimited,
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
-        try await join(key, fingerprint: fingerprint, patience: patience, for: nil, joined: joined, work)
+        try await join(key, fingerprint: fingerprint, limit: limit, for: nil, joined: joined, work)
     }
 
     private func join(
         _ key: Key,
         fingerprint: () -> UInt64,
-        patience: WaitLimit,
+        limit: WaitLimit,
         for outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
         try Task.checkCancellation()
-        let passenger = FlightWaiter(table)
+        let waiter = FlightWaiter(table)
         let hash = key.hashValue
         var role = Role.joined
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 var new: KeyedFlight<Key, Output>?
-                var boarding = table.board(passenger, hash: hash, patience, continuation) { has($0, key) }
+                var boarding = table.board(waiter, hash: hash, limit, continuation) { has($0, key) }
                 if case .noFlight = boarding {
-                    // Whoever joins is spared the fingerprint; and another may have begun meanwhile.
+                    // A caller that joins needs no fingerprint. Another flight may have begun meanwhile.
                     new = KeyedFlight(table, key, hash: hash, fingerprint: fingerprint())
-                    boarding = table.board(passenger, hash: hash, patience, continuation, orOn: new) { has($0, key) }
+                    boarding = table.board(waiter, hash: hash, limit, continuation, orOn: new) { has($0, key) }
                 }
                 switch boarding {
                 case .noFlight, .tooLate: continuation.resume()
@@ -104,57 +104,58 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                     } else {
                         joined()
                     }
-                    table.watch.look(after: table, by: due)
-                    if let outer { outer.table.waits(outer, for: passenger.flight) }
+                    table.watch.schedule(table, by: due)
+                    if let outer { outer.table.waits(outer, for: waiter.flight) }
                 }
             }
         } onCancel: {
-            table.leave(passenger)
+            table.leave(waiter)
         }
         if let outer { outer.table.waits(outer, for: nil) }
-        return (try output(for: passenger), role)
+        return (try output(for: waiter), role)
     }
 
-    /// Waits for the work on a key that is under way.
+    /// Waits for work on a key that is running.
     ///
-    /// What the caller runs of this is compiled for its types; the rest knows no types at all.
+    /// Only this part is compiled for the caller's types; the rest is not generic.
     ///
     /// - Parameters:
     ///   - key: What is asked for.
-    ///   - patience: How long the caller waits.
-    ///   - isSought: Asked before joining, when there is something to be joined.
-    /// - Returns: The flight, when it has landed; `nil` when none is under way.
+    ///   - limit: How long the caller waits.
+    ///   - isSought: Called before joining, when there is a flight to join.
+    /// - Returns: The flight, when it has landed; `nil` when there was none to join.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @inlinable
     package func joinUnderWay(
         _ key: Key,
-        patience: WaitLimit,
+        limit: WaitLimit,
         if isSought: () -> Bool
     ) async throws -> Delivery<Output>? {
         guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
-            try await table.ride(on: flight, patience)
+            try await table.wait(on: flight, limit)
         else { return nil }
         return unsafe unsafeDowncast(flight, to: Delivery<Output>.self)
     }
 
-    /// Does the work on a key within the work of another flight, in its task and without a change of thread, unless it is
-    /// under way: then waits for that.
+    /// Does the work on a key within the work of another flight, in its task; waits instead when the work is running
+    /// already.
     ///
-    /// Others may join the work. It is not cancelled with the other flight's callers as long as somebody waits for it.
+    /// Nothing changes threads. Others may join the work; it is not cancelled with the other flight as long as one of
+    /// them waits.
     ///
     /// - Parameters:
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
-    ///   - patience: How long is waited for work that is under way.
+    ///   - limit: How long the caller waits for work that is running.
     ///   - outer: The flight in whose task this is called; `nil` for a task that belongs to none.
     ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join.
-    /// - Returns: What the work returned, and whether this call has started it.
-    /// - Throws: What the work has thrown; `CancellationError`; ``WaitLimitReached``.
+    /// - Returns: The result of the work, and whether this call has started it.
+    /// - Throws: The error of the work; `CancellationError`; ``WaitLimitReached``.
     package func join(
         _ key: Key,
         fingerprint: UInt64,
-        patience: WaitLimit,
+        limit: WaitLimit,
         within outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable () async throws -> Output
@@ -167,20 +168,20 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
                 fingerprint: fingerprint,
                 host: outer
             )
-            let passenger = FlightWaiter(table)
-            guard outer.table.work(of: outer, isOn: passenger) else { throw CancellationError() }
-            let begins = table.begin(flight, with: passenger) { has($0, key) }
+            let waiter = FlightWaiter(table)
+            guard outer.table.work(of: outer, by: waiter) else { throw CancellationError() }
+            let begins = table.begin(flight, with: waiter) { has($0, key) }
             if begins { await fly(flight, work) }
-            let isWanted = outer.table.work(of: outer, isOn: nil)
-            if begins { return (try output(for: passenger), .started) }
+            let isWanted = outer.table.work(of: outer, by: nil)
+            if begins { return (try output(for: waiter), .started) }
             guard isWanted else { throw CancellationError() }
         }
-        return try await join(key, fingerprint: { fingerprint }, patience: patience, for: outer, joined: joined) { _ in
+        return try await join(key, fingerprint: { fingerprint }, limit: limit, for: outer, joined: joined) { _ in
             try await work()
         }
     }
 
-    /// Starts the work on a key for nobody in particular, unless it is under way or there is no room for more.
+    /// Starts the work on a key without a waiter, unless it is running or there is no room for another anchored flight.
     ///
     /// - Returns: Whether it was started.
     @discardableResult
@@ -192,40 +193,40 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let new = KeyedFlight<Key, Output>(table, key, hash: key.hashValue, fingerprint: fingerprint)
         guard case .aboard(_, let due) = table.launch(new, isSought: { has($0, key) }) else { return false }
         start(new) { _ in try await work() }
-        table.watch.look(after: table, by: due)
+        table.watch.schedule(table, by: due)
         return true
     }
 
-    /// Lets later callers of a key start anew.
+    /// Closes the flight of a key to later callers.
     ///
     /// O(1).
     package func void(_ key: Key) {
         table.void(hash: key.hashValue) { has($0, key) }
     }
 
-    /// Lets all later callers start anew.
+    /// Closes all flights to later callers.
     ///
     /// O(flights).
     package func voidAll() { table.voidAll() }
 
-    /// Waits until every flight has landed, anchored or not, for at most `limit`; then cancels those that have not.
+    /// Waits until every flight has landed, for at most `limit`; then cancels those that have not.
     ///
-    /// - Returns: Whether all have landed by themselves.
+    /// - Returns: Whether all landed by themselves.
     @discardableResult
     package func drain(within limit: Duration) async -> Bool { await table.drain(within: limit) }
 
     // MARK: Work
 
-    /// All flights of the table are of this kind.
+    /// Whether a flight has this key; all flights of the table are of this type.
     @inlinable
     func has(_ flight: Flight, _ key: Key) -> Bool {
         unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).key == key
     }
 
-    /// The task is owned by its flight: it ends with the work, or is cancelled when nobody waits any more.
+    /// Starts the task of a flight, which owns it: it ends with the work, or is cancelled with the last waiter.
     ///
-    /// Detached: it works for all who join and may outlive the caller who happened to come first, so that one's task-local
-    /// values are not its own. Its priority is the first caller's, until a more urgent one joins.
+    /// The task is detached, because it works for all callers that join and may outlive the first one, whose task-local
+    /// values are not its own. It has the first caller's priority, until a caller of higher priority joins.
     private func start(
         _ flight: KeyedFlight<Key, Output>,
         _ work: @escaping @Sendable (Flight) async throws -> Output
@@ -240,13 +241,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         let outcome = await Result { try await work() }
         flight.outcome = outcome
         let release = table.land(flight)
-        if let unclaimed, release.passengers.isEmpty, case .success(let output) = outcome { unclaimed(output) }
+        if let unclaimed, release.waiters.isEmpty, case .success(let output) = outcome { unclaimed(output) }
         release.perform()
     }
 
-    /// What a passenger gets that has been let go.
-    private func output(for passenger: FlightWaiter) throws -> Output {
-        switch (passenger.fate, passenger.flight) {
+    /// The result for a waiter that was resumed.
+    private func output(for waiter: FlightWaiter) throws -> Output {
+        switch (waiter.outcome, waiter.flight) {
         case (.landed, let flight?):
             guard let outcome = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome else { break }
             return try outcome.get()

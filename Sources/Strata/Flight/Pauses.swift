@@ -1,10 +1,10 @@
-/// Keys that are not asked for again for a while.
+/// Keys that must not be asked for again for a while.
 ///
-/// At most 4 096 are remembered.
+/// Remembers at most 4 096 keys.
 package final class Pauses<Key: Hashable & Sendable>: Sendable {
     private struct Pause {
         var until: MonotonicInstant
-        /// How long the next one will be, unless somebody says otherwise.
+        /// How long the next pause will be, unless the caller gives a duration.
         var step: Duration
         let reason: (any Error)?
     }
@@ -13,10 +13,14 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
     private static var longest: Duration { .seconds(3600) }
 
     private let pauses = Locked<[Key: Pause]>([:])
+    private let steps: ClosedRange<Duration>
 
-    package init() {}
+    /// - Parameter steps: How long a key's first pause is, and the longest that doubling makes.
+    package init(steps: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)) {
+        self.steps = steps
+    }
 
-    /// How much is left of a key's pause, and why it was made; `nil` when there is none.
+    /// How long a key's pause still lasts, and its reason; `nil` when there is none.
     package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: (any Error)?)? {
         pauses.withLock { pauses in
             guard let pause = pauses[key], now < pause.until else { return nil }
@@ -24,16 +28,16 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Makes a pause: as long as given, up to an hour; else from 100 ms, doubled each time, up to 5 s.
+    /// Makes a pause: as long as given, up to an hour; else the first step, doubled each time, up to the last.
     package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
         let now = MonotonicInstant.now
         pauses.withLock { pauses in
             if pauses.count >= Self.capacity { pauses = pauses.filter { now < $0.value.until } }
+            let step = pauses[key]?.step ?? steps.lowerBound
             guard pauses[key] != nil || pauses.count < Self.capacity else { return }
-            let step = pauses[key]?.step ?? .milliseconds(100)
             pauses[key] = Pause(
                 until: now.advanced(by: min(duration ?? step, Self.longest)),
-                step: min(step * 2, .seconds(5)),
+                step: min(step * 2, steps.upperBound),
                 reason: reason
             )
         }

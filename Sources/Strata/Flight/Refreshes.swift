@@ -1,4 +1,4 @@
-/// Entries that are fetched anew in the background: at most one fetch a key, with a pause after one that was in vain.
+/// Entries that are fetched anew in the background: at most one fetch for each key, and a pause after one that failed.
 package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     private let flights = Flights<Key, Void>()
     private let pauses = Pauses<Key>()
@@ -8,11 +8,11 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     /// How many are running now.
     package var count: Int { flights.count }
 
-    /// Starts to fetch a key anew, unless that is under way or was in vain just now.
+    /// Starts to fetch a key anew, unless a fetch is running or failed a moment ago.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - work: Fetches; returns whether there is a fresh entry now. It tells the hint when asking again makes sense.
+    ///   - work: Fetches; returns whether there is a fresh entry now, and tells the hint when asking again makes sense.
     package func launch(_ key: Key, _ work: @escaping @Sendable (RetryHint) async throws -> Bool) {
         guard !isPaused(key, at: .now) else { return }
         flights.launch(key) { [self] in
@@ -25,10 +25,10 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Whether asking for a key was in vain just now.
+    /// Whether a fetch of the key failed a moment ago.
     package func isPaused(_ key: Key, at now: MonotonicInstant) -> Bool { pauses.left(for: key, at: now) != nil }
 
-    /// Asking for a key was in vain.
+    /// A fetch of the key has failed.
     package func pause(_ key: Key, for delay: Duration?) { pauses.pause(key, for: delay) }
 
     /// Waits until none is running.

@@ -1,7 +1,7 @@
-/// One read of several keys on which each key's flight draws.
+/// One read of several keys that the flights of these keys share.
 ///
-/// The read runs once, when the first flight asks, and is cancelled when the last flight has left. Its failure is everybody's,
-/// also of those who ask later.
+/// The read runs once, when the first flight asks, and is cancelled when the last flight has left. All get its failure,
+/// also those that ask later.
 package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     private let keys: [Key]
     private let read: @Sendable ([Key]) async throws -> [Output]
@@ -13,7 +13,7 @@ package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Send
         self.read = read
     }
 
-    /// What the read has for a key; `nil` when the key is not one of those that it asks for.
+    /// The result of the read for a key; `nil` for a key that is not among those it reads.
     package func output(of key: Key) async throws -> Output? {
         if let known = outcome.withLock({ $0 }) { return try known.get()[key] }
         let all = try await flight.join(0) { [self] _ in
@@ -24,7 +24,7 @@ package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Send
                 outcome.withLock { $0 = .success(all) }
                 return all
             } catch {
-                // Cancelled, it has failed nobody: all who asked have left.
+                // A cancelled read is no failure: all flights have left.
                 if !Task.isCancelled { outcome.withLock { $0 = .failure(error) } }
                 throw error
             }

@@ -4,7 +4,7 @@ package struct WaitLimit: Sendable, Hashable {
     /// Counted from when the caller joined.
     @usableFromInline
     package var sinceJoining: Duration?
-    /// Counted from when the flight began, so that nobody waits for one that is late already.
+    /// Counted from when the flight began, so that a caller does not wait for one that is late already.
     @usableFromInline
     package var sinceStart: Duration?
 
@@ -16,7 +16,7 @@ package struct WaitLimit: Sendable, Hashable {
 
     package static let unlimited = WaitLimit()
 
-    /// When the patience of a caller ends that joins now.
+    /// When the limit of a caller passes that joins now.
     func end(startedAt: MonotonicInstant) -> MonotonicInstant {
         guard sinceJoining != nil || sinceStart != nil else { return .distantFuture }
         let now = MonotonicInstant.now
@@ -27,7 +27,7 @@ package struct WaitLimit: Sendable, Hashable {
     }
 }
 
-/// A caller has waited long enough; the flight goes on.
+/// The limit of a caller has passed; the flight goes on.
 package struct WaitLimitReached: Error {
     package init() {}
 }

@@ -1,25 +1,26 @@
 internal import Synchronization
 
-// Where a key's counter is. The table is cut into rows of eight words, a line of the processor's cache each. A key may have
-// its counter in one row of each region: the first region is what the table began with, each further one as large as all
-// before it together. A word bears a tag of twenty bits, made of the key; so a change finds the counter of its key among the
-// few words of its rows, and passes by all others.
+// Where a key's counter is. The table consists of rows of eight words, one line of the processor's cache each. A key
+// may have its counter in one row of each region: the first region is the table at the beginning, and each further
+// region is as large as all before it together. A word has a tag of twenty bits, taken from the key, so a change finds
+// the counter of its key among the few words of its rows and passes by all others.
 //
-// A change frees the word, since all its tickets are void. When a row is full, its last word is shared: by the key that had it,
-// and by all that find no room. A change of any key of that row voids it. When many keys have to share, the table grows.
+// A change frees the word, since all its tickets are void. When a row is full, its last word is shared by the key that
+// had it and by all keys that find no room; a change of any of these keys voids it. When many keys share words, the
+// table grows.
 //
-// In a table that may not grow any more, words are left over for keys that were read once and never changed. They are given to
-// other keys when they have not been used for two generations: a hit says once a generation that a word is in use. A
-// generation ends when as many keys were given a word as an eighth of the table has. That is twice as many as the levels above
-// hold, so what was not used in all that time has left them.
+// In a table that may not grow any more, words remain of keys that were read once and never changed. They go to other
+// keys when they were not used for two generations: a hit notes once a generation that a word is in use. A generation
+// ends when the number of keys that got a word reaches an eighth of the table. That is twice as many as the levels
+// above hold, so a key whose word was not used in that time has left them.
 extension FillGate {
     static let row = 8
     private static let tagMask: UInt64 = (1 << 20 - 1) << tagShift
-    /// A word that all keys of a row share which have none of their own.
+    /// A word for all keys of a row that have none of their own.
     private static let sharedTag: UInt64 = 1 << tagShift
-    private static let stateMask: UInt64 = countMask | promised
+    private static let stateMask: UInt64 = countMask | prepared
 
-    /// The word of a key, made its own if it has none, with what the word holds.
+    /// The word of a key, which gets one if it has none, and the content of the word.
     func place(of fingerprint: UInt64) -> (slot: Int, word: UInt64) {
         let hash = Self.mixed(fingerprint)
         let tag = Self.tag(hash)
@@ -44,7 +45,7 @@ extension FillGate {
                 common = (first + Self.row - 1, unsafe counters[first + Self.row - 1].load(ordering: .acquiring))
             } while region.advance()
             if let (slot, word) = free {
-                // Whatever still has a ticket of the key that had the word is void.
+                // Every ticket of the key that had the word is void.
                 let count = word & Self.tagMask == 0 ? word & Self.countMask : Self.count(after: word)
                 let claimed = now << Self.generationShift | tag | count
                 guard exchange(word, for: claimed, at: slot) else { continue }
@@ -61,7 +62,7 @@ extension FillGate {
 
     /// Voids every ticket of a key.
     ///
-    /// O(1); nothing is written where the key has none.
+    /// O(1). Writes nothing when the key has no ticket.
     public func void(_ fingerprint: UInt64) {
         void(fingerprint, but: nil)
     }
@@ -86,7 +87,7 @@ extension FillGate {
         for slot in 0..<limit.load(ordering: .acquiring) { advance(slot) { $0 & Self.tagMask != 0 } }
     }
 
-    /// Voids the tickets of a word and frees it, if it is one of those that are meant.
+    /// Voids the tickets of a word and frees it, if `isMeant` accepts the word.
     private func advance(_ slot: Int, where isMeant: (UInt64) -> Bool) {
         var word = unsafe counters[slot].load(ordering: .acquiring)
         while isMeant(word) {
@@ -95,9 +96,9 @@ extension FillGate {
         }
     }
 
-    /// The count after every ticket that lives, also a promised one.
+    /// The count after every live ticket, including a prepared one.
     static func count(after word: UInt64) -> UInt64 {
-        (word &+ (word & promised != 0 ? 2 : 1)) & countMask
+        (word &+ (word & prepared != 0 ? 2 : 1)) & countMask
     }
 
     func exchange(_ expected: UInt64, for desired: UInt64, at slot: Int) -> Bool {
@@ -105,15 +106,15 @@ extension FillGate {
             .exchanged
     }
 
-    /// Says that a word is in use: at most once a generation for each word.
+    /// Notes that a word is in use, at most once a generation for each word.
     @usableFromInline
     func use(_ slot: Int, _ word: UInt64) {
         let now = generation.load(ordering: .relaxed)
-        // If that fails, somebody else has said so, or the word has changed.
+        // When that fails, another thread has noted it, or the word has changed.
         _ = exchange(word, for: word & ~(7 << Self.generationShift) | now << Self.generationShift, at: slot)
     }
 
-    /// Says how many entries a level can hold that goes by this gate; `nil` when it cannot tell.
+    /// Tells the gate how many entries the level above can hold; `nil` when it cannot tell.
     func reserve(for entries: Int?) {
         let words = entries.map { min(max($0, 1), Self.largest / 16) * 16 } ?? Self.largest
         ceiling.wrappingAdd(words, ordering: .relaxed)
@@ -181,7 +182,7 @@ extension FillGate {
         max(2, hash >> 44) << tagShift
     }
 
-    /// Makes all bits of a fingerprint count, wherever it comes from.
+    /// Spreads a fingerprint of any origin over all bits.
     ///
     /// The finalizer of SplitMix64 (Steele, Lea and Flood,
     /// "Fast Splittable Pseudorandom Number Generators", 2014).

@@ -1,18 +1,18 @@
 internal import Synchronization
 
-// What this process has written itself is kept with a ticket that voids those of all reads that began before. Taking the new
-// one and keeping the value cannot be one step, and between the two the key would be missing above. So the new ticket can be
-// promised: it lives beside the old ones until it is settled, when the value is in its place. Whatever voids the key ends a
-// promise too, since it passes over the promised count.
+// A value that this process has written is kept with a new ticket, which voids the tickets of all reads that began
+// before. Taking the ticket and keeping the value cannot be one step, and between the two the key would be missing
+// above. So a new ticket can be *prepared*: it lives beside the old ones until it is *committed*, when the value is in
+// its place. A change of the key ends a prepared ticket, too, because the count skips it.
 extension FillGate {
     /// Voids every other ticket of a key and returns a new one, if `ticket` still lives.
     ///
-    /// For a value that this process has just written: the ticket was taken before the write, so nobody else's change has
-    /// come in between, and reads that began before the write may not be kept any more.
+    /// For a value that this process has just written. The ticket was taken before the write; if it lives, no other
+    /// change has come in between, and levels must not keep reads that began before the write.
     ///
     /// - Parameters:
     ///   - ticket: The ticket that was taken before the write.
-    ///   - fingerprint: The key's.
+    ///   - fingerprint: The key's fingerprint.
     /// - Returns: `nil` when the ticket is void; the key's other tickets are then void too.
     public func renew(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {
         guard ticket.belongsToGate else { return nil }
@@ -20,8 +20,8 @@ extension FillGate {
         var word = unsafe counters[slot].load(ordering: .acquiring)
         while word & Self.countMask == ticket.count {
             let count = Self.count(after: word)
-            if exchange(word, for: word & ~(Self.countMask | Self.promised) | count, at: slot) {
-                // Two reads that began together may have been given a word each.
+            if exchange(word, for: word & ~(Self.countMask | Self.prepared) | count, at: slot) {
+                // Two reads that began together may each have got a word.
                 void(fingerprint, but: slot)
                 return ticket.counting(count)
             }
@@ -31,16 +31,17 @@ extension FillGate {
         return nil
     }
 
-    /// Like ``renew(_:for:)``, but the key's other tickets live until ``settle(_:for:)``.
+    /// Like ``renew(_:for:)``, but the key's other tickets live until ``commit(_:for:)``.
     ///
-    /// A counter makes one promise at a time. Where there is another one already, the other tickets are void at once.
+    /// A counter has one prepared ticket at a time. Where there is another one already, the other tickets are void at
+    /// once.
     ///
     /// - Returns: The new ticket; `nil` when the old one is void.
-    package func promise(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {
+    package func prepare(_ ticket: Ticket, for fingerprint: UInt64) -> Ticket? {
         guard ticket.belongsToGate else { return nil }
         var word = unsafe counters[ticket.slot].load(ordering: .acquiring)
-        while word & (Self.countMask | Self.promised) == ticket.count {
-            if exchange(word, for: word | Self.promised, at: ticket.slot) {
+        while word & (Self.countMask | Self.prepared) == ticket.count {
+            if exchange(word, for: word | Self.prepared, at: ticket.slot) {
                 return ticket.counting((word &+ 1) & Self.countMask)
             }
             word = unsafe counters[ticket.slot].load(ordering: .acquiring)
@@ -48,15 +49,15 @@ extension FillGate {
         return renew(ticket, for: fingerprint)
     }
 
-    /// Voids every other ticket of a key of which this one was promised; with any other ticket it does nothing.
+    /// Voids every other ticket of a key, if this one was prepared; otherwise does nothing.
     ///
-    /// One load where nothing is promised.
-    package func settle(_ ticket: Ticket, for fingerprint: @autoclosure () -> UInt64) {
+    /// One load when the ticket was not prepared.
+    package func commit(_ ticket: Ticket, for fingerprint: @autoclosure () -> UInt64) {
         guard ticket.belongsToGate else { return }
         var word = unsafe counters[ticket.slot].load(ordering: .acquiring)
-        while Self.promises(ticket, word) {
-            // If that fails, the word was used, voided, or settled by somebody else.
-            if exchange(word, for: word & ~(Self.countMask | Self.promised) | ticket.count, at: ticket.slot) {
+        while Self.prepares(ticket, word) {
+            // When that fails, another thread has used, voided or committed the word.
+            if exchange(word, for: word & ~(Self.countMask | Self.prepared) | ticket.count, at: ticket.slot) {
                 return void(fingerprint(), but: ticket.slot)
             }
             word = unsafe counters[ticket.slot].load(ordering: .acquiring)
@@ -65,6 +66,6 @@ extension FillGate {
 }
 
 extension Ticket {
-    /// The same place, with another count.
+    /// The same slot with another count.
     fileprivate func counting(_ count: UInt64) -> Ticket { Ticket(bits: bits & ~FillGate.countMask | count) }
 }

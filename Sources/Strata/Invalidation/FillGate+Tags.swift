@@ -1,14 +1,15 @@
 internal import Synchronization
 
-// Tags have their counters beside the keys', found by a tag's fingerprint.
+// Tags have counters beside those of the keys, by the tag's fingerprint.
 //
-// Two things close the race between an invalidation and an entry on its way up. An entry whose tags are checked against
-// something (the numbers at Redis) is sealed *before* the check, and what it is checked against changes *before* the counters
-// do: whatever the order of the two, one of them tells. An entry whose tags nobody can check was asked for at a certain count
-// of `tagChanges`; it is sealed, and kept if the count has not moved.
+// Two rules close the race between an invalidation and an entry on its way up. First, an entry whose tags can be
+// checked (by the numbers in Redis) is sealed *before* the check, and the numbers change *before* the counters do:
+// whichever comes first, one of the two shows the invalidation. Second, an entry whose tags cannot be checked notes the
+// count of `tagChanges` when it is asked for; it is kept only if the count is still the same when it is sealed.
 extension FillGate {
     /// How often tags were invalidated, whichever.
-    public var tagChanges: UInt64 { tagChangeCount.load(ordering: .acquiring) }
+    @usableFromInline
+    package var tagChanges: UInt64 { tagChangeCount.load(ordering: .acquiring) }
 
     /// Voids every seal of these tags.
     ///
@@ -20,12 +21,12 @@ extension FillGate {
     /// Voids every seal of the tags with these fingerprints.
     package func void(tagFingerprints: [UInt64]) {
         guard !tagFingerprints.isEmpty else { return }
-        // First: a seal that is taken after the counters have moved is seen to be late by this one.
+        // Comes first: this count shows that a seal is late that is taken after the counters have moved.
         tagChangeCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
         for fingerprint in tagFingerprints { void(fingerprint) }
     }
 
-    /// A seal of these tags, to be taken before they are checked; `nil` for no tags.
+    /// A seal of these tags, taken before they are checked; `nil` for no tags.
     public func seal(_ tags: [String]) -> TagSeal? {
         tags.isEmpty ? nil : seal(tagFingerprints: tags.map { TagName($0).fingerprint() })
     }
@@ -49,14 +50,15 @@ extension FillGate {
         return sum
     }
 
-    /// The highest number of the level's invalidations that this process knows; 0 where they have none.
+    /// The highest invalidation number of the level that this process knows; 0 for a level without numbers.
     ///
     /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
-    public var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+    package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
 
     /// Sets the number.
     ///
-    /// It sinks only where a higher one turns out to have been made up: nothing is valid that bears one above the level's own.
+    /// It falls only when a higher number turns out to be forged. No entry with a number above the level's own is
+    /// valid.
     package func setSequence(_ number: UInt64) {
         lastSequence.store(number, ordering: .releasing)
     }

@@ -1,16 +1,16 @@
-/// A tag in the one form in which it is compared, counted and sent.
+/// A tag in the form in which it is compared, counted and sent.
 ///
-/// Texts that Swift calls equal are one tag: the form is the UTF-8 of Unicode's normalization form C. It stands behind `=`;
-/// of a longer one than ``longest`` the SHA-256 in hexadecimal stands behind `#`. So no tag can be taken for another, nor
-/// for a name without such a sign.
+/// Texts that are equal in Swift are one tag: the form is `=` and the UTF-8 of Unicode's normalization form C. A tag of
+/// more than ``longest`` bytes becomes `#` and the SHA-256 of these bytes in hexadecimal. So no tag can be mistaken for
+/// another, or for a field of another kind.
 package struct TagName: Sendable, Hashable {
-    /// The sign and what stands behind it.
+    /// The sign and the text behind it.
     package let bytes: [UInt8]
 
-    /// Longer names are hashed; in bytes.
+    /// The most bytes of a name that is not hashed.
     static let longest = 128
 
-    /// The name of a tag; any text has one, the empty one too.
+    /// The name of a tag; any text has one, also the empty text.
     package init(_ tag: String) {
         let text = tag.utf8.allSatisfy { $0 < 0x80 } ? Array(tag.utf8) : NormalForm.composed(tag)
         guard text.count > Self.longest else {
@@ -21,7 +21,7 @@ package struct TagName: Sendable, Hashable {
         bytes = [UInt8(ascii: "#")] + SHA256.hash(text).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    /// A name as it came from elsewhere; `nil` when no tag has it.
+    /// A name that was received; `nil` when no tag has it.
     package init?(bytes: some Collection<UInt8>) {
         switch bytes.first {
         case UInt8(ascii: "=") where bytes.count <= 1 + Self.longest: break
@@ -53,8 +53,8 @@ package struct TagName: Sendable, Hashable {
 /// | length of a tag | 1 024 bytes of UTF-8 | it stands in every entry that bears it |
 /// | all tags of an entry in Redis | 65 535 bytes, two more a tag | the envelope's field |
 ///
-/// Beyond them ``CacheError/Code/invalidTags`` is thrown and nothing is written. An empty tag is a tag like any other; one
-/// that is named twice counts once.
+/// Beyond them ``CacheError/Code/invalidTags`` is thrown and nothing is written. An empty tag is a tag like any other;
+/// one that is named twice counts once.
 public enum TagLimits {
     /// The most tags that an entry may have.
     public static let tagsPerEntry = 1_000

@@ -1,14 +1,14 @@
-/// Tells whether one of an entry's tags was invalidated since the entry was known to be valid.
+/// Tells whether one of an entry's tags was invalidated after the entry was known to be valid.
 ///
-/// The tags have counters in a ``FillGate``, as keys have. The seal holds the sum of them: counters only grow, so an equal
-/// sum means that none has moved. Tags that share a counter are voided together; over-invalidation is allowed.
+/// The tags have counters in a ``FillGate``, as keys have. The seal holds the sum of them: counters only grow, so an
+/// equal sum means that none has moved. Tags that share a counter are voided together; over-invalidation is allowed.
 ///
 /// Immutable; entries and their copies share it. Checking it is O(tags) and neither locks nor allocates.
 public final class TagSeal: Sendable, Equatable {
     private let gate: FillGate
     private let slots: [UInt32]
     private let sum: UInt64
-    /// Seals that have to live as well.
+    /// Seals that must live, too.
     private let others: [TagSeal]
 
     init(_ gate: FillGate, slots: [UInt32], others: [TagSeal] = []) {
@@ -19,11 +19,12 @@ public final class TagSeal: Sendable, Equatable {
     }
 
     /// Whether none of the tags was invalidated.
-    public var isLive: Bool {
+    @usableFromInline
+    package var isLive: Bool {
         gate.sum(ofSlots: slots) == sum && others.allSatisfy { $0.isLive }
     }
 
-    /// Whether the seal tells of these slots of a gate, by itself or by one of those that have to live as well.
+    /// Whether this seal, or one that must live, too, covers these slots of a gate.
     func covers(_ gate: FillGate, slots: [UInt32]) -> Bool {
         self.gate === gate && self.slots == slots || others.contains { $0.covers(gate, slots: slots) }
     }

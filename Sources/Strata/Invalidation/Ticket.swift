@@ -1,14 +1,15 @@
-/// The right to keep a value that was asked for: it is void as soon as its key has changed since.
+/// The right to keep a value that was read.
 ///
-/// A ticket is taken *before* a lower level is asked and travels with the entry that comes back. Every level above keeps it
-/// with the entry and honours the entry only while the ticket lives. So it does not matter when an invalidation comes, on
-/// the way or long after: what was read before it is dead.
+/// It is void as soon as the key has changed since.
+///
+/// A ticket is taken *before* a lower level is asked, and travels with the entry. Every level above keeps the ticket
+/// with the entry, and honours the entry only while the ticket lives. So the moment of an invalidation does not matter,
+/// before or after the fill: an entry that was read before it is void.
 @frozen
 public struct Ticket: Sendable, Hashable {
     /// Bits 0 to 39: the count of the key's slot when the ticket was taken.
     ///
-    /// 40 to 61: the slot. 62: whether the ticket was taken while nobody could hear of changes. 63: whether it belongs
-    /// to no gate.
+    /// 40 to 61: the slot. 62: whether the ticket was taken while the link was down. 63: whether it belongs to no gate.
     @usableFromInline
     let bits: UInt64
 
@@ -17,25 +18,25 @@ public struct Ticket: Sendable, Hashable {
         self.bits = bits
     }
 
-    /// The ticket of entries that a user has put where they are.
+    /// The ticket of entries that a user has set.
     ///
     /// They were not filled from below, and no gate voids them.
     @inlinable
     public static var none: Ticket { Ticket(bits: 1 << 63 | 1) }
 
-    /// A ticket that no gate has issued: whatever carries it may be returned, and not kept.
+    /// A ticket that no gate has issued: an entry with it may be returned, and not kept.
     @inlinable
     public static var void: Ticket { Ticket(bits: 1 << 63) }
 
-    /// Whether the ticket was taken while nobody could hear of changes.
+    /// Whether the ticket was taken while the link was down.
     ///
-    /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` from when it was asked for, and no longer.
+    /// An entry with such a ticket may be kept for ``FillGate/untrustedLifetime`` after it was asked for.
     @inlinable
-    public var isTimed: Bool { bits & (1 << 62) != 0 }
+    package var isTimed: Bool { bits & (1 << 62) != 0 }
 
-    /// What goes with the entry to somebody who joined the asking when it was under way.
+    /// The ticket for a caller that joined the read.
     ///
-    /// A timed entry is kept for some time from when it was asked for, and that is known only to who asked first.
+    /// A timed entry is kept for some time after it was asked for, and only the first caller knows when that was.
     package var ofJoined: Ticket { isTimed ? .void : self }
 
     @inlinable

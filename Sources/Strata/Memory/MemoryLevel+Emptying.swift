@@ -9,9 +9,9 @@ extension MemoryLevel {
         }
     }
 
-    /// Gives a share of the memory back, the coldest entries first.
+    /// Gives back a share of the memory, the coldest entries first.
     ///
-    /// Writers are let in between; each waits for some hundred entries at most.
+    /// Writers may run in between; each waits for some hundred entries at most.
     ///
     /// - Parameter share: 0 for nothing, 1 for everything, by weight; values outside are brought inside.
     /// - Complexity: O(entries that leave).
@@ -41,7 +41,7 @@ extension MemoryLevel {
         }
     }
 
-    /// Takes everything out at once; keys and values are let go, and told of, when the lock is open again.
+    /// Removes everything at once; keys and values are released, and reported, after the lock.
     func empty(because cause: RemovalCause) {
         let remains = writer.withLock { writer in writer.removeAll(because: cause, readers) }
         nextLook.store(.max, ordering: .relaxed)

@@ -24,7 +24,7 @@ extension MemoryLevel {
         return resident
     }
 
-    /// What a slot has, if it is a value and fresh.
+    /// The content of a slot, if it is a fresh value.
     @inlinable
     @inline(__always)
     func resident(
@@ -39,7 +39,7 @@ extension MemoryLevel {
         return Resident(value: value, ticket: unsafe content.pointee.ticket)
     }
 
-    /// Whether no tag has voided what is in a slot, while the caller keeps the writer out.
+    /// Whether no tag has voided the entry in a slot, while the caller keeps the writer out.
     @inlinable
     @inline(never)
     func isSealLive(_ slot: UInt32, _ partition: Int) -> Bool {
@@ -48,7 +48,7 @@ extension MemoryLevel {
         return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].label?.seal?.isLive != false
     }
 
-    /// Notes that a slot is asked for; false when it had not been for too long.
+    /// Notes a read of a slot; false when the last one is too long ago.
     @inlinable
     func use(_ slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Bool {
         let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
@@ -62,7 +62,7 @@ extension MemoryLevel {
         return true
     }
 
-    /// Reads in spite of a writer: waits a moment for it to finish, and then for its lock.
+    /// Reads beside a writer: waits a moment for it to finish, and then for its lock.
     @inlinable
     @inline(never)
     func residentMeanwhile(_ key: Key, _ hash: UInt64, at now: MonotonicInstant) -> Resident<Value>? {
@@ -91,7 +91,7 @@ extension MemoryLevel {
         }
     }
 
-    /// Looks at what readers have noted, and at what is due, unless somebody else is busy here: then it will do that.
+    /// Handles the readers' notes and the due entries, unless another thread is busy here and will do that.
     @inlinable
     @inline(never)
     func catchUp() {
@@ -114,9 +114,9 @@ extension MemoryLevel {
         return entry
     }
 
-    /// Whether there is nothing of a key, not even something stale.
+    /// Whether there is no entry of a key, not even a stale one.
     ///
-    /// False also while something of the same part of the level is being changed.
+    /// False also while another thread changes the same part of the level.
     @inlinable
     public func lacks(_ key: Key, isRead: Bool) -> Bool {
         if isRead, now.nanoseconds >= nextLook.load(ordering: .relaxed) { catchUp() }
@@ -177,7 +177,7 @@ extension MemoryLevel {
         return entry
     }
 
-    /// The whole entry in a slot, while the caller keeps the writer out; `nil` when it is of no more use.
+    /// The whole entry in a slot, while the caller keeps the writer out; `nil` when it has expired or is void.
     @inlinable
     func entry(in slot: UInt32, _ partition: Int, at now: MonotonicInstant) -> Entry<Value>? {
         let content = unsafe partitions[partition].pointee.slot(slot)

@@ -1,7 +1,7 @@
 extension MemoryLevel {
     /// Forgets every entry that bears one of these tags.
     ///
-    /// The entries are void at once, and leave when they are touched or displaced. O(tags).
+    /// The entries are void at once, and leave when they are read or evicted. O(tags).
     ///
     /// - Throws: ``CacheError/Code/invalidTags``.
     public func invalidate(tags: [String]) async throws {
@@ -9,7 +9,7 @@ extension MemoryLevel {
         MemoryTags.gate.void(tagFingerprints: fingerprints(of: tags))
     }
 
-    /// The entry with a seal by which this level can void it; one that it already has goes on counting.
+    /// The entry with a seal of this level, beside one that it has already.
     @usableFromInline
     func sealed(_ entry: Entry<Value>) -> Entry<Value> {
         guard !entry.tags.isEmpty else { return entry }
@@ -28,9 +28,9 @@ extension MemoryLevel {
     }
 }
 
-/// The counters of the tags in all memory levels of the process, made when the first tag is met.
+/// The counters of the tags in all memory levels of the process, made with the first tag.
 ///
-/// Levels have different fingerprints for a tag; where two share a counter all the same, they are voided together.
+/// Levels have different fingerprints for a tag. Where two share a counter all the same, they are voided together.
 private enum MemoryTags {
     static let gate = FillGate()
 }

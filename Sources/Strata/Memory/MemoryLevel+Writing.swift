@@ -1,7 +1,7 @@
 public import Synchronization
 
 extension MemoryLevel {
-    /// Keeps an entry, displacing others where it needs their room.
+    /// Keeps an entry, and evicts others where it needs their room.
     ///
     /// - Throws: ``CacheError/Code/tooLarge`` when the entry alone exceeds the limit; an older entry of the key is then
     ///   removed.
@@ -38,16 +38,16 @@ extension MemoryLevel {
 
     /// Keeps an entry as ``store(_:for:)`` does.
     ///
-    /// Of callers who have read it together the first one does so; the others find that it is there.
+    /// Of callers that joined one read, the first stores the entry, and the others find it stored.
     ///
-    /// - Returns: `nil`: nothing here hears of changes made elsewhere.
+    /// - Returns: `nil`: this level does not hear of changes made elsewhere.
     @inlinable
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         if !entry.isJoined || !holds(entry, for: key) { try keep(entry, for: key) }
         return nil
     }
 
-    /// Whether the key has this entry and would be served it: the same write, and the same right to be kept.
+    /// Whether the key has this very entry, from the same write and with the same ticket, and may serve it.
     @inlinable
     @inline(never)
     func holds(_ entry: Entry<Value>, for key: Key) -> Bool {
@@ -141,7 +141,7 @@ extension MemoryLevel {
         throw refuse(key, hash)
     }
 
-    /// Removes what the key had, because it would now be out of date.
+    /// Removes the old entry of the key, which is now out of date.
     @inlinable
     @inline(never)
     func refuse(_ key: Key, _ hash: UInt64) -> CacheError {
@@ -175,7 +175,7 @@ extension MemoryLevel {
 
     // MARK: Expiry
 
-    /// Takes out a few of the entries that are due: an operation pays for what it may have brought in, and some more.
+    /// Removes a few of the due entries: an operation pays for the entry that it may have added, and some more.
     @inlinable
     func expire(_ writer: inout Writer, at now: MonotonicInstant, _ departures: inout Departures) {
         guard now.nanoseconds >= nextLook.load(ordering: .relaxed) else { return }
@@ -183,7 +183,7 @@ extension MemoryLevel {
         publishNextLook(&writer)
     }
 
-    /// Tells readers when to look at the wheel again.
+    /// Notes for readers when the wheel is due next.
     @inlinable
     @inline(__always)
     func publishNextLook(_ writer: inout Writer) {

@@ -6,17 +6,17 @@ public import Synchronization
 /// let products = MemoryLevel<Int, Product>(limit: .entries(10_000), lifetime: .seconds(30))
 /// ```
 ///
-/// **Limit.** It holds after every operation. What has to go is decided by a policy that adapts to the workload
-/// (`docs/internals/eviction-policy.md`): neither plain recency nor plain frequency, and a new entry may be the one that
-/// goes. An entry that alone exceeds the limit is refused and displaces nothing.
+/// **Limit.** It holds after every operation. A policy that adapts to the workload decides what to evict
+/// (`docs/internals/eviction-policy.md`): neither plain recency nor plain frequency, and it may be the new entry. An
+/// entry that alone exceeds the limit is refused and evicts nothing.
 ///
-/// **Expiry.** An entry that nobody may be given any more leaves memory by itself, some tenths of a second later, also when
-/// nobody uses the level: writes and misses look at what is due, and one background thread of the process, which all levels
-/// share and which sleeps while nothing is due, does so for levels at rest.
+/// **Expiry.** An entry past its end leaves memory by itself, some tenths of a second later, also in a level at rest:
+/// writes and misses remove due entries, and one background thread of the process does so for levels at rest. All
+/// levels share that thread, which sleeps while nothing is due.
 ///
-/// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other parts
-/// of the level. Writers take turns. Comparing keys and copying values happens inside, so neither `==` of the key nor the
-/// closure that tells a value's cost may call the level.
+/// **Concurrency.** A read takes no lock that others take, does not allocate, and does not wait for writers of other
+/// parts of the level. Writers take turns. The level compares keys and copies values inside, so neither `==` of the key
+/// nor the closure for a value's cost may call the level.
 ///
 /// Complexity: reading, storing and removing are O(1), clearing is O(entries).
 @safe
@@ -40,10 +40,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// When the level was made.
     @usableFromInline
     let start: MonotonicInstant
-    /// Whether the housekeeper comes: it does where time is the system's.
+    /// Whether the housekeeper comes: only with the system's clock.
     @usableFromInline
     let isTended: Bool
-    /// Before this instant the wheel has nothing to do.
+    /// Nothing is due before this instant.
     @usableFromInline
     let nextLook = Atomic<Int64>(.max)
     @usableFromInline
@@ -61,12 +61,12 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     ///
     /// - Parameters:
     ///   - limit: How much it may hold.
-    ///   - lifetime: The longest an entry stays fresh here, whatever its own lifetime; `nil` leaves it as it is. An entry
-    ///     that has no end of its own leaves then.
-    ///   - idleLifetime: How long an entry is kept that nobody asks for; `nil` is for ever. A read counts if it comes a
-    ///     64th of that time or more after the last one that did.
-    ///   - onRemoval: Told of every entry that has left, on the thread that made it leave (the shared background thread, if
-    ///     time did), after the operation and outside of every lock. It must not take long.
+    ///   - lifetime: The longest time that an entry stays fresh here, whatever its own lifetime; `nil`, the default,
+    ///     leaves that as it is. An entry without an end of its own leaves then.
+    ///   - idleLifetime: How long an entry is kept without being read; `nil`, the default, is for ever. A read counts
+    ///     if it comes a 64th of that time or more after the last one that did.
+    ///   - onRemoval: Called for every entry that has left, on the thread that removed it (the shared background thread
+    ///     for expired entries), after the operation and outside of every lock. It must not take long.
     public convenience init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
@@ -76,7 +76,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         self.init(limit: limit, lifetime: lifetime, idleLifetime: idleLifetime, clock: nil, onRemoval: onRemoval)
     }
 
-    /// The same on a clock of the caller's, for tests.
+    /// The same with a clock of the caller's choice, for tests.
     package init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
@@ -134,10 +134,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
 
     // MARK: Hashes
 
-    /// The hash by which everything here knows a key.
+    /// The hash of a key in this level.
     ///
-    /// The library's own hashes have a seed that is secret to the process. What a type of the user's returns as
-    /// `hashValue` may be as plain as a number, hence the mixing.
+    /// Swift's own hashes have a seed that is secret to the process. The `hashValue` of a user's type may be as plain
+    /// as a number, hence the mixing.
     @inlinable
     @inline(__always)
     func hash(of key: Key) -> UInt64 {
@@ -157,10 +157,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// ``EntryOrigin/memory``.
     public var origin: EntryOrigin? { .memory }
 
-    /// They come back with their tickets.
+    /// True: entries come back with their tickets.
     public var keepsTickets: Bool { true }
 
-    /// `memory`, with its limit and what was counted.
+    /// `memory`, with its limit and its counters.
     public var label: LevelLabel {
         let statistics = statistics
         return LevelLabel(

@@ -1,5 +1,5 @@
-/// What only the writer of a memory level touches, whatever keys and values are: the policy, the timer wheel, the free
-/// slots and the counts.
+/// The state that only the writer of a memory level touches, for keys and values of any type: the policy, the timer
+/// wheel, the free slots and the counts.
 @usableFromInline
 struct MemoryState: ~Copyable, Sendable {
     @usableFromInline var policy: EvictionPolicy
@@ -20,7 +20,7 @@ struct MemoryState: ~Copyable, Sendable {
     #endif
     /// When the level was made, for the ages of entries.
     @usableFromInline let start: MonotonicInstant
-    /// What the last entry without tags was labelled with; it is shared with those that follow.
+    /// The metadata of the last entry without tags, which later ones share.
     @usableFromInline var lastLabel: MemoryEntryTags?
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
@@ -32,7 +32,7 @@ struct MemoryState: ~Copyable, Sendable {
         drained = Array(repeating: 0, count: rows)
     }
 
-    /// The label of entries without tags; `nil` where it says nothing.
+    /// The metadata of entries without tags; `nil` where there is none.
     @inlinable
     mutating func label(asOf: UInt64) -> MemoryEntryTags? {
         guard asOf != 0 else { return nil }
@@ -41,7 +41,7 @@ struct MemoryState: ~Copyable, Sendable {
         return lastLabel
     }
 
-    /// A slot that holds nothing.
+    /// An empty slot.
     @inlinable
     mutating func takeSlot() -> UInt32 {
         if let slot = free.popLast() { return slot }
@@ -49,7 +49,7 @@ struct MemoryState: ~Copyable, Sendable {
         return lastSlot
     }
 
-    /// Tells the policy of the hits that readers have noted and nobody has overwritten.
+    /// Passes the readers' noted hits to the policy, apart from those that were overwritten.
     @usableFromInline
     mutating func drain(_ readers: borrowing ReaderRows) {
         for number in 0..<readers.rowsInUse {
@@ -93,7 +93,7 @@ struct MemoryState: ~Copyable, Sendable {
 
     /// Stops the program if the bookkeeping contradicts itself; does nothing in release builds.
     ///
-    /// Looking costs as much as there are slots, so of many slots it looks only now and then.
+    /// O(slots), so it runs only now and then when there are many.
     @inlinable
     mutating func check() {
         #if DEBUG
@@ -117,9 +117,9 @@ struct MemoryState: ~Copyable, Sendable {
     }
     #endif
 
-    /// Takes all slots out.
+    /// Removes all slots.
     ///
-    /// What was learnt about the workload stays.
+    /// Keeps what the policy has learnt about the workload.
     mutating func removeAll() {
         policy.removeAll()
         wheel.removeAll()

@@ -1,11 +1,11 @@
-/// What a memory level holds and how it was used since it was made.
+/// The contents and the use of a memory level since it was made.
 ///
 /// Every entry that came in is still there or has left for one of the causes: `insertions` is `entries` and the causes
 /// together.
 public struct MemoryStatistics: Sendable, Hashable {
-    /// Entries that are held, expired ones included that have not left yet.
+    /// Entries that the level holds, including expired ones that have not left yet.
     public var entries = 0
-    /// What they weigh together.
+    /// Their weight together.
     public var weight = 0
     /// Reads that found a fresh entry.
     public var hits = 0
@@ -17,7 +17,7 @@ public struct MemoryStatistics: Sendable, Hashable {
     public var evictions = 0
     /// Entries whose lifetime was over.
     public var expirations = 0
-    /// Entries that nobody had asked for in too long a time.
+    /// Entries that were not read for too long.
     public var idleExpirations = 0
     /// Entries that were replaced by another of the same key.
     public var replacements = 0

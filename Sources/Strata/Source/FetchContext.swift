@@ -1,12 +1,12 @@
-/// What a source is told besides the key.
+/// What a source gets besides the key.
 public struct FetchContext<Value: Sendable>: Sendable {
-    /// The value that is to be replaced; `nil` when there is none.
+    /// The value that the answer replaces; `nil` when there is none.
     ///
-    /// It may be stale, never one that was invalidated.
+    /// It may be stale. It was never invalidated.
     public let old: Value?
     /// How old that value is; `nil` when that is not known.
     public let age: Duration?
-    /// Who takes down what happens, if anybody does.
+    /// Records the steps of the read, if its caller wants a trace.
     public let recorder: ReadTraceRecorder?
 
     package init(old: Entry<Value>?, at now: MonotonicInstant, recorder: ReadTraceRecorder?) {

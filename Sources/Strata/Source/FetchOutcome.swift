@@ -1,4 +1,4 @@
-/// What a source has to say of a key.
+/// The answer of a source for a key.
 ///
 /// ```swift
 /// let level = RedisLevel<Int, Product>(redis, keyspace: "products").fetching { id, context in
@@ -8,25 +8,26 @@
 /// }
 /// ```
 public enum FetchOutcome<Value: Sendable>: Sendable {
-    /// The value, with its lifetime and the tags by which it can be invalidated together with others.
+    /// The value, with its lifetime and the tags by which it can be invalidated.
     case value(Value, lifetime: EntryLifetime = .byPolicy, tags: [String] = [])
-    /// The key has no value; that is remembered for its own time, and forgotten when one of the tags is invalidated.
+    /// The key has no value. The cache remembers that for a time of its own, and forgets it when one of the tags is
+    /// invalidated.
     ///
-    /// What makes the value come into being has to invalidate one of them, or remove the key.
+    /// Code that creates the value later must invalidate one of the tags, or remove the key.
     case absent(lifetime: EntryLifetime = .byPolicy, tags: [String] = [])
-    /// The old value still holds: it is fresh again under its old tags, and its bytes stay where they are.
+    /// The old value still holds: it is fresh again, with its old tags, and its bytes stay where they are.
     ///
-    /// An error where there is no old value; see ``FetchContext/old``.
+    /// Without an old value this is an error; see ``FetchContext/old``.
     case notModified(lifetime: EntryLifetime = .byPolicy)
-    /// An answer for those who wait, to be kept by no level; `nil` for none.
+    /// An answer for the callers that wait, which no level keeps; `nil` for none.
     case doNotStore(Value?)
-    /// The source cannot tell, and is not to be asked again before that time.
+    /// The source failed, and must not be asked again before that time.
     ///
-    /// As good as throwing the error; `nil` leaves the time to the policy. That time spares the source, so no invalidation of a
-    /// tag ends it; removing the key does.
+    /// The same as throwing the error; `nil` leaves the time to the policy. The time protects the source, so the
+    /// invalidation of a tag does not end it; removing the key does.
     case failure(any Error, retryAfter: Duration? = nil)
 
-    /// A value, or an absence for `nil`; the tags are those of either.
+    /// A value, or an absence for `nil`, with its tags.
     public static func found(_ value: Value?, tags: [String] = []) -> FetchOutcome {
         value.map { .value($0, tags: tags) } ?? .absent(tags: tags)
     }

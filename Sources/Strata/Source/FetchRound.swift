@@ -1,17 +1,17 @@
-/// The keys of one batch that turn out to need a fetch, fetched by one call.
+/// Fetches by one call the keys of a batch that need a fetch.
 ///
-/// Every key of the batch has a seat. Its holder either asks for the fetch, or leaves when it has found that it needs none, or
-/// not now. When all have done one or the other, those that asked are fetched together.
+/// Every key of the batch has a slot. Its holder asks for the fetch, or leaves when the key needs none or not now. When
+/// all holders have decided, one call fetches the keys whose holders asked.
 ///
-/// A holder that does neither would hold up the others: a seat that is dropped is left.
+/// A slot that is dropped counts as left, so that its holder does not hold up the others.
 package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Answer: Sendable>: Sendable {
     private struct State {
-        /// Seats whose holders have not decided.
+        /// Slots whose holders have not decided.
         var undecided: Int
         var questions: [Key: Question] = [:]
         var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
         var isOver = false
-        /// What the fetch has brought, for those who come to ask for it later than the others.
+        /// The result of the fetch, for holders that ask for it later than the others.
         var outcome: Result<[Key: Answer], any Error>?
     }
 
@@ -20,14 +20,14 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
     private let fetch: @Sendable ([(Key, Question)]) async throws -> [Key: Answer]
 
     /// - Parameters:
-    ///   - seats: How many seats are handed out.
-    ///   - fetch: Called once, with the keys that need it.
-    package init(seats: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
-        state = Locked(State(undecided: seats))
+    ///   - slots: The number of slots.
+    ///   - fetch: Called once, with the keys that need a fetch.
+    package init(slots: Int, _ fetch: @escaping @Sendable ([(Key, Question)]) async throws -> [Key: Answer]) {
+        state = Locked(State(undecided: slots))
         self.fetch = fetch
     }
 
-    /// The place of one key.
+    /// The part of one key.
     package final class Slot: Sendable {
         private let round: FetchRound
         private let isTaken = Locked(true)
@@ -42,9 +42,9 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
             round.decided(nil)
         }
 
-        /// Waits for the others to decide, and for the fetch.
+        /// Waits until all holders have decided, and for the fetch.
         ///
-        /// - Returns: The answer for the key; `nil` when the fetch had none. Also `nil`, without a fetch, when the seat was
+        /// - Returns: The answer for the key; `nil` when the fetch had none, and, without a fetch, when the slot was
         ///   left before.
         /// - Throws: What the fetch throws; `CancellationError`.
         package func ask(_ key: Key, _ question: Question) async throws -> (answer: Answer?, wasWaiting: Bool) {
@@ -53,7 +53,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         }
     }
 
-    package func seat() -> Slot { Slot(self) }
+    package func slot() -> Slot { Slot(self) }
 
     private func ask(_ key: Key, _ question: Question) async throws -> Answer? {
         try await withTaskCancellationHandler {
@@ -72,7 +72,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
                 state.withLock { $0.outcome = .success(answers) }
                 return answers
             } catch {
-                // Cancelled, it has failed nobody: all who asked have left.
+                // A cancelled fetch is no failure: all holders that asked have left.
                 if !Task.isCancelled { state.withLock { $0.outcome = .failure(error) } }
                 throw error
             }

@@ -1,11 +1,11 @@
-/// What has come of asking a source.
+/// The result of asking a source.
 package struct Fetched<Value: Sendable>: Sendable {
-    /// What levels do with it.
+    /// What levels do with the result.
     package enum Use: Sendable {
         case keep
         /// The old entry, with a new lifetime.
         case extend
-        /// Hand it out and keep it nowhere.
+        /// Return it to the caller and keep it nowhere.
         case handOut
     }
 
@@ -33,30 +33,32 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.policy = policy
     }
 
-    /// A key that the answer leaves out has no value; keys in it that nobody has asked for are ignored.
+    /// A key that is missing in the answer has no value.
+    ///
+    /// Keys in it that were not asked for are ignored.
     package init(_ policy: FreshnessPolicy, several: @escaping Several) {
         one = { key, context in try await several([key: context])[key] ?? .absent() }
         self.several = several
         self.policy = policy
     }
 
-    /// Seats for so many keys in one fetch; `nil` when keys are fetched one by one.
-    package func seats(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
+    /// Slots for `count` keys in one fetch; `nil` when keys are fetched one by one.
+    package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
-        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(seats: count) { asked in
+        let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(slots: count) { asked in
             try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
         }
-        return (0..<count).map { _ in round.seat() }
+        return (0..<count).map { _ in round.slot() }
     }
 
     /// Asks the source.
     ///
     /// - Parameters:
-    ///   - key: What is asked for.
-    ///   - fingerprint: The key's; it picks the key's share of the jitter.
-    ///   - old: What is to be replaced.
-    ///   - recorder: Takes down how long it took.
-    ///   - seat: The key's part in a fetch of several.
+    ///   - key: The key.
+    ///   - fingerprint: The key's fingerprint, which picks the key's share of the jitter.
+    ///   - old: The entry that the answer replaces.
+    ///   - recorder: Notes how long the fetch took.
+    ///   - slot: The key's part in a fetch of several.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -64,20 +66,20 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         fingerprint: UInt64,
         old: Entry<Value>?,
         _ recorder: ReadTraceRecorder?,
-        _ seat: Slot? = nil
+        _ slot: Slot? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
-            let (answer, wasWaiting) = try await seat?.ask(key, context) ?? (nil, false)
+            let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
             outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
         } catch {
             if Task.isCancelled, error is CancellationError { throw error }
             recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
-        // A source that makes an outcome of its cancellation has not failed.
+        // A source that returns its cancellation as a failure has not failed.
         if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError { throw error }
         let end = MonotonicInstant.now
         if case .failure(let error, _) = outcome {
@@ -88,7 +90,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
     }
 
-    /// What an outcome means under the policy.
+    /// The entry that the policy makes of an outcome.
     ///
     /// - Throws: ``SourceFailure``.
     package func fetched(

@@ -7,14 +7,14 @@ internal import Glibc
 #endif
 
 extension FreshnessPolicy {
-    /// How long content of this kind is fresh and kept, for the key with this fingerprint.
+    /// How long content of this kind is fresh, and how long it is kept, for the key with this fingerprint.
     ///
     /// Both are at least 1 ms.
     ///
     /// - Parameters:
     ///   - content: A value or an absence.
-    ///   - fingerprint: The key's; it picks the key's share of the jitter.
-    ///   - lifetime: What the source has said of this entry.
+    ///   - fingerprint: The key's fingerprint, which picks the key's share of the jitter.
+    ///   - lifetime: The lifetime that the source gave this entry.
     /// - Returns: Both durations.
     package func lifetimes<Value>(
         of content: Entry<Value>.Content,
@@ -34,7 +34,7 @@ extension FreshnessPolicy {
         return (fresh, fresh + min(max(lifetime.staleFor ?? window, .zero), EntryLifetime.longest))
     }
 
-    /// Gives an entry that has no lifetime one by this policy.
+    /// Gives an entry without a lifetime the policy's.
     package func stamping<Value>(
         _ entry: Entry<Value>,
         fingerprint: UInt64,
@@ -51,7 +51,7 @@ extension FreshnessPolicy {
         return completing(entry)
     }
 
-    /// Sets when an entry with a lifetime is to be fetched anew, and until when it is served meanwhile.
+    /// Sets when an entry is fetched anew, and until when it is served meanwhile.
     package func completing<Value>(_ entry: Entry<Value>) -> Entry<Value> {
         var entry = entry
         entry.revalidateUntil = min(
@@ -63,7 +63,8 @@ extension FreshnessPolicy {
         // 1 − u lies in (0, 1], so the logarithm is finite.
         let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1)))
         let half = max(entry.storedAt.duration(to: entry.freshUntil) / 2, .zero)
-        // What would come in the first half comes anywhere in the second: at its beginning, all entries of a slow source would.
+        // A refresh that would fall into the first half is spread over the second; otherwise all entries of a slow
+        // source would be refreshed at its beginning.
         entry.refreshAt = entry.freshUntil.advanced(
             by: .zero - (ahead <= half ? ahead : half * Double.random(in: 0...1))
         )

@@ -2,8 +2,10 @@ extension FreshnessPolicy {
     /// Values that must be current: a minute, no stale ones.
     public static var current: FreshnessPolicy { FreshnessPolicy(freshFor: .seconds(60)) }
 
-    /// Values that may be old rather than missing: five minutes fresh, ten more while they are fetched anew, a day when the
-    /// source is down; half a second is the most that anybody waits who could have an old one.
+    /// Values that may be old rather than missing: fresh for five minutes, served for ten more while they are fetched
+    /// anew, kept for a day in case the source is down.
+    ///
+    /// A caller waits half a second at most when there is an old value.
     public static var resilient: FreshnessPolicy {
         FreshnessPolicy(
             staleWhileRevalidate: .seconds(600),
@@ -13,7 +15,7 @@ extension FreshnessPolicy {
         )
     }
 
-    /// Values that never change once they are there: thirty days.
+    /// Values that never change: fresh for thirty days.
     public static var immutable: FreshnessPolicy {
         FreshnessPolicy(freshFor: .seconds(30 * 86_400), earlyRefresh: 0)
     }

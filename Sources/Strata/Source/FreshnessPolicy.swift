@@ -1,4 +1,4 @@
-/// How long what a cache keeps is good for, and what callers get when it is no longer.
+/// How long values are fresh, and what callers get when they no longer are.
 ///
 /// | setting | default | why |
 /// |---|---|---|
@@ -7,42 +7,43 @@
 /// | staleIfError | 0 | the same |
 /// | absentFor | 30 s | an absence is often about to end |
 /// | jitter | 5 % | what was stored together must not expire together |
-/// | earlyRefresh | 1 | a value in demand is renewed shortly before its end, by one instance, and nobody waits |
+/// | earlyRefresh | 1 | a value in demand is renewed shortly before its end, by one instance, and no caller waits |
 /// | softTimeout | none | only a policy with stale values has something to serve instead |
-/// | hardTimeout | 30 s | nobody waits without an end |
-/// | completionLimit | 30 s | a fetch that nobody waits for any more must not run for ever |
+/// | hardTimeout | 30 s | no caller waits without an end |
+/// | completionLimit | 30 s | a fetch without callers must not run for ever |
 ///
-/// An entry is fresh, then stale, then gone. While it is stale there are two windows, both counted from the end of its
-/// freshness: within ``staleWhileRevalidate`` callers get it at once and one fetch for the fleet runs in the background;
-/// within ``staleIfError`` callers wait for the fetch, and get the old value only if that fails or takes too long.
+/// An entry is fresh, then stale, then gone. A stale entry has two windows, both counted from the end of its freshness.
+/// Within ``staleWhileRevalidate`` callers get it at once, and one fetch for the fleet runs in the background. Within
+/// ``staleIfError`` callers wait for the fetch, and get the old value only if the fetch fails or takes too long.
 public struct FreshnessPolicy: Sendable, Hashable {
     /// How long a value is served without question.
     public var freshFor: Duration
-    /// How much longer it is served at once, flagged as stale, while it is fetched anew in the background.
+    /// How much longer it is served at once, as stale, while a fetch runs in the background.
     public var staleWhileRevalidate: Duration
-    /// How much longer it is served, flagged as stale, when no newer one is to be had in time.
+    /// How much longer it is served, as stale, when the fetch fails or is late.
     public var staleIfError: Duration
-    /// How long it is remembered that a key has no value; zero means not at all.
+    /// How long the absence of a value is remembered; zero for not at all.
     public var absentFor: Duration
-    /// By which share lifetimes are shortened at most, from 0 to 1.
+    /// The largest share by which lifetimes are shortened, from 0 to 1.
     ///
-    /// The same for all writes of a key. What lies outside is taken for the nearer end, NaN for 0.
+    /// The share is the same for all writes of a key. Numbers outside count as the nearer end, NaN as 0.
     public var jitter: Double
-    /// How eagerly a value that is asked for is fetched anew before its freshness ends: β of the XFetch algorithm.
+    /// How early a value in demand is fetched anew before its freshness ends: β of the XFetch algorithm.
     ///
-    /// The refresh begins at `end − δ · β · −ln(random)`, with δ how long the last fetch took, but never in the first half of
-    /// the lifetime: what would is spread over the second. 1 is the optimum of Vattani, Chierichetti and Lowenstein, "Optimal Probabilistic Cache Stampede
-    /// Prevention" (VLDB 2015); more begins earlier, 0 never.
+    /// The refresh begins at `end − δ · β · −ln(random)`, where δ is the duration of the last fetch, but never in the
+    /// first half of the lifetime: a refresh that would fall there is spread over the second half. 1 is the optimum of
+    /// Vattani, Chierichetti and Lowenstein, "Optimal Probabilistic Cache Stampede Prevention" (VLDB 2015); more begins
+    /// earlier, 0 never.
     public var earlyRefresh: Double
-    /// After how long a fetch is no longer waited for when there is a stale value to serve; counted from the fetch's start.
+    /// How long a caller waits for a fetch when there is a stale value to serve, counted from the start of the fetch.
     ///
-    /// The fetch goes on in the background. `nil` waits for it.
+    /// The fetch goes on in the background. With `nil` the caller waits for it.
     public var softTimeout: Duration?
-    /// After how long a caller gives up in any case: with a stale value, or with ``CacheError/Code/timeout``.
+    /// How long a caller waits in any case; then it gets a stale value, or ``CacheError/Code/timeout``.
     ///
     /// The fetch goes on in the background.
     public var hardTimeout: Duration?
-    /// How long a fetch may go on in the background; then it is cancelled.
+    /// How long a fetch may go on in the background before it is cancelled.
     public var completionLimit: Duration
 
     /// A policy, each part with its default.

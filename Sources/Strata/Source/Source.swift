@@ -1,36 +1,44 @@
-/// The bottom of a cache that keeps to a policy: a closure whose values get lifetimes, whose callers join, and for which nobody
-/// waits too long.
+/// The bottom of a cache in one process: a closure whose values get lifetimes and whose callers share fetches.
 ///
 /// ```swift
 /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000))
 ///     .compose(Source(freshness: .resilient) { symbol in try await exchange.quote(symbol) })
 /// ```
 ///
-/// For a cache in one process. Below a Redis level, `fetching` does the same for the whole fleet.
+/// Below a Redis level, `fetching` does the same for the whole fleet.
 ///
 /// Reads of one key that overlap cause one fetch. A caller's cancellation is its own; the fetch is cancelled when the last
 /// caller has left. A fetch on which callers have given up goes on in the background, up to the policy's limits, and what it
 /// brings is there for those who ask then.
+///
+/// After a failure the key is not asked for again for a while: as long as the source says, else from 100 ms, doubled with each
+/// failure in a row, up to 5 s. Callers get what the source has thrown until then. At most 4 096 keys are remembered.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
-    /// How long values are good for, and how long they are waited for.
+    /// How long values are fresh, and how long callers wait for them.
     public let freshness: FreshnessPolicy
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
     private let limiter: FetchLimiter
-    private let pauses = Pauses<Key>()
+    private let pauses: Pauses<Key>
+    private let isPausedByErrors: Bool
 
-    /// A source that tells how its answer is to be kept.
+    /// A source that tells how levels keep its answer.
     ///
     /// - Parameters:
     ///   - freshness: How long values are good for, and how long they are waited for.
     ///   - limit: How many fetches may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error that does not say so itself; doubled with
+    ///     each failure in a row. `nil` asks again at once.
     ///   - fetch: Asks for a key. What it throws reaches those who wait.
     public init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) {
         self.freshness = freshness
+        pauses = failureBackOff.map { Pauses(steps: $0) } ?? Pauses()
+        isPausedByErrors = failureBackOff != nil
         self.fetch = Fetch(freshness, fetch)
         flights = Flights(completionLimit: freshness.completionLimit)
         limiter = FetchLimiter(limit: limit)
@@ -41,21 +49,26 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// - Parameters:
     ///   - freshness: How long values are good for, and how long they are waited for.
     ///   - limit: How many fetches may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error; doubled with each failure in a row. `nil`
+    ///     asks again at once.
     ///   - fetch: Asks for a key. What it throws reaches those who wait.
     public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) {
-        self.init(freshness: freshness, limit: limit) { key, _ in .found(try await fetch(key)) }
+        self.init(freshness: freshness, limit: limit, failureBackOff: failureBackOff) { key, _ in
+            .found(try await fetch(key))
+        }
     }
 
     /// Callers that wait for a fetch now.
     package var waiting: Int { flights.waiting }
 
-    /// What the closure answers.
+    /// The closure's answer.
     ///
-    /// - Throws: What the closure throws, also what it threw last while it wants not to be asked; ``CacheError/Code/timeout``;
+    /// - Throws: What the closure throws, also what it threw last while it is not to be asked; ``CacheError/Code/timeout``;
     ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
@@ -66,36 +79,48 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
-                [fetch, limiter] _ in
-                try await limiter.run {
-                    let old = request.basis as? Entry<Value>
-                    return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
+                [fetch, limiter, pauses, isPausedByErrors] _ in
+                do {
+                    let entry = try await limiter.run {
+                        let old = request.basis as? Entry<Value>
+                        return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+                    }
+                    pauses.end(key)
+                    return entry
+                } catch let failure as SourceFailure {
+                    if isPausedByErrors || failure.retryAfter != nil {
+                        pauses.pause(key, for: failure.retryAfter, because: failure.cause)
+                    }
+                    throw failure
                 }
             }
             if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             return entry
         } catch let failure as SourceFailure {
-            if let wait = failure.retryAfter {
-                pauses.pause(key, for: wait, because: failure.cause)
-                request.retryHint?.tell(wait)
-            }
+            request.retryHint?.tell(pauses.left(for: key, at: .now)?.duration)
             throw failure.cause
         } catch is WaitLimitReached {
             throw CacheError.late(since: start)
         }
     }
 
-    /// Nothing is written; a fetch under way is not joined any more.
+    /// Writes nothing.
+    ///
+    /// Later reads do not join a fetch that is running.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { flights.void(key) }
 
-    /// Nothing is removed; a fetch under way is not joined any more.
+    /// Removes nothing.
+    ///
+    /// Later reads do not join a fetch that is running.
     public func remove(_ key: Key) async throws { flights.void(key) }
 
-    /// Nothing is removed; fetches under way are not joined any more.
+    /// Removes nothing.
+    ///
+    /// Later reads do not join fetches that are running.
     public func removeAll() async throws { flights.voidAll() }
 
-    /// Waits for fetches under way, also for those that nobody waits for.
+    /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async { await flights.drain(within: limit) }
 
     /// `source`.
@@ -106,7 +131,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
 extension FreshnessPolicy {
     /// How long a read waits for a fetch.
-    package func patience(_ request: ReadRequest) -> WaitLimit {
+    package func waitLimit(_ request: ReadRequest) -> WaitLimit {
         WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }

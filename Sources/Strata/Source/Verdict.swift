@@ -1,12 +1,12 @@
-/// What a read may do with an entry that it has found.
+/// What a read may do with an entry that it found.
 package enum Verdict: Sendable, Equatable {
     /// Serve it.
     case serve
     /// Serve it, and fetch it anew in the background.
     case serveAndRefresh
-    /// Ask below, and serve it if that fails or takes too long.
+    /// Ask below, and serve it if that fails or is late.
     case fallBack
-    /// Ask below; it must not be served.
+    /// Ask below; do not serve it.
     case useless
 }
 
@@ -17,8 +17,12 @@ extension ReadRequest {
         if entry.isSuspect { return spare }
         switch purpose {
         case .read:
-            if options.source == .always { return spare }
-            if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return spare }
+            if options.source == .always {
+                // It was to be replaced, and is served for want of another one only where stale values may be.
+                return entry.hasStaleWindow || options.staleness == .allowed ? spare : .useless
+            }
+            // Whatever becomes of the levels below, the caller has no use for it.
+            if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return .useless }
             if entry.isFresh(at: now) {
                 return now < entry.refreshAt || options.source == .never ? .serve : .serveAndRefresh
             }
@@ -30,5 +34,15 @@ extension ReadRequest {
         case .refresh(let version):
             return entry.isFresh(at: now) && version != .none && entry.version != version ? .serve : spare
         }
+    }
+}
+
+extension Entry {
+    /// Whether the entry may be served beyond its freshness by the policy that has made it.
+    ///
+    /// Memory rounds the end of freshness down, by less than a thousandth of the lifetime: that is no window.
+    fileprivate var hasStaleWindow: Bool {
+        let lifetime = storedAt == .distantPast ? 0 : max(0, storedAt.nanoseconds(to: freshUntil))
+        return freshUntil.nanoseconds(to: staleUntil) > lifetime / 1_024 + 1_000_000
     }
 }

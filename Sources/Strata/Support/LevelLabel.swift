@@ -3,7 +3,7 @@
 /// ```swift
 /// print(cache)
 /// // composed (failed_reads 0, failed_fills 0, late_fills 0)
-/// //   memory, at most 10000 entries (hits 120, misses 7, entries 7)
+/// //   memory, at most 10000 entries (hits 120, misses 7, entries 7, evictions 0)
 /// //   redis, keyspace strata:products at localhost:6379
 ///
 /// for node in cache.label.nodes {
@@ -11,9 +11,9 @@
 /// }
 /// ```
 public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
-    /// Something that a level counts.
+    /// A counter of a level.
     public struct Counter: Sendable, Hashable {
-        /// What is counted, in a few words joined by underscores.
+        /// The name, in a few words joined by underscores.
         public let name: String
         /// The count when the label was made.
         public let value: Int
@@ -31,7 +31,7 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
         ///
         /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`.
         public let path: String
-        /// How many levels it lies within.
+        /// The depth in the tree; 0 for the root.
         public let depth: Int
         /// The level itself.
         public let label: LevelLabel
@@ -56,7 +56,7 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
         self.parts = parts
     }
 
-    /// What stands before the first comma of the name, in a form that metrics take: `memory`, `at_most_once`.
+    /// The text before the first comma of the name, in a form that metrics accept: `memory`, `at_most_once`.
     public var kind: String {
         let text = name.prefix { $0 != "," }
         return String(text.map { $0.isLetter || $0.isNumber ? $0 : "_" })
@@ -65,7 +65,7 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     /// This level and all inside, each before its parts.
     public var nodes: [Node] { nodes(path: kind, depth: 0) }
 
-    /// The tree of levels, one a line with what it has counted, indented by two spaces a step.
+    /// The tree of levels, one a line with its counters, indented by two spaces a step.
     public var description: String {
         nodes.map { String(repeating: "  ", count: $0.depth) + $0.label.line }.joined(separator: "\n")
     }

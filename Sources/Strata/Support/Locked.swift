@@ -8,12 +8,12 @@ public import Glibc
 
 /// A value that only one thread at a time can touch.
 ///
-/// The one lock of the library. It stands on `pthread_mutex_t` and not on the standard library's `Mutex`, which on Linux
-/// hands itself over through the kernel as soon as two threads want it (swiftlang/swift#88440), and whose hand-over
+/// The one lock of the library. It uses `pthread_mutex_t` and not the standard library's `Mutex`, which on Linux is
+/// handed over through the kernel as soon as two threads want it (swiftlang/swift#88440), and whose hand-over
 /// ThreadSanitizer does not see.
 ///
-/// Proof of `Sendable`: the two pointers are set once, what they point to is reached under the lock only and freed with the
-/// value, which cannot be copied.
+/// Proof of `Sendable`: the two pointers are set once, what they point to is reached under the lock only and freed with
+/// the value, which cannot be copied.
 @safe
 @frozen
 @usableFromInline
@@ -42,7 +42,7 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
 
     /// Runs `body` with the value to itself.
     ///
-    /// It must not take long, suspend, or call out.
+    /// `body` must not take long, suspend, or call out.
     @inlinable
     @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
@@ -53,7 +53,7 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
         return try unsafe body(&state.pointee)
     }
 
-    /// Runs `body` as ``withLock(_:)`` does, unless somebody else has the value: then returns `nil` at once.
+    /// Runs `body` as ``withLock(_:)`` does, or returns `nil` at once while another thread has the value.
     @inlinable
     package borrowing func withLockIfFree<Result: ~Copyable, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
@@ -63,7 +63,7 @@ package struct Locked<State: Sendable & ~Copyable>: ~Copyable, @unchecked Sendab
         return try unsafe body(&state.pointee)
     }
 
-    /// Takes the lock and hands out the value, for a caller that has something to move into it: a closure can only copy.
+    /// Takes the lock and returns the value, for a caller that moves something into it: a closure can only copy.
     ///
     /// The same thread must call ``unlock()``.
     @inlinable

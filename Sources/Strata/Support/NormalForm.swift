@@ -1,8 +1,8 @@
 #if canImport(Darwin)
 internal import Foundation
 #else
-// The standard library normalizes strings to compare them, and offers the result to the Foundation of this platform only
-// under this name; all of Foundation would bring the tables of ICU into every service.
+// The standard library normalizes strings to compare them, and offers the result to the Foundation of this platform
+// only under this name; all of Foundation would bring the tables of ICU into every service.
 @_spi(_Unicode) internal import Swift
 #endif
 

@@ -1,7 +1,7 @@
 /// The hash SHA-256 (FIPS 180-4), for keys that are too long to be kept as they are.
 ///
-/// A stranger's key must not be made to share a hash with another, so it has to be a cryptographic one; and the core must
-/// not make every user build or link a cryptography library for the sake of long keys.
+/// An attacker must not be able to make two keys share a hash, so it is a cryptographic one. The core has its own, so
+/// that no user builds or links a cryptography library for the sake of long keys.
 package enum SHA256 {
     /// The 32 bytes of the hash.
     package static func hash(_ message: [UInt8]) -> [UInt8] {

@@ -1,8 +1,9 @@
 extension Task where Success == Never, Failure == Never {
     /// Suspends for at least `duration`, or until the task is cancelled.
     ///
-    /// In the place of `Task.sleep(for:)`: in release builds of Swift 6.2 and 6.3, cancelling the shim behind that may corrupt
-    /// the task's memory (swiftlang/swift#86204). What it stands for, called directly, is not affected.
+    /// Use it in the place of `Task.sleep(for:)`: in release builds of Swift 6.2 and 6.3, cancelling that function's
+    /// shim may corrupt the task's memory (swiftlang/swift#86204). The function behind the shim, which this calls, is
+    /// not affected.
     ///
     /// - Throws: `CancellationError`.
     package static func pause(for duration: Duration) async throws {

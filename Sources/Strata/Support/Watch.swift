@@ -1,20 +1,20 @@
 /// Something that has deadlines.
 package protocol Watched: AnyObject, Sendable {
-    /// Sees to what is due.
+    /// Does what is due.
     ///
     /// - Returns: When something is due next; ``MonotonicInstant/distantFuture`` for never.
-    func look(at now: MonotonicInstant) -> MonotonicInstant
+    func fire(at now: MonotonicInstant) -> MonotonicInstant
 }
 
 /// One sleeping task for any number of deadlines.
 ///
-/// What ends before its deadline costs no timer and cancels none: it is found to be over, or gone, when the watch looks. The
-/// task keeps nothing alive, and knows nothing of whoever has set the deadline.
+/// Work that ends before its deadline costs no timer and cancels none: the watch finds it ended when it fires. The task
+/// keeps nothing alive, not even the owner of the deadline.
 package final class Watch: Sendable {
     private struct State: Sendable {
-        /// When the watch looks next.
+        /// When the watch fires next.
         var at = MonotonicInstant.distantFuture
-        /// Tells the task from those whose place it has taken.
+        /// Tells the present task from those that it replaced.
         var number: UInt64 = 0
         var task: Task<Void, Never>?
     }
@@ -23,10 +23,10 @@ package final class Watch: Sendable {
 
     package init() {}
 
-    /// Sees to it that an owner looks at its deadlines by a time, and not much later.
+    /// Calls ``Watched/fire(at:)`` of an owner at a time, or shortly after.
     ///
-    /// To be called after the owner has taken the deadline down. O(1); only what comes sooner than all before starts a task.
-    package func look(after owner: some Watched, by time: MonotonicInstant) {
+    /// Call it after the owner has noted its deadline. O(1); only the earliest deadline so far starts a task.
+    package func schedule(_ owner: some Watched, by time: MonotonicInstant) {
         let begun: UInt64? = state.withLock { state in
             guard time < state.at else { return nil }
             state.at = time
@@ -34,16 +34,16 @@ package final class Watch: Sendable {
             return state.number
         }
         guard let number = begun else { return }
-        // Detached: it outlives whoever calls this, whose task-local values and priority are not its own.
+        // Detached: it outlives its caller, whose task-local values and priority are not its own.
         let task = Task.detached { [weak owner, self] in
-            while let next = nextLook(number) {
+            while let next = nextFiring(number) {
                 let left = MonotonicInstant.now.duration(to: next)
                 if left > .zero { _ = try? await Task.pause(for: left) }
                 guard begin(number), let owner else { return }
                 let now = MonotonicInstant.now
-                let due = owner.look(at: now)
-                // Not sooner than that: what is due by then is seen to together.
-                if due < .distantFuture { look(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
+                let due = owner.fire(at: now)
+                // Not sooner: deadlines within this time are handled together.
+                if due < .distantFuture { schedule(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
             }
         }
         let replaced = state.withLock { state in
@@ -54,14 +54,14 @@ package final class Watch: Sendable {
         replaced?.cancel()
     }
 
-    /// When a task looks next; `nil` when it has nothing to do any more.
-    private func nextLook(_ number: UInt64) -> MonotonicInstant? {
+    /// When a task fires next; `nil` when it has nothing to do any more.
+    private func nextFiring(_ number: UInt64) -> MonotonicInstant? {
         state.withLock { state in
             state.number == number && state.at < .distantFuture ? state.at : nil
         }
     }
 
-    /// From now on a new deadline counts, whatever the look finds.
+    /// From now on a new deadline counts, whatever the owner returns.
     private func begin(_ number: UInt64) -> Bool {
         state.withLock { state in
             guard state.number == number else { return false }
@@ -70,12 +70,12 @@ package final class Watch: Sendable {
         }
     }
 
-    private func look(again time: MonotonicInstant, _ number: UInt64, _ owner: some Watched) {
+    private func schedule(again time: MonotonicInstant, _ number: UInt64, _ owner: some Watched) {
         let isOn = state.withLock { state in
             guard state.number == number else { return false }
             state.at = min(state.at, time)
             return true
         }
-        if !isOn { look(after: owner, by: time) }
+        if !isOn { schedule(owner, by: time) }
     }
 }

@@ -1,6 +1,6 @@
 /// The hash XXH64 (Yann Collet, xxHash specification 0.1.1): fast, the same in every process and on every machine.
 ///
-/// It finds accidents, not attackers: it tells a key's value from another key's and whole bytes from damaged ones.
+/// It finds accidents, not attacks: it tells apart the values of two keys, and whole bytes from damaged ones.
 package enum XXH64 {
     private static let prime1: UInt64 = 0x9e37_79b1_85eb_ca87
     private static let prime2: UInt64 = 0xc2b2_ae3d_27d4_eb4f

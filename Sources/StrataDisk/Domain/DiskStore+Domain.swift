@@ -1,19 +1,20 @@
+#if Disk
 public import Strata
 
 extension DiskStore {
     /// A small store for settings and the like, by name: nothing in it is ever evicted or given up.
     ///
     /// It is a ``DiskLevel`` with other rules: values do not expire, a domain that is full refuses new ones
-    /// (``DiskError/Code/noRoom``), and bytes that cannot be decoded are an error and not a miss. For values that are read often, put
-    /// memory above it.
+    /// (``DiskError/Code/noRoom``), and bytes that cannot be decoded are an error and not a miss. For values that are
+    /// read often, put memory above it.
     ///
     /// ```swift
     /// let store = DiskStore(path: "/var/lib/shop/state.sqlite", options: DiskOptions(durability: .power, corruption: .fail))
     /// let flags = MemoryLevel<String, Bool>(limit: .entries(100)).compose(store.domain("flags"))
     /// ```
     ///
-    /// Domains and the namespaces of other levels do not touch each other. Several instances of one domain may write at the same time,
-    /// in several processes too: each set is a transaction of its own.
+    /// Domains and the namespaces of other levels do not touch each other. Several instances of one domain may write at
+    /// the same time, in several processes too: each set is a transaction of its own.
     ///
     /// - Parameters:
     ///   - name: The name of the domain; `nil` for the one that the whole process shares.
@@ -47,3 +48,4 @@ extension DiskStore {
         domain(name, codec: .cbor, limit: limit)
     }
 }
+#endif

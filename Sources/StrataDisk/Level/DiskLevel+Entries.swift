@@ -1,3 +1,4 @@
+#if Disk
 internal import Strata
 
 extension DiskLevel {
@@ -69,3 +70,4 @@ extension DiskLevel {
         Array("disk \(namespace.utf8.count) \(namespace) ".utf8) + key
     }
 }
+#endif

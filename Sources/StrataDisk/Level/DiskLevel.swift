@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 public import Strata
 
@@ -9,8 +10,8 @@ public import Strata
 ///     .compose(DiskLevel(store, namespace: "products", limit: 1 << 30))
 /// ```
 ///
-/// Entries leave when they have expired, and, when the level needs room, in the order of their last use. What is written survives the
-/// end of the process; it may be shared with other processes, which are not told of changes.
+/// Entries leave when they have expired, and, when the level needs room, in the order of their last use. What is
+/// written survives the end of the process; it may be shared with other processes, which are not told of changes.
 ///
 /// | operation | transactions |
 /// |---|---|
@@ -19,8 +20,8 @@ public import Strata
 /// | set | 1 write |
 /// | remove, clear | 1 read, and 1 write if there is something to remove |
 ///
-/// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that seem to come
-/// from the future are misses; set forward, entries expire early.
+/// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that
+/// seem to come from the future are misses; set forward, entries expire early.
 ///
 /// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call is given up.
 public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
@@ -54,8 +55,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///   - store: The file.
     ///   - namespace: The part of it that belongs to this level.
     ///   - codec: How values become bytes.
-    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said. Of several levels in one namespace each keeps to
-    ///     its own.
+    ///   - limit: How much the level may hold, in bytes; 100 MiB if nothing is said. Of several levels in one namespace
+    ///     each keeps to its own.
     ///   - freshness: How long values are good for that have no lifetime of their own; `nil` for ever.
     ///   - undecodable: What becomes of bytes of which the codec can make no value.
     public init(
@@ -161,8 +162,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 
     /// Keeps an entry; when this returns, it is there for good, and the level within its limit.
     ///
-    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is then removed;
-    ///   ``/Strata/CacheError/Code/codec``; ``DiskError``, and then the older entry is still there; `CancellationError`.
+    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is
+    ///   then removed; ``/Strata/CacheError/Code/codec``; ``DiskError``, and then the older entry is still there;
+    ///   `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         let bytes = key.keyBytes
         let now = clock.now()
@@ -247,3 +249,4 @@ extension EntryOrigin {
     /// A file on this machine's disk.
     public static let disk: EntryOrigin = "disk"
 }
+#endif

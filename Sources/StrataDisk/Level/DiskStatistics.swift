@@ -1,3 +1,4 @@
+#if Disk
 internal import Strata
 
 /// How a level on disk was used.
@@ -24,3 +25,4 @@ final class DiskCounters: Sendable {
         counted.withLock { $0[keyPath: counter] += 1 }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -8,3 +9,4 @@ extension [UInt8] {
     /// GRDB takes `Data` for blobs.
     var data: Data { Data(self) }
 }
+#endif

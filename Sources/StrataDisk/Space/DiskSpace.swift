@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -60,7 +61,8 @@ final class DiskSpace: Sendable {
                 try self.writeTouches(space, db)
             }
         } catch let error as DiskError where error.code != .corrupt {
-            // The order of use is worth nothing against the value that was read: a disk that is full or read-only can be read.
+            // The order of use is worth nothing against the value that was read: a disk that is full or read-only can
+            // be read.
         }
     }
 
@@ -85,7 +87,8 @@ final class DiskSpace: Sendable {
 
     // MARK: Writing
 
-    /// Keeps an entry in place of any other of its key, and makes room by what has expired, then by what was used longest ago.
+    /// Keeps an entry in place of any other of its key, and makes room by what has expired, then by what was used
+    /// longest ago.
     func store(_ entry: StoredEntry, _ key: [UInt8], now: Int64) async throws {
         let size = entry.size(key)
         guard size <= limit else {
@@ -212,3 +215,4 @@ final class DiskSpace: Sendable {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -20,14 +21,16 @@ struct StoredEntry: Sendable {
     var tags: [String]
     var payload: [UInt8]
 
-    /// What an entry takes beside its key, tags and payload: its columns, its places in the indexes, its share of pages.
+    /// What an entry takes beside its key, tags and payload: its columns, its places in the indexes, its share of
+    /// pages.
     static let overhead = 128
 
     func size(_ key: [UInt8]) -> Int {
         Self.overhead + 2 * key.count + payload.count + tags.reduce(0) { $0 + 2 * $1.utf8.count + 16 }
     }
 
-    /// Over all that is read back, and over the key: a row whose bytes were damaged, or belong to another key, does not fit.
+    /// Over all that is read back, and over the key: a row whose bytes were damaged, or belong to another key, does not
+    /// fit.
     func checksum(_ key: [UInt8]) -> UInt64 {
         var head: [UInt8] = [UInt8(truncatingIfNeeded: kind), codec, compression, protection]
         for number in [UInt64(schema), version.high, version.low]
@@ -112,3 +115,4 @@ enum TagList {
         return tags
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 /// The entries that were read since the last write, each once, the one read last at the end.
 struct Touches: Sendable {
     /// More than that, and they are written by themselves.
@@ -25,3 +26,4 @@ struct Touches: Sendable {
         return order.sorted { $0.value < $1.value }.map(\.key)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 
 /// Why a disk could not be read or written.
@@ -66,3 +67,4 @@ public struct DiskError: Error, Sendable, CustomStringConvertible {
         self.init(code, error.message ?? "SQLite says no more", sqliteCode: error.extendedResultCode.rawValue)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 /// How a file on disk is opened and used.
 ///
 /// | setting | default | why |
@@ -9,7 +10,8 @@
 public struct DiskOptions: Sendable, Hashable {
     /// What a write that has returned survives.
     public enum Durability: Sendable, Hashable {
-        /// The end of the process, by kill -9 too. After a power cut the newest writes may be missing, never half there.
+        /// The end of the process, by kill -9 too. After a power cut the newest writes may be missing, never half
+        /// there.
         case process
         /// A power cut too, at the price of waiting for the disk with each write.
         case power
@@ -49,3 +51,4 @@ public struct DiskOptions: Sendable, Hashable {
         self.fileLimit = fileLimit
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 
 /// The tables of a file, format 1.
@@ -9,8 +10,9 @@ internal import GRDB
 /// | usage | when an entry was last used, by the counter of its namespace |
 /// | tagged | the tags of entries |
 ///
-/// Usage is kept apart from the entries: a read then changes a page that two hundred entries share, and not one with a value.
-/// Sizes and the order of use are kept by triggers, so that a write is one statement and they cannot be forgotten.
+/// Usage is kept apart from the entries: a read then changes a page that two hundred entries share, and not one with a
+/// value. Sizes and the order of use are kept by triggers, so that a write is one statement and they cannot be
+/// forgotten.
 enum DiskSchema {
     /// `STR1`: tells files of Strata from those of other programs.
     static let application: Int32 = 0x5354_5231
@@ -100,3 +102,4 @@ enum DiskSchema {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import Dispatch
 internal import GRDB
 internal import Strata
@@ -12,10 +13,10 @@ internal import Strata
 ///
 /// Several processes may share the file. What is written is there or not there after a crash, never half.
 ///
-/// The file is opened by the first call that needs it, on a thread of its own: nothing here blocks the threads of tasks. A file that
-/// cannot be opened fails that call and is tried again by the next. A file that is no database is set aside
-/// (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or deleted, a new one takes its
-/// place.
+/// The file is opened by the first call that needs it, on a thread of its own: nothing here blocks the threads of
+/// tasks. A file that cannot be opened fails that call and is tried again by the next. A file that is no database is
+/// set aside (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or
+/// deleted, a new one takes its place.
 public final class DiskStore: Sendable, CustomStringConvertible {
     private struct State {
         var file: OpenFile?
@@ -36,8 +37,8 @@ public final class DiskStore: Sendable, CustomStringConvertible {
     /// Nothing is opened yet.
     ///
     /// - Parameters:
-    ///   - path: The file. Its folder is made if it is missing; beside it lie, while it is open, files that end in `-wal`, `-shm`
-    ///     and `.lock`.
+    ///   - path: The file. Its folder is made if it is missing; beside it lie, while it is open, files that end in
+    ///     `-wal`, `-shm` and `.lock`.
     ///   - options: How it is opened and used.
     public init(path: String, options: DiskOptions = DiskOptions()) {
         self.path = path
@@ -167,3 +168,4 @@ public final class DiskStore: Sendable, CustomStringConvertible {
         }
     }
 }
+#endif

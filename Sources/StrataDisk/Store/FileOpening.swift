@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 
 #if canImport(FoundationEssentials)
@@ -73,3 +74,4 @@ struct FileOpening {
         }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if Disk
 internal import GRDB
 internal import Strata
 
@@ -38,8 +39,8 @@ final class OpenFile: Sendable {
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA synchronous = \(options.durability == .power ? "FULL" : "NORMAL")")
-            // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With SQLite's
-            // own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
+            // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With
+            // SQLite's own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
             if let limit = options.fileLimit {
                 let page = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096
@@ -80,7 +81,7 @@ final class OpenFile: Sendable {
         if let known = spaces.withLock({ $0[name] }) { return known }
         let statement = try db.cachedStatement(sql: "SELECT id FROM space WHERE name = ?")
         guard let found = try Int64.fetchOne(statement, arguments: [name]) else { return nil }
-        // Committed, since nobody asks again after making one; and a namespace is never deleted.
+        // Committed, since no caller asks again after making one; and a namespace is never deleted.
         spaces.withLock { $0[name] = found }
         return found
     }
@@ -92,3 +93,4 @@ final class OpenFile: Sendable {
         return db.lastInsertedRowID
     }
 }
+#endif

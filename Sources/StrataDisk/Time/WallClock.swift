@@ -1,3 +1,4 @@
+#if Disk
 internal import Strata
 
 #if canImport(Darwin)
@@ -8,8 +9,8 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The two clocks at one moment: lifetimes run on the monotonic one, which does not outlive the machine's boot, and are noted on
-/// disk by the other.
+/// The two clocks at one moment: lifetimes run on the monotonic one, which does not outlive the machine's boot, and are
+/// noted on disk by the other.
 struct ClockReading: Sendable {
     let monotonic: MonotonicInstant
     /// Milliseconds since 1970.
@@ -46,3 +47,4 @@ struct WallClock: Sendable {
         )
     }
 }
+#endif

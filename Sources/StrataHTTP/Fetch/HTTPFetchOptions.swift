@@ -1,3 +1,4 @@
+#if HTTP
 /// How resources are fetched.
 ///
 /// | setting | default | why |
@@ -35,3 +36,4 @@ public struct HTTPFetchOptions: Sendable, Hashable {
         self.rules = rules
     }
 }
+#endif

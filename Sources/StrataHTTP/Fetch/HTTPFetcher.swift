@@ -1,3 +1,4 @@
+#if HTTP
 public import AsyncHTTPClient
 internal import NIOCore
 internal import NIOHTTP1
@@ -12,10 +13,11 @@ public import Strata
 /// let page = try await pages.get(HTTPResource("https://example.com/"))
 /// ```
 ///
-/// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller and is kept
-/// nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
+/// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller
+/// and is kept nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
 ///
-/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: by default five, and not in circles.
+/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: by default five, and not
+/// in circles.
 public final class HTTPFetcher: Fetcher {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -30,7 +32,7 @@ public final class HTTPFetcher: Fetcher {
     /// A fetcher.
     ///
     /// - Parameters:
-    ///   - client: By default the one of the whole process. Whoever hands over another one also shuts it down.
+    ///   - client: By default the one of the whole process. If you pass another one, you shut it down, too.
     ///   - options: How resources are fetched.
     public init(_ client: HTTPClient = .shared, options: HTTPFetchOptions = HTTPFetchOptions()) {
         self.client = client
@@ -59,8 +61,8 @@ public final class HTTPFetcher: Fetcher {
     ///
     /// - Parameters:
     ///   - resource: What to fetch.
-    ///   - kept: What was fetched before, if anything: the server is asked whether it is still the newest, and then need not send it
-    ///     again.
+    ///   - kept: What was fetched before, if anything: the server is asked whether it is still the newest, and then
+    ///     need not send it again.
     /// - Returns: What came of it.
     /// - Throws: ``HTTPError``; the errors of async-http-client; `CancellationError`.
     public func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent? = nil) async throws -> HTTPOutcome {
@@ -191,3 +193,4 @@ extension HTTPLifetime {
         )
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 /// What asking a server has come to.
 public enum HTTPOutcome: Sendable, Hashable {
     /// A new response.
@@ -7,3 +8,4 @@ public enum HTTPOutcome: Sendable, Hashable {
     /// The server says that there is none.
     case absent(HTTPLifetime)
 }
+#endif

@@ -1,6 +1,7 @@
+#if HTTP
 internal import Strata
 
-/// Limits of what runs at a time, one a host; a host that nobody asks for is forgotten.
+/// Limits of what runs at a time, one a host; an unused host is forgotten.
 final class HostLimits: Sendable {
     private struct Host: Sendable {
         var limiter: FetchLimiter
@@ -32,3 +33,4 @@ final class HostLimits: Sendable {
 
     var count: Int { hosts.withLock { $0.count } }
 }
+#endif

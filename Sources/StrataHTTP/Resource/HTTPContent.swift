@@ -1,3 +1,4 @@
+#if HTTP
 public import Strata
 
 #if canImport(FoundationEssentials)
@@ -63,3 +64,4 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         try container.encode(lifetime, forKey: .lifetime)
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 public import Strata
 
 /// What is fetched: a URL, with the header fields that are sent along.
@@ -13,7 +14,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///
     /// - Parameters:
     ///   - url: `http` or `https`.
-    ///   - fields: Header fields of the request, on which the response may depend: language, accepted types, authorization.
+    ///   - fields: Header fields of the request, on which the response may depend: language, accepted types,
+    ///     authorization.
     public init(_ url: String, fields: [String: String] = [:]) {
         self.url = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
         self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
@@ -54,3 +56,4 @@ extension String {
         return nil
     }
 }
+#endif

@@ -1,6 +1,8 @@
+#if HTTP
 public import Strata
 
-/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked about.
+/// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked
+/// about.
 ///
 /// ```swift
 /// let store = DiskStore(path: "/var/cache/shop/http.sqlite")
@@ -18,8 +20,8 @@ public import Strata
 ///
 /// A level that fails is a miss, and one that cannot store is counted: neither fails a get.
 ///
-/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about what is
-/// fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
+/// The options of a read mean what they mean elsewhere: `.cached` asks no server, `.reload` and a maximum age ask about
+/// what is fresh as well, `.fresh` gets nothing stale, and `.stale` whatever is kept and may be served.
 public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: CacheLevel {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -87,7 +89,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         } catch {
             request.recorder?.step(.miss, at: .source, from: now, to: .now)
             guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
-                Self.allowsStale(error),
+                Self.allowsStale(error), request.options.source != .always || lifetime.staleIfError > 0,
                 MonotonicInstant.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
             else { throw error }
             counted.withLock { $0.servedStale += 1 }
@@ -97,7 +99,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     /// What the read may do with what is kept.
     ///
-    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about it.
+    /// How long something stale may be served at once is the response's to say, and then only while somebody asks about
+    /// it.
     private func verdict(
         on kept: Entry<HTTPContent>,
         of key: HTTPResource,
@@ -143,6 +146,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         _ kept: Entry<HTTPContent>?,
         isKept: Bool = true
     ) async throws -> Entry<HTTPContent> {
+        let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = MonotonicInstant.now
         let outcome = try await fetcher.fetch(key, revalidating: kept?.value)
         let now = MonotonicInstant.now
@@ -158,17 +162,23 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             counted.withLock { $0.fetches += 1 }
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
-        if isKept { await keep(entry, for: key, insteadOf: kept) }
+        if let rights { await keep(entry, for: key, insteadOf: kept, rights) }
         return entry
     }
 
-    private func keep(_ entry: Entry<HTTPContent>, for key: HTTPResource, insteadOf kept: Entry<HTTPContent>?) async {
+    private func keep(
+        _ entry: Entry<HTTPContent>,
+        for key: HTTPResource,
+        insteadOf kept: Entry<HTTPContent>?,
+        _ rights: FillRights
+    ) async {
         do {
             guard entry.ticket != .void else {
                 if kept != nil { try await storage.remove(key) }
                 return
             }
             var stored = entry
+            stored.rights = rights
             if let content = entry.value, !content.conditions.isEmpty || content.lifetime.staleWhileRevalidate > 0 {
                 let window = Duration.seconds(max(content.lifetime.staleWhileRevalidate, content.lifetime.staleIfError))
                 stored.staleUntil = entry.freshUntil.advanced(by: max(window, keptFor))
@@ -205,7 +215,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         try await storage.store(entry, for: key)
     }
 
-    /// Forgets a response, and asks nobody.
+    /// Forgets a response, without a request.
     public func remove(_ key: HTTPResource) async throws { try await storage.remove(key) }
 
     /// Forgets all responses.
@@ -214,10 +224,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// Forgets what bears one of these tags in the level that keeps the responses.
     public func invalidate(tags: [String]) async throws { try await storage.invalidate(tags: tags) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func drain(within limit: Duration) async { await storage.drain(within: limit) }
 
-    /// Told to the level that keeps the responses.
+    /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
     /// `http cache`, with the level that keeps the responses and the fetcher.
@@ -251,3 +261,4 @@ public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Nothing counted yet.
     public init() {}
 }
+#endif

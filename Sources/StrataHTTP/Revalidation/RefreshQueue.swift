@@ -1,6 +1,7 @@
+#if HTTP
 internal import Strata
 
-/// What is to be refreshed in the background, each resource once: bounded, and taken only while somebody works on it.
+/// The resources to refresh in the background, each once: bounded, and accepted only while a task works on them.
 final class RefreshQueue: Sendable {
     private struct Watcher {
         var condition: @Sendable (_ isRunning: Bool, _ pending: Int) -> Bool
@@ -26,7 +27,7 @@ final class RefreshQueue: Sendable {
     private static let atATime = 8
     private let state = Locked(State())
 
-    /// - Returns: Whether somebody will see to it, or does already.
+    /// - Returns: Whether a task will refresh it, or does already.
     func add(_ resource: HTTPResource) -> Bool {
         state.withLock { state in
             guard let stream = state.stream else { return false }
@@ -88,3 +89,4 @@ final class RefreshQueue: Sendable {
         for watcher in ready { watcher.continuation.resume() }
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 /// What `Cache-Control` says (RFC 9111 §5.2, RFC 5861), as far as it concerns a cache that many users share.
 struct CacheControl: Hashable {
     private var directives: [String: [String?]] = [:]
@@ -15,7 +16,8 @@ struct CacheControl: Hashable {
 
     func has(_ name: String) -> Bool { directives[name] != nil }
 
-    /// A number of seconds; of several the smallest, and 0 for what is no number: a cache that cannot tell assumes stale.
+    /// A number of seconds; of several the smallest, and 0 for what is no number: a cache that cannot tell assumes
+    /// stale.
     func seconds(_ name: String) -> Int? {
         directives[name]?.map { $0.map(Self.seconds) ?? 0 }.min()
     }
@@ -54,3 +56,4 @@ struct CacheControl: Hashable {
         return String(text.dropFirst().dropLast())
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if HTTP
 /// Dates of HTTP (RFC 9110 §5.6.7), in seconds since 1970.
 enum HTTPDate {
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -49,3 +50,4 @@ enum HTTPDate {
         return year * 365 + leaps + (month * 306 + 5) / 10 + day - 1 - 719_468
     }
 }
+#endif

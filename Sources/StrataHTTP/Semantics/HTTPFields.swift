@@ -1,3 +1,4 @@
+#if HTTP
 /// The header fields of a response, found by name in any case.
 public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLiteral {
     private var fields: [[String]]
@@ -53,3 +54,4 @@ extension StringProtocol {
         return String(rest)
     }
 }
+#endif

@@ -1,14 +1,17 @@
+#if HTTP
 /// How long a response may be used, as its header fields say (RFC 9111, RFC 5861).
 ///
-/// It is a pure function of the response: no clock is read. The cache is one that many users share, so `private` keeps a response
-/// out, and `s-maxage` beats `max-age`.
+/// It is a pure function of the response: no clock is read. The cache is one that many users share, so `private` keeps
+/// a response out, and `s-maxage` beats `max-age`.
 ///
-/// Age is what `Age` says plus the time that the response took. The date of the response is not compared with this machine's clock, which
-/// would help only behind caches that do not know `Age`, and would make every clock that is wrong a defect of the cache.
+/// Age is what `Age` says plus the time that the response took. The date of the response is not compared with this
+/// machine's clock, which would help only behind caches that do not know `Age`, and would make every clock that is
+/// wrong a defect of the cache.
 public struct HTTPLifetime: Sendable, Hashable, Codable {
     /// How responses are judged that say little.
     public struct Rules: Sendable, Hashable {
-        /// How long a response is fresh that says nothing, as a share of the time since it was last changed; 0 for not at all.
+        /// How long a response is fresh that says nothing, as a share of the time since it was last changed; 0 for not
+        /// at all.
         ///
         /// 0.1, as RFC 9111 §4.2.2 suggests.
         public var heuristicShare: Double
@@ -80,7 +83,8 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         )
     }
 
-    /// Statuses whose responses may be stored without a word (RFC 9110 §15.1), but for ranges, which are not understood here.
+    /// Statuses whose responses may be stored without a word (RFC 9110 §15.1), but for ranges, which are not understood
+    /// here.
     private static let storableByThemselves: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
     private static func isStorable(
@@ -134,3 +138,4 @@ enum RetryAfter {
         return min(max(0, end - date), 1 << 31)
     }
 }
+#endif

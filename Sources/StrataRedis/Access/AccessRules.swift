@@ -1,14 +1,14 @@
 internal import Strata
 
-/// What a user of Redis has to be allowed for a purpose, and nothing else: the one list that the documentation quotes, that
-/// `stratactl acl` prints, and under which the tests run.
+/// The permissions that a user of Redis needs for a purpose, and no others: the one list that the documentation quotes,
+/// that `stratactl acl` prints, and under which the tests run.
 ///
 /// ```swift
 /// let rules = AccessRules(for: [.cache], keyspaces: ["products"])
 /// print("ACL SETUSER shop on >PASSWORD \(rules)")
 /// ```
 public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
-    /// What a user is for.
+    /// The purpose of a user.
     public enum Purpose: String, Sendable, Hashable, CaseIterable {
         /// What a service does: read, write, remove, fetch under leases, invalidate, clear, hear of changes.
         case cache
@@ -26,6 +26,8 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     public let keys: [String]
     /// Patterns of the channels.
     public let channels: [String]
+    /// What stands before the pattern of a key.
+    let keyRule: String
 
     /// The rules for some keyspaces.
     ///
@@ -33,9 +35,17 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - purposes: What the user is for.
     ///   - keyspaces: The keyspaces. One of a version is another keyspace than that of the next.
     ///   - database: The database; any but the first takes SELECT.
-    public init(for purposes: Set<Purpose>, keyspaces: [Keyspace], database: Int = 0) {
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
+    ///     the right to read keys and no more.
+    public init(for purposes: Set<Purpose>, keyspaces: [Keyspace], database: Int = 0, serverVersion: Int = 6) {
         let bases = keyspaces.map { Self.pattern(of: Array($0.values.dropLast(2))) }
-        self.init(for: purposes, database: database, keys: bases.map { $0 + "*" }, channels: bases.map { $0 + "ev" })
+        self.init(
+            for: purposes,
+            database: database,
+            serverVersion: serverVersion,
+            keys: bases.map { $0 + "*" },
+            channels: bases.map { $0 + "ev" }
+        )
     }
 
     /// The rules for all keyspaces under a prefix, also those of versions to come.
@@ -44,19 +54,39 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - purposes: What the user is for.
     ///   - prefix: The prefix.
     ///   - database: The database; any but the first takes SELECT.
-    public init(for purposes: Set<Purpose>, prefix: String = "strata", database: Int = 0) {
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
+    ///     the right to read keys and no more.
+    public init(
+        for purposes: Set<Purpose>,
+        prefix: String = "strata",
+        database: Int = 0,
+        serverVersion: Int = 6
+    ) {
         let base = Self.pattern(of: Keyspace.component(prefix) + [UInt8(ascii: ":")])
-        self.init(for: purposes, database: database, keys: [base + "*"], channels: [base + "*"])
+        self.init(
+            for: purposes,
+            database: database,
+            serverVersion: serverVersion,
+            keys: [base + "*"],
+            channels: [base + "*"]
+        )
     }
 
-    private init(for purposes: Set<Purpose>, database: Int, keys: [String], channels: [String]) {
+    private init(
+        for purposes: Set<Purpose>,
+        database: Int,
+        serverVersion: Int,
+        keys: [String],
+        channels: [String]
+    ) {
         var commands = ["ping", "client|setname"]
         if database != 0 { commands.append("select") }
         for purpose in Purpose.allCases where purposes.contains(purpose) { commands += Self.commands(for: purpose) }
         var seen: Set<String> = []
         self.commands = commands.filter { seen.insert($0).inserted }
         self.keys = keys
-        // Who only looks says nothing, and who removes need not listen.
+        keyRule = serverVersion >= 7 && purposes == [.look] ? "%R~" : "~"
+        // A user who only looks publishes nothing, and one who removes need not listen.
         if purposes.isDisjoint(with: [.cache, .sweep]) {
             self.channels = purposes.contains(.remove) ? channels : []
         } else {
@@ -83,7 +113,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A glob that matches what begins so.
+    /// A glob that matches names with this beginning.
     ///
     /// ACL rules hold no spaces; where a name has one, any byte may stand.
     private static func pattern(of bytes: [UInt8]) -> String {
@@ -99,9 +129,9 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: pattern, as: UTF8.self)
     }
 
-    /// The rules in the form of ACL SETUSER, one each: whatever else the user was allowed is taken back first.
+    /// The rules in the form of ACL SETUSER, one each; the first ones take back all other permissions.
     public var rules: [String] {
-        ["resetkeys", "resetchannels", "-@all"] + keys.map { "~" + $0 } + channels.map { "&" + $0 }
+        ["resetkeys", "resetchannels", "-@all"] + keys.map { keyRule + $0 } + channels.map { "&" + $0 }
             + commands.map { "+" + $0 }
     }
 

@@ -1,12 +1,12 @@
 internal import Logging
 internal import Strata
 
-/// What the caches of one client share: the link that tells of changes, what makes an outage cheap, and the leases held.
+/// What the caches of one client share: the link, the breakers and pending invalidations, and the leases.
 final class CacheContext: ClientCompanion {
     let outage: OutageControl
-    /// The link over which the server tells of changes.
+    /// The invalidation link.
     let link: InvalidationLink
-    /// The leases that are held by calls of the client.
+    /// The leases of this client.
     let leases = LeaseKeeper()
 
     init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
@@ -22,6 +22,8 @@ final class CacheContext: ClientCompanion {
     func connected() { outage.returned() }
 
     func leave(_ error: RedisError) { link.condemn(error) }
+
+    func loginChanged() { link.renew() }
 
     func shutDown() { link.shutDown() }
 

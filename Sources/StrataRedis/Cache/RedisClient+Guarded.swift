@@ -1,9 +1,9 @@
 internal import Strata
 
 extension RedisClient {
-    /// What is known of outages.
+    /// The state of the breakers and of the pending invalidations.
     ///
-    /// The breakers stand before what caches ask; commands that are sent to the client directly are neither counted nor
+    /// The breakers guard the calls of caches; commands that you send to the client yourself are neither counted nor
     /// refused.
     public var outageStatistics: OutageStatistics {
         var statistics = outage.statistics
@@ -11,11 +11,11 @@ extension RedisClient {
         return statistics
     }
 
-    /// Runs a call of a cache as long as its breaker is closed and its budget lasts.
+    /// Runs a call of a cache while its breaker is closed and its budget lasts.
     ///
     /// - Parameters:
-    ///   - role: Whose breaker lets it through.
-    ///   - body: Sends commands, none of which may take longer than it is given.
+    ///   - role: The role, whose breaker decides.
+    ///   - body: Sends commands, none of which may take longer than the given time.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; ``RedisError/Code/circuitOpen`` and ``RedisError/Code/budgetSpent`` at once.
     @inline(__always)
@@ -47,9 +47,9 @@ extension RedisClient {
         }
     }
 
-    /// How much of a call's time is the server's.
+    /// The server's part in the time of a call.
     ///
-    /// Most of it may be this process's: callers that wait for a processor, or a thread that does.
+    /// Most of the time may be this process's own: callers that wait for a processor, or a thread that does.
     @inline(__always)
     private func charged(_ duration: Int64, _ breaker: CircuitBreaker, since start: MonotonicInstant) -> Int64 {
         duration < breaker.slowAfter || hasSeenSlowReply(since: start) ? duration : 0
@@ -69,12 +69,12 @@ extension RedisClient {
         return .failed
     }
 
-    /// Sends a PING that nobody waits for.
+    /// Sends a PING in the background.
     ///
     /// It ends by its deadline whatever the server does.
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
-        let patience = min(configuration.redisBudget, configuration.commandTimeout)
-        post(deadline: MonotonicInstant.coarse.advanced(by: patience), expecting: .status) { outcome in
+        let limit = min(configuration.redisBudget, configuration.commandTimeout)
+        post(deadline: MonotonicInstant.coarse.advanced(by: limit), expecting: .status) { outcome in
             var answered = false
             if case .success(.status("PONG")) = outcome { answered = true }
             breaker.probed(number, answered, at: .now)

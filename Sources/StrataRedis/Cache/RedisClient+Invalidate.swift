@@ -1,11 +1,11 @@
 extension RedisClient {
-    /// Removes a key's value and lease in one step, and tells those who wait for it.
+    /// Removes a key's value and lease in one step, and wakes callers that wait for it.
     ///
-    /// A fetch under way cannot store what it found. One round trip.
+    /// A running fetch can then no longer store its value. One round trip.
     ///
     /// - Parameters:
     ///   - names: Where they lie.
-    ///   - keyspace: Whose channel is told.
+    ///   - keyspace: The keyspace, for its channel.
     ///   - timeout: How long the call may take.
     /// - Returns: How many of the two existed.
     /// - Throws: ``RedisError``; `CancellationError`.

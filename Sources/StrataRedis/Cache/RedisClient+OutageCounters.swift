@@ -1,8 +1,8 @@
 internal import Strata
 
 extension RedisClient {
-    /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be repeated, and
-    /// whether changes made by others are not told although some level wants that.
+    /// What a level's label says of outages: how often breakers have opened, what they refused, what is yet to be
+    /// repeated, and whether changes made by others are not told although some level wants that.
     var outageCounters: [LevelLabel.Counter] {
         let statistics = outageStatistics
         return [

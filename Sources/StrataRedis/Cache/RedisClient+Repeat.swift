@@ -1,13 +1,13 @@
 internal import Strata
 
 extension RedisClient {
-    /// By how much the time at which a value was stored may be too late.
+    /// How much too late a value's time of storing may be.
     ///
-    /// A machine's clock drifts from the server's between two readings, and after a failover it is another server's. The round
-    /// trip of a reading is taken off when the value is written.
+    /// A machine's clock drifts from the server's between two readings, and after a failover there is another server.
+    /// The round trip of a reading is subtracted when the value is written.
     private static let clockError: Duration = .seconds(2)
 
-    /// Carries out an invalidation that had failed.
+    /// Repeats a failed invalidation.
     ///
     /// One round trip.
     ///
@@ -19,7 +19,7 @@ extension RedisClient {
         switch intent.target {
         case .key(let names, let keyspace):
             let now = MonotonicInstant.now
-            // The later the script runs, the more it takes for old.
+            // The later the script runs, the more values count as old.
             let reach = intent.madeAt.duration(to: now) - Self.clockError
             _ = try await run(
                 OutageScripts.removeOlder,
@@ -36,14 +36,16 @@ extension RedisClient {
         }
     }
 
-    /// Does what changes something in Redis; when that fails, what lies there is not read any more until it is removed.
+    /// Runs a change in Redis.
+    ///
+    /// When it fails, the stored value is not read any more until it is removed.
     ///
     /// - Parameters:
-    ///   - target: What is to be removed when `body` fails.
+    ///   - target: What to remove when `body` fails.
     ///   - rank: Whether `body` removes or writes.
-    ///   - lifetime: How long what may lie there may live.
-    ///   - body: The change. Where it writes, it says until when what it has sent may still be applied: what is repeated
-    ///     before that would be undone by what arrives afterwards.
+    ///   - lifetime: How long the stored value may live.
+    ///   - body: The change. A write sets the instant until which it may still be applied: a repetition before that
+    ///     could be undone by the late write.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func keeping<Result>(
@@ -56,9 +58,9 @@ extension RedisClient {
         do {
             return try await body(&arrival)
         } catch {
-            // A cancelled call may have been carried out, and may not. What the codec refuses changes nothing.
+            // A cancelled call may have been carried out or not. A value that the codec refuses changes nothing.
             if error is RedisError || error is CancellationError {
-                // The server has answered, or nothing was sent: nothing is under way.
+                // The server has answered, or nothing was sent: nothing can arrive late.
                 if (error as? RedisError)?.hasLanded == true { arrival = .distantPast }
                 outage.replay.record(target, rank, for: lifetime, notBefore: arrival, self)
             }
@@ -68,6 +70,6 @@ extension RedisClient {
 }
 
 extension RedisError {
-    /// Whether nothing of the call is on its way any more: the server has answered it, or has never been sent it.
+    /// Whether no part of the call is still on its way: the server has answered it, or it was never sent.
     fileprivate var hasLanded: Bool { effect == .notApplied || serverMessage != nil }
 }

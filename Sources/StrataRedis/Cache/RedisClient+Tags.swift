@@ -1,7 +1,7 @@
 internal import Strata
 
 extension RedisClient {
-    /// What is asked of a keyspace's hash.
+    /// A step on a keyspace's hash.
     enum TagStep: Sendable {
         case look
         case take(TagEvent.Scope)
@@ -12,9 +12,9 @@ extension RedisClient {
     /// One round trip.
     ///
     /// - Parameters:
-    ///   - step: Whether a number is taken.
+    ///   - step: Whether to take a number.
     ///   - keyspace: Whose.
-    ///   - known: The highest number that this instance has heard of.
+    ///   - known: The highest number that this instance knows.
     /// - Returns: The marks; with a sequence below `known`, the server does not believe that number.
     /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
@@ -53,14 +53,14 @@ extension RedisClient {
 
     private static func marks(in reply: RESPValue) -> TagMarks? {
         guard case .array(let parts) = reply, parts.count == 2,
-            // A script may go past the highest number by as many as it gives out.
+            // A script may pass the highest number by as many as it gives out.
             let sequence = parts[0].number(in: 0...Int64(TagMarks.highestNumber) + 1_000_000),
             let clear = parts[1].number(in: 0...sequence)
         else { return nil }
         return TagMarks(sequence: InvalidationNumber(sequence), clear: InvalidationNumber(clear))
     }
 
-    /// What an HMGET has found.
+    /// The answer to an HMGET.
     struct TagNumbers: Sendable {
         /// `nil` where they are lost or make no sense.
         var marks: TagMarks?
@@ -87,7 +87,7 @@ extension RedisClient {
                 return RESPValue.null
             }
         }
-        // Something else lies there, and is replaced by whoever asks for the marks.
+        // Another type lies there; the next question for the marks replaces it.
         if reply.isNull { return TagNumbers() }
         guard case .array(let parts) = reply, parts.count == 3 + names.count else { throw unexpected("HMGET") }
         let fields = parts.map { part in part.bytes.map { TagMarks.number($0) ?? .max } }
@@ -97,19 +97,19 @@ extension RedisClient {
         var found = TagNumbers(marks: TagMarks(sequence: sequence, clear: clear))
         for (name, number) in zip(names, fields.dropFirst(3)) {
             if number ?? 0 > sequence { found.damaged.append(name) }
-            // What makes no sense voids whatever bears the tag. A tag without a number may have been forgotten.
+            // A senseless number voids the entries with the tag. A tag without a number may have been forgotten.
             found.numbers[name] = number ?? floor
         }
         return found
     }
 
-    /// A function that looks at a keyspace's marks, for calls from the I/O thread.
+    /// A function that reads a keyspace's marks, for calls from the I/O thread.
     ///
-    /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
+    /// It holds the connection and not the client, so that a listener does not keep the client alive.
     ///
     /// - Parameters:
     ///   - keyspace: Whose.
-    ///   - lifetime: How long its entries live; the marks are kept for longer than that when nobody looks at them.
+    ///   - lifetime: How long its entries live; unread marks are kept for longer than that.
     /// - Returns: The function.
     func tagLookout(in keyspace: Keyspace, entriesLiving lifetime: Duration) -> KeyspaceTags.Lookout {
         let connection = lookout

@@ -1,9 +1,9 @@
 internal import Strata
 
 extension RedisClient {
-    /// A function that looks at the version that lies under a name, for calls from the I/O thread.
+    /// A function that reads the version of the value under a name, for calls from the I/O thread.
     ///
-    /// It holds the connection and not the client, so that whoever is told of changes does not keep the client alive.
+    /// It holds the connection and not the client, so that a listener does not keep the client alive.
     func versionLook() -> @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void {
         let connection = lookout
         let timeout = configuration.commandTimeout

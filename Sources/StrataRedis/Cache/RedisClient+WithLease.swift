@@ -10,22 +10,22 @@ extension RedisClient {
     /// }
     /// ```
     ///
-    /// The guarantee: among all instances that ask for this name at one primary, at most one runs its work at a time, as
-    /// long as the lease is renewed in time and the primary neither loses data nor fails over. This spares work; it does not
-    /// guard data. An instance that is stopped for longer than the lease goes on afterwards while another may have begun:
-    /// what must not happen twice has to be refused by where it happens.
+    /// The guarantee: among all instances that ask for this name at one primary, at most one runs its work at a time,
+    /// as long as the lease is renewed in time and the primary neither loses data nor fails over. This saves work; it
+    /// does not guard data. An instance that was stopped for longer than the lease goes on afterwards, while another
+    /// may have begun. Work that must not happen twice needs a check where it takes effect.
     ///
-    /// Round trips: one to get the lease, one to end it, one for each third of its duration; while another holds it, one
-    /// each 5 to 100 ms.
+    /// Round trips: one to get the lease, one to end it, one for each third of its duration; while another holds it,
+    /// one each 5 to 100 ms.
     ///
     /// - Parameters:
-    ///   - name: What is to be done by one at a time.
-    ///   - keyspace: Where the lease lies.
+    ///   - name: The name of the work.
+    ///   - keyspace: The keyspace of the lease.
     ///   - options: How long the lease stands and is renewed, and how long a caller waits for it.
     ///   - body: The work. It is not cancelled when the lease is lost, or has run out because it was renewed for
     ///     ``LeaseOptions/renewalLimit`` in all; ``LeaseStatus/isHeld`` tells of either.
     /// - Returns: What the work returns.
-    /// - Throws: What the work throws; ``/Strata/CacheError/Code/timeout`` when the lease was not to be had within
+    /// - Throws: The error of the work; ``/Strata/CacheError/Code/timeout`` when the lease was not free within
     ///   ``LeaseOptions/waitLimit``; ``RedisError``; `CancellationError`.
     public func withLease<Result: Sendable>(
         _ name: String,
@@ -33,7 +33,7 @@ extension RedisClient {
         options: LeaseOptions = LeaseOptions(),
         _ body: @escaping @Sendable (LeaseStatus) async throws -> Result
     ) async throws -> Result {
-        // Whoever calls this while a cache asks it for a value has its own time, and not what that cache has left.
+        // A source that calls this has its own time, and not what is left of the cache's budget.
         try await CallBudget.$current.withValue(nil) {
             try await leased(name, in: keyspace, options: options, body)
         }

@@ -5,20 +5,32 @@ extension RedisClient {
     ///
     /// One round trip.
     ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then remove what
+    ///     others have written in between.
+    ///   - timeout: How long the call may take.
     /// - Returns: How many of them existed.
+    /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
-    public func delete(_ keys: RedisKey..., timeout: Duration? = nil) async throws -> Int {
-        try await count(of: "DEL", .repeatable, keys, timeout: timeout)
+    public func delete(_ keys: RedisKey..., repeatable: Bool = false, timeout: Duration? = nil) async throws -> Int {
+        try await count(of: "DEL", repeatable ? .repeatable : .once, keys, timeout: timeout)
     }
 
     /// UNLINK: removes keys; the server frees their memory in the background.
     ///
     /// One round trip, none for no keys.
     ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then remove what
+    ///     others have written in between.
+    ///   - timeout: How long the call may take.
     /// - Returns: How many of them existed.
+    /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
-    public func unlink(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> Int {
-        try await count(of: "UNLINK", .repeatable, keys, timeout: timeout)
+    public func unlink(_ keys: [RedisKey], repeatable: Bool = false, timeout: Duration? = nil) async throws -> Int {
+        try await count(of: "UNLINK", repeatable ? .repeatable : .once, keys, timeout: timeout)
     }
 
     /// EXISTS: how many of the keys exist; one that is named twice counts twice.
@@ -47,13 +59,14 @@ extension RedisClient {
 
     /// PEXPIRE: gives a key a new time to live.
     ///
-    /// One round trip.
+    /// One round trip. It is not sent again when it is not known whether the server has run it: others may have given the key
+    /// another time to live in between.
     ///
     /// - Returns: False when the key does not exist.
     @discardableResult
     public func expire(_ key: RedisKey, in lifetime: Duration) async throws -> Bool {
         let milliseconds = try expiry(lifetime)
-        let reply = try await execute(.repeatable, expecting: .integer) { writer in
+        let reply = try await execute(.once, expecting: .integer) { writer in
             writer.begin(3)
             writer.argument("PEXPIRE" as StaticString)
             writer.argument(key)

@@ -65,7 +65,7 @@ extension RedisClient {
         }
     }
 
-    /// PUBLISH: hands a message to whoever listens on a channel at this moment.
+    /// PUBLISH: sends a message to the present subscribers of a channel.
     ///
     /// One round trip.
     ///

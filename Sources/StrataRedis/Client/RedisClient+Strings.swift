@@ -68,6 +68,8 @@ extension RedisClient {
     ///   - value: Its new value.
     ///   - lifetime: When the key expires, in whole milliseconds of at least one; `nil` means never.
     ///   - condition: Whether the key has to be absent or present.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then undo what
+    ///     others have written in between, and with a condition be answered otherwise than the first time.
     ///   - timeout: How long the call may take.
     /// - Returns: False when the condition kept the value from being written.
     /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
@@ -78,6 +80,7 @@ extension RedisClient {
         _ value: [UInt8],
         expiringIn lifetime: Duration? = nil,
         if condition: SetCondition = .always,
+        repeatable: Bool = false,
         timeout: Duration? = nil
     ) async throws -> Bool {
         let milliseconds = try lifetime.map { try expiry($0) }
@@ -90,9 +93,8 @@ extension RedisClient {
             )
         }
         let count = 3 + (milliseconds == nil ? 0 : 2) + (condition == .always ? 0 : 1)
-        // With a condition a second run can be answered otherwise than the first was.
-        let repetition: Repetition = condition == .always ? .repeatable : .once
-        let reply = try await execute(repetition, timeout: timeout, expecting: [.status, .null]) { writer in
+        let reply = try await execute(repeatable ? .repeatable : .once, timeout: timeout, expecting: [.status, .null]) {
+            writer in
             writer.begin(count)
             writer.argument("SET" as StaticString)
             writer.argument(key)

@@ -187,6 +187,8 @@ public final class RedisClient: Sendable {
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
     }
 
+    var connections: [Connection] { loop.connections }
+
     /// The connection for calls from the I/O thread.
     var lookout: Connection { loop.connections[0] }
 

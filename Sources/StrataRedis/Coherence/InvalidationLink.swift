@@ -2,11 +2,11 @@ internal import Logging
 internal import Strata
 internal import Synchronization
 
-/// The invalidation link of a client as the rest of the library sees it: keyspaces ask to be told, and are.
+/// The invalidation link of a client, at which keyspaces register listeners.
 ///
-/// Listeners are told on the I/O thread, in the order in which the server told; they must be quick and must not block.
+/// Calls listeners on the I/O thread, in the order of the server's notices. They must be quick and must not block.
 final class InvalidationLink: Sendable {
-    /// One that tells, and one that takes its place when there is more to be told of.
+    /// The active link, and one that takes its place when there are more topics.
     static let links = 2
 
     private final class Link: Sendable {
@@ -21,7 +21,7 @@ final class InvalidationLink: Sendable {
         let number: UInt64
         let keyspace: Keyspace
         let listener: any LinkListener
-        /// The link by which the listener is told; `nil` while none tells.
+        /// The link that serves the listener; `nil` while none does.
         var link: Int?
     }
 
@@ -33,7 +33,7 @@ final class InvalidationLink: Sendable {
         var succession = LinkSuccession()
         var lastRefusal: String?
 
-        /// Has those told by a link whose keyspaces it covers and whom nobody tells, and returns them.
+        /// Assigns a link to the unserved listeners whose keyspaces it covers, and returns them.
         mutating func join(_ link: Int) -> [any LinkListener] {
             var joined: [any LinkListener] = []
             for index in all.indices where all[index].link == nil && succession.covers(all[index].keyspace, link) {
@@ -43,7 +43,7 @@ final class InvalidationLink: Sendable {
             return joined
         }
 
-        /// Has those told by the active link that were told by the other.
+        /// Moves the listeners of the other link to the active one.
         mutating func moveToActive() {
             for index in all.indices where all[index].link == succession.spare { all[index].link = succession.active }
         }
@@ -62,9 +62,9 @@ final class InvalidationLink: Sendable {
 
     private let links: [Link]
     private let listeners = Locked(Listeners())
-    /// Why the link is to be made anew, until the driver has seen it.
+    /// Why the link must be made anew, until the driver has seen it.
     private let condemnations = Locked<[RedisError?]>([nil, nil])
-    /// Counts what was left for the drivers, so that each finds out by one load that there is nothing.
+    /// Counts messages for the drivers, so that each finds out with one load that there is none.
     private let news = Atomic<UInt64>(0)
     private let wakeup: Wakeup
     private let logger: Logger?
@@ -84,9 +84,9 @@ final class InvalidationLink: Sendable {
         self.logger = logger
     }
 
-    /// Asks to be told of changes in a keyspace.
+    /// Registers a listener for changes in a keyspace.
     ///
-    /// Returns a number by which to take that back.
+    /// Returns the number by which to remove it.
     func add(_ listener: any LinkListener, for keyspace: Keyspace) -> UInt64 {
         let number = listeners.withLock { listeners in
             listeners.lastNumber += 1
@@ -106,12 +106,18 @@ final class InvalidationLink: Sendable {
         callDrivers()
     }
 
-    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    /// Why the link does not stand, in words; `nil` while it does, and while there is no listener.
     var refusal: String? { listeners.withLock { $0.all.isEmpty ? nil : $0.lastRefusal } }
 
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {
         condemnations.withLock { $0 = [error, error] }
+        callDrivers()
+    }
+
+    /// Has the link replaced by one that is made now, without a gap.
+    func renew() {
+        listeners.withLock { $0.succession.renew() }
         callDrivers()
     }
 
@@ -127,7 +133,7 @@ final class InvalidationLink: Sendable {
         (0..<Self.links).map { LinkDriver(link: self, number: $0, thread: thread) }
     }
 
-    /// Another number than before when there may be something to take.
+    /// Changes when there may be something to take.
     var latestNews: UInt64 { news.load(ordering: .acquiring) }
 
     func takeCondemnation(of link: Int) -> RedisError? { condemnations.withLock { $0[link].take() } }
@@ -136,7 +142,7 @@ final class InvalidationLink: Sendable {
         links[link].machine.withLock { body(&$0) }
     }
 
-    /// The topics that a link is to listen to, if they have changed.
+    /// The topics of a link, if they have changed.
     func takeTopics(of link: Int) -> LinkTopics? {
         let (topics, joined, until) = listeners.withLock { listeners in
             var joined: [any LinkListener] = []
@@ -144,7 +150,7 @@ final class InvalidationLink: Sendable {
             if listeners.hasNews {
                 listeners.hasNews = false
                 listeners.succession.want(listeners.topics)
-                // Of their keyspace the link tells already.
+                // The link serves their keyspace already.
                 if listeners.succession.trust[active] != nil { joined = listeners.join(active) }
             }
             return (listeners.succession.takeOrder(of: link), joined, listeners.succession.trust[active])
@@ -226,21 +232,21 @@ final class InvalidationLink: Sendable {
         if let until { for listener in joined { listener.linkEstablished(trustedUntil: until) } }
     }
 
-    /// Says once when changes begin or cease to be told; a refusal names what was refused.
+    /// Logs once when the link stands or is lost; a refusal names the command.
     private func noteState(_ error: RedisError?) {
         let text = error.map { "\($0.code): \($0.message)" }
         let isNews = listeners.withLock { listeners in
             defer { listeners.lastRefusal = text }
             return listeners.lastRefusal != text
         }
-        // That the client ends is no news to whoever has ended it.
+        // The application has ended the client and needs no line about it.
         guard isNews, error?.code != .shutDown, let logger else { return }
         let metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
         guard let error, let text else {
             return logger.info("changes made by others are told", metadata: metadata)
         }
-        // A permission that is missing does not come by itself: somebody has to read this.
-        let level: Logger.Level = error.code == .server || error.code == .authentication ? .warning : .info
+        // A missing permission does not come by itself, so an operator must see this.
+        let level: Logger.Level = error.code == .server || error.isOfConfiguration ? .warning : .info
         logger.log(
             level: level,
             "changes made by others are not told: memory is kept for a short time only",

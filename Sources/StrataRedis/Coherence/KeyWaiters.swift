@@ -1,10 +1,10 @@
 internal import Strata
 
-/// Tasks that wait for something to happen to a key: a value, the end of a lease, an invalidation.
+/// Tasks that wait for an event of a key: a value, the end of a lease, an invalidation.
 ///
-/// A task enters *before* it asks the server, so that what happens between the answer and the waiting is not missed.
+/// A task enters *before* it asks the server, so that it misses no event between the answer and the wait.
 final class KeyWaiters: Watched {
-    /// What was found under a name after it had changed.
+    /// The value under a name after it has changed.
     struct News: Sendable {
         let bytes: [UInt8]
         /// Taken before Redis was asked.
@@ -16,7 +16,7 @@ final class KeyWaiters: Watched {
         var news: News?
         var isWoken = false
         var continuation: CheckedContinuation<Void, Never>?
-        /// When the task goes on whatever happens.
+        /// When the task goes on without an event.
         var deadline = MonotonicInstant.distantFuture
     }
 
@@ -33,7 +33,7 @@ final class KeyWaiters: Watched {
 
     /// Begins to listen for a key.
     ///
-    /// Each number has to be given back by ``leave(_:)``.
+    /// Give each number back with ``leave(_:)``.
     func enter(_ name: [UInt8]) -> UInt64 {
         state.withLock { state in
             state.lastNumber += 1
@@ -55,9 +55,9 @@ final class KeyWaiters: Watched {
         continuation?.resume()
     }
 
-    /// Waits until something has happened since the task entered, or until the deadline.
+    /// Waits until an event comes, counted from when the task entered, or until the deadline.
     ///
-    /// - Returns: What lies under the name now, if that is what has happened and it is known already.
+    /// - Returns: The value under the name now, if the event was a change and the value is known already.
     /// - Throws: `CancellationError`.
     func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws -> News? {
         guard .now < deadline else { return nil }
@@ -72,7 +72,7 @@ final class KeyWaiters: Watched {
                 }
                 if goesOn { return continuation.resume() }
                 if Task.isCancelled { wake([number]) }
-                watch.look(after: self, by: deadline)
+                watch.schedule(self, by: deadline)
             }
         } onCancel: {
             wake([number])
@@ -81,17 +81,17 @@ final class KeyWaiters: Watched {
         return state.withLock { $0.waiters[number]?.news }
     }
 
-    /// The tasks that wait for a key: one that has only entered asks Redis anyway.
+    /// The tasks that wait for a key, without those that have only entered: these ask Redis anyway.
     func awaiting(_ name: [UInt8]) -> [UInt64] {
         state.withLock { state in
             state.numbers[name]?.filter { state.waiters[$0]?.continuation != nil } ?? []
         }
     }
 
-    /// Lets those go on who have waited long enough.
+    /// Resumes the tasks whose deadline has passed.
     ///
     /// O(waiters).
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (due, next) = state.withLock { state in
             var (due, next): ([UInt64], MonotonicInstant) = ([], .distantFuture)
             for (number, waiter) in state.waiters where waiter.continuation != nil {
@@ -103,16 +103,16 @@ final class KeyWaiters: Watched {
         return next
     }
 
-    /// Something has happened to a key.
+    /// An event of a key.
     func wake(_ name: [UInt8]) {
         wake(state.withLock { Array($0.numbers[name] ?? []) })
     }
 
-    /// It is known what lies under a key's name.
+    /// The value under a key's name was read.
     ///
     /// - Parameters:
-    ///   - numbers: The tasks that have waited since before it was asked for. To others it may be too old.
-    ///   - news: What lies there; `nil` when that is nothing, or not known after all.
+    ///   - numbers: The tasks that have waited since before the read. For others it may be too old.
+    ///   - news: The value; `nil` for none, or when it could not be read.
     func wake(_ numbers: [UInt64], with news: News?) {
         state.withLock { state in
             for number in numbers { state.waiters[number]?.news = news }
@@ -120,7 +120,7 @@ final class KeyWaiters: Watched {
         wake(numbers)
     }
 
-    /// Anything may have happened.
+    /// Any event may have been missed.
     func wakeAll() {
         wake(state.withLock { Array($0.waiters.keys) })
     }

@@ -1,8 +1,8 @@
-/// What an instance hears of changes in a keyspace.
+/// A change in a keyspace, as an instance hears of it.
 public enum KeyspaceChange: Sendable, Hashable {
-    /// Changes are told from now on; what was read before may have changed unheard, and memory has let go of it.
+    /// The link stands. What was read before may have changed unnoticed, so memory drops it.
     case listening
-    /// Changes are no longer told; memory is not relied on until they are.
+    /// The link is lost. Memory is not trusted until it stands again.
     case untrusted
     /// The value under this name has changed or is gone.
     case changed(RedisKey)

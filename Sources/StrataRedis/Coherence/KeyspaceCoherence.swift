@@ -1,21 +1,21 @@
 internal import Strata
 
-/// What keeps one Redis level's readers up with changes that others make: its gate, its own writes, and those who wait.
+/// Keeps the readers of one keyspace coherent with changes made elsewhere: its gate, its own writes, and its waiters.
 final class KeyspaceCoherence: LinkListener {
     let gate: FillGate
     let waiters = KeyWaiters()
     let arrival: LinkArrival
     let tags: KeyspaceTags
     private let keyspace: Keyspace
-    /// Whether there is anybody who tells of changes.
+    /// Whether the level has a link.
     private let isListener: Bool
-    /// Looks at the version that lies under a name, and tells it on the I/O thread; `nil` when it cannot be told.
+    /// Reads the version of the value under a name and passes it on, on the I/O thread; `nil` when it cannot be read.
     private let look: @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void
-    /// Gets what lies under a name, on the I/O thread; `nil` when that is nothing, or cannot be told.
+    /// Reads the value under a name, on the I/O thread; `nil` for no value, or when it cannot be read.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
-    /// What levels above are to be filled with, and may not have settled yet.
-    private let promised = Locked<[TicketRenewal]>([])
+    /// New tickets of values with which levels above are being filled, and which may not be committed yet.
+    private let prepared = Locked<[TicketRenewal]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -36,16 +36,16 @@ final class KeyspaceCoherence: LinkListener {
         tags.onClear { [weak self] in self?.cleared() }
     }
 
-    /// Whether changes are told at the moment.
+    /// Whether the link stands.
     ///
-    /// Where nobody ever tells, memory may be trusted all the same.
+    /// Without a link, memory may be trusted all the same.
     var isTold: Bool { isListener && .now < gate.trustedUntil }
 
     // MARK: Own writes
 
     /// A write of this process is about to be sent.
     ///
-    /// Its echo will be checked and not be taken for a stranger's change.
+    /// Its echo will be checked, and not taken for another process's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
         guard isTold else { return }
         if ownWrites.withLock({ $0.begin(names.fingerprint, version) }) { gate.void(names.fingerprint) }
@@ -56,17 +56,19 @@ final class KeyspaceCoherence: LinkListener {
         if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) { gate.void(names.fingerprint) }
     }
 
-    /// Levels above are to be filled with what this process has written.
+    /// Keeps the ticket of a value that this process has written and with which levels above are being filled.
     ///
-    /// Whether or not they are, the older value is served no longer than trust lasts that was given before the write.
-    func promise(_ renewal: TicketRenewal) {
-        promised.withLock { $0.append(renewal) }
+    /// Whether or not they are, the older value is served no longer than the trust lasts that was given before the
+    /// write.
+    func prepare(_ renewal: TicketRenewal) {
+        prepared.withLock { $0.append(renewal) }
     }
 
     // MARK: LinkListener
 
     func linkEstablished(trustedUntil: MonotonicInstant) {
-        // Whatever was read until now may have changed unheard, and is void. Trust comes last, or it would be given to that.
+        // Everything that was read until now may have changed unnoticed, and is void. Trust comes last, or it would
+        // cover that, too.
         tags.linkEstablished()
         gate.setTrustedUntil(trustedUntil)
         waiters.wakeAll()
@@ -75,7 +77,7 @@ final class KeyspaceCoherence: LinkListener {
     }
 
     func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
-        settlePromised(begunBefore: told)
+        commitPrepared(begunBefore: told)
         gate.setTrustedUntil(until)
         tags.linkTrusted()
     }
@@ -83,7 +85,7 @@ final class KeyspaceCoherence: LinkListener {
     func linkLost() {
         gate.setTrustedUntil(.distantPast)
         tags.linkLost()
-        settlePromised(begunBefore: .distantFuture)
+        commitPrepared(begunBefore: .distantFuture)
         ownWrites.withLock { $0.removeAll() }
         waiters.wakeAll()
         arrival.end()
@@ -104,28 +106,29 @@ final class KeyspaceCoherence: LinkListener {
         report(.changed(RedisKey(name)))
     }
 
-    /// Whoever waits for a key will ask for what lies there now, and is spared two changes of thread when it is asked for here.
+    /// Wakes the waiters of a key with the value that is stored now: reading it here saves each of them two changes of
+    /// thread.
     private func wakeWaiters(for name: [UInt8], _ fingerprint: UInt64) {
         let awaiting = waiters.awaiting(name)
         guard !awaiting.isEmpty else { return waiters.wake(name) }
         let ticket = gate.ticket(for: fingerprint)
         get(name) { [self] bytes in
             waiters.wake(awaiting, with: bytes.map { .init(bytes: $0, ticket: ticket) })
-            // Whoever had only entered, or has come since, competes anew.
+            // A waiter that had only entered, or has come since, competes anew.
             waiters.wake(name)
         }
     }
 
-    /// Trust is extended for what was changed before a certain instant, so that has to be heeded first.
+    /// Commits the tickets of writes that began before an instant, before trust is extended up to it.
     ///
-    /// What was written later has until the next time to be filled: what is older may be served for as long from then on.
-    private func settlePromised(begunBefore instant: MonotonicInstant) {
-        let due = promised.withLock { promised in
-            let rest = promised.partition { $0.begun < instant }
-            defer { promised.removeSubrange(rest...) }
-            return promised[rest...]
+    /// Later writes have until the next call; until then the older value may still be served.
+    private func commitPrepared(begunBefore instant: MonotonicInstant) {
+        let due = prepared.withLock { prepared in
+            let rest = prepared.partition { $0.begun < instant }
+            defer { prepared.removeSubrange(rest...) }
+            return prepared[rest...]
         }
-        for renewal in due { renewal.settle() }
+        for renewal in due { renewal.commit() }
     }
 
     func everythingChanged() {
@@ -146,7 +149,7 @@ final class KeyspaceCoherence: LinkListener {
         guard name.starts(with: keyspace.values) else { return }
         switch event {
         case .invalidated:
-            // No broadcast comes for a value that was not there; what memory holds may be older than that.
+            // The server sends no notice for a value that did not exist, but memory may hold an older one.
             let fingerprint = KeyNames.fingerprint(of: name)
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)

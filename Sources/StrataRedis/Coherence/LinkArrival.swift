@@ -1,13 +1,13 @@
 internal import Strata
 internal import Synchronization
 
-/// The first moment at which it is known whether changes are told.
+/// Lets the first calls of a level wait for the link.
 ///
-/// What is read before the link stands cannot be kept for long. So the first calls of a level wait for it, which takes a
-/// connection's time, until an attempt has failed, or for ``patience`` at most. Later calls cost one atomic load.
+/// What is read before the link stands cannot be kept for long. So the first calls wait until it stands, which takes
+/// the time of a connection, until an attempt has failed, or for ``limit`` at most. Later calls cost one atomic load.
 final class LinkArrival: Watched {
-    /// How long a call waits at most: a server on the same continent answers in that time.
-    static let patience: Duration = .milliseconds(100)
+    /// The longest wait: a server on the same continent answers in that time.
+    static let limit: Duration = .milliseconds(100)
 
     private struct State {
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -18,7 +18,7 @@ final class LinkArrival: Watched {
     private let state = Locked(State())
     private let watch = Watch()
 
-    /// - Parameter isAwaited: Whether anybody tells of changes at all.
+    /// - Parameter isAwaited: Whether the level has a link.
     init(isAwaited: Bool) {
         isOver = Atomic(!isAwaited)
     }
@@ -27,21 +27,21 @@ final class LinkArrival: Watched {
     @inline(__always)
     var isPending: Bool { !isOver.load(ordering: .acquiring) }
 
-    /// Returns when it is known whether changes are told, or will not be known soon.
+    /// Returns when the link stands, when an attempt has failed, or when the wait has taken too long.
     func wait() async {
         await withCheckedContinuation { continuation in
             let deadline = state.withLock { state -> MonotonicInstant? in
                 guard !isOver.load(ordering: .acquiring) else { return nil }
                 state.waiters.append(continuation)
-                state.deadline = min(state.deadline, .now.advanced(by: Self.patience))
+                state.deadline = min(state.deadline, .now.advanced(by: Self.limit))
                 return state.deadline
             }
             guard let deadline else { return continuation.resume() }
-            watch.look(after: self, by: deadline)
+            watch.schedule(self, by: deadline)
         }
     }
 
-    /// It is known now.
+    /// The link stands, or an attempt has failed.
     func end() {
         guard !isOver.load(ordering: .acquiring) else { return }
         let waiters = state.withLock { state in
@@ -51,8 +51,8 @@ final class LinkArrival: Watched {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Lets all go on when the first has waited long enough; nobody waits any more then.
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    /// Ends the wait of all calls when the first has waited long enough; later calls do not wait.
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let deadline = state.withLock { $0.deadline }
         guard deadline <= now else { return deadline }
         end()

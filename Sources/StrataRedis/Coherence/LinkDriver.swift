@@ -10,7 +10,7 @@ import Glibc
 
 /// The thin shell between the state machine of an invalidation link and its socket.
 ///
-/// Lives and dies on the I/O thread, and tells of what it learns there.
+/// It lives on the I/O thread and reports there.
 final class LinkDriver: LoopDriver {
     private let link: InvalidationLink
     private let number: Int
@@ -21,7 +21,7 @@ final class LinkDriver: LoopDriver {
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var notices: [LinkMachine.Notice] = []
-    /// There is nothing to do before this time, nor before there is other news than this.
+    /// Nothing is due before this time, or until this count of news changes.
     private var rest = (until: MonotonicInstant.distantPast, news: UInt64(0))
 
     init(link: InvalidationLink, number: Int, thread: LoopThread) {
@@ -30,19 +30,19 @@ final class LinkDriver: LoopDriver {
         configuration = thread.configuration
         limit = thread.limit
         buffer = thread.buffer
-        dialer = Dialer(thread.configuration, wakeup: thread.wakeup)
+        dialer = Dialer(thread.configuration, wakeup: thread.wakeup, material: thread.material)
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
-        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.unsent > 0 ? Int16(POLLOUT) : 0)) }
-        return dialer.descriptor.map { ($0, Int16(POLLOUT)) }
+        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
+        return dialer.interest
     }
 
     var nextDeadline: MonotonicInstant {
         min(link.withMachine(number) { $0.nextDeadline }, dialer.nextDeadline)
     }
 
-    /// A link that nobody has asked for ends with the others.
+    /// A link without topics ends with the others.
     var isFinished: Bool { link.withMachine(number) { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
@@ -52,6 +52,7 @@ final class LinkDriver: LoopDriver {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
         }
         step { machine, notices in link.takeTopics(of: number).flatMap { machine.listen(to: $0, now: now, &notices) } }
+        if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
         while step({ $0.advance(now: now, &$1) }) {}
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
         if let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } }) {
@@ -66,14 +67,14 @@ final class LinkDriver: LoopDriver {
     func handle(events: Int16, now: MonotonicInstant) {
         rest.until = .distantPast
         if stream == nil {
-            dialed(dialer.writable(now: now), now: now)
+            dialed(dialer.handle(now: now), now: now)
         } else if events & ~Int16(POLLOUT) != 0 {
             receive(now: now)
         }
         tell()
     }
 
-    /// Runs a step of the machine and what it asks for.
+    /// Runs a step of the machine and the actions that it asks for.
     ///
     /// Returns whether it asked for anything.
     @discardableResult
@@ -98,11 +99,13 @@ final class LinkDriver: LoopDriver {
     private func dialed(_ outcome: Dialer.Outcome, now: MonotonicInstant) {
         switch outcome {
         case .pending: break
-        case .connected(let socket):
+        case .connected(let socket, let secure):
             let endpoint = configuration.endpoint.description
-            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint)
+            stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint)
             link.withMachine(number) { $0.opened() }
-        case .failed(let error): link.withMachine(number) { $0.openFailed(error, now: now, &notices) }
+        case .failed(let error):
+            dialer.abandon()
+            link.withMachine(number) { $0.openFailed(error, now: now, &notices) }
         }
     }
 
@@ -127,7 +130,7 @@ final class LinkDriver: LoopDriver {
         stream = nil
     }
 
-    /// Tells what was learned, outside every lock and in its order.
+    /// Passes the notices on, outside every lock and in their order.
     private func tell() {
         guard !notices.isEmpty else { return }
         for notice in notices { link.tell(notice, by: number) }

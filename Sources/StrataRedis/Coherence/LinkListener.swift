@@ -1,16 +1,16 @@
 internal import Strata
 
-/// Somebody who has to know of changes that others make.
+/// A listener for changes made elsewhere.
 ///
 /// All calls come on the I/O thread, one after the other.
 protocol LinkListener: AnyObject, Sendable {
-    /// From now on changes are told; what was read until now may have changed unheard.
+    /// The link stands; what was read until now may have changed unnoticed.
     func linkEstablished(trustedUntil: MonotonicInstant)
 
-    /// What is known now may be relied on until then: everything that was changed before `told` has been told.
+    /// Entries are trusted until then: notices have come of everything that was changed before `told`.
     func linkTrusted(until: MonotonicInstant, told: MonotonicInstant)
 
-    /// Changes are no longer told.
+    /// The link is lost.
     func linkLost()
 
     /// The value under this name has changed or is gone.
@@ -22,6 +22,6 @@ protocol LinkListener: AnyObject, Sendable {
     /// The database was flushed.
     func everythingChanged()
 
-    /// Another instance has said something over the keyspace's channel.
+    /// Another instance has published a message to the keyspace's channel.
     func event(_ message: [UInt8])
 }

@@ -1,17 +1,17 @@
 internal import Strata
 
-/// The invalidation link to one server without its socket: bytes, time and events in, actions and notices out.
+/// The state machine of the invalidation link to one server: bytes, time and events in, actions and notices out.
 ///
-/// The link is a connection of its own. It asks for its own number, turns on tracking in broadcasting mode with itself as
-/// the one who is told, and subscribes to the channel on which the server tells; keyspaces' event channels follow in a
+/// The link is a connection of its own. It asks for its own number, turns on tracking in broadcasting mode with the
+/// notices sent to itself, and subscribes to the channel of these notices. The keyspaces' event channels follow in a
 /// second command, because an ACL may permit the two by different rules. From then on only PING may be sent.
 ///
-/// What a PONG proves: the server sends broadcasts at the end of a turn of its event loop and answers PING at once, so a
-/// PONG may overtake the notice of a change of the same turn (seen 20 times of 20 with Redis 7.0.15). Every PING is sent
-/// after the PONG before it was read, hence in a later turn: with a PONG, everything that was changed before the *previous*
-/// PING has been told. Trust runs from there.
+/// What a PONG proves: the server sends notices at the end of a turn of its event loop and answers PING at once, so a
+/// PONG may overtake the notice of a change of the same turn (20 times of 20 with Redis 7.0.15). Every PING is sent
+/// after the PONG before it was read, hence in a later turn. So with a PONG, notices have come of everything that was
+/// changed before the *previous* PING. Trust runs from there.
 struct LinkMachine: ~Copyable, Sendable {
-    /// What the owner of the socket has to do.
+    /// What the owner of the socket does.
     enum Action: Equatable {
         case open
         case close
@@ -19,11 +19,11 @@ struct LinkMachine: ~Copyable, Sendable {
 
     /// What the link has learned.
     enum Notice: Equatable, Sendable {
-        /// Changes are told from now on; what was read before may have changed unheard.
+        /// The link stands; what was read before may have changed unnoticed.
         case established(trustedUntil: MonotonicInstant)
-        /// What is known now may be relied on until then: everything that was changed before `told` has been told.
+        /// Entries are trusted until then: notices have come of everything that was changed before `told`.
         case trusted(until: MonotonicInstant, told: MonotonicInstant)
-        /// Changes are no longer told.
+        /// The link is lost.
         case lost(RedisError)
         /// These keys have changed.
         case changed([[UInt8]])
@@ -50,13 +50,13 @@ struct LinkMachine: ~Copyable, Sendable {
     private let settings: LinkSettings
     private var random: SplitMix64
     private(set) var phase = Phase.idle
-    /// What is tracked and listened to; empty while nobody wants to be told.
+    /// The topics; empty while there is no listener.
     private var topics: LinkTopics
     private var output = CommandWriter()
     private var handshakeAnswered = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
-    /// Attempts that have failed, and links that were lost before they had proved stable, in a row.
+    /// Attempts that failed, and links that were lost before they proved stable, in a row.
     private var failures = 0
     private var liveSince = MonotonicInstant.distantPast
     private var phaseDeadline = MonotonicInstant.distantFuture
@@ -106,7 +106,7 @@ struct LinkMachine: ~Copyable, Sendable {
         }
     }
 
-    /// No attempt may begin yet: too many have of late.
+    /// No attempt may begin yet: there were too many.
     mutating func postpone(until later: MonotonicInstant) {
         guard phase == .opening else { return }
         phase = .waiting
@@ -250,7 +250,7 @@ struct LinkMachine: ~Copyable, Sendable {
         switch parts[2] {
         case .null: notices.append(.everythingChanged)
         case .array(let keys): notices.append(.changed(keys.compactMap(\.bytes)))
-        // Whoever may publish to the channel can put text there; the server itself sends arrays and null only.
+        // Any user who may publish to the channel can send text; the server itself sends arrays and null only.
         default: break
         }
     }
@@ -290,7 +290,7 @@ struct LinkMachine: ~Copyable, Sendable {
         RedisError(code: .connectionLost, message: message, endpoint: settings.endpoint)
     }
 
-    /// A refusal that names what was refused: the permission that is missing can be read off it.
+    /// A refusal that names the refused command, and so the missing permission.
     private func refused(_ command: String, _ reply: RESPValue) -> RedisError {
         guard case .error(let text) = reply else {
             return RedisError(

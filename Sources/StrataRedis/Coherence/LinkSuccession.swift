@@ -1,38 +1,43 @@
 internal import Strata
 
-/// Which of two links tells of what, so that a keyspace can be added without a gap for those that are told already.
+/// Which of two links serves which keyspaces, so that a keyspace can be added without a gap for the others.
 ///
-/// What a link listens to is fixed when it subscribes. So a second link is made that listens to the old keyspaces and the new
-/// one, beside the first. From a moment on both tell of every change; when the first has told of everything that was changed
-/// before that moment, it is given up, and the second takes its place.
+/// A link's topics are fixed when it subscribes. So a second link is made beside the first, for the old keyspaces and
+/// the new one. From some moment on both send every notice. When the first has sent the notices of all changes before
+/// that moment, it is closed, and the second takes its place.
 struct LinkSuccession: Sendable {
-    /// The link by which keyspaces are told.
+    /// The link that serves the keyspaces.
     private(set) var active = 0
-    /// What each link was asked to listen to.
+    /// The topics of each link.
     private var topics = [LinkTopics(), LinkTopics()]
-    /// What each link's driver has not been told yet.
+    /// The topics that each link's driver has not taken yet.
     private var orders: [LinkTopics?] = [nil, nil]
-    /// Until when each link may be relied on; `nil` for one that does not stand.
+    /// Until when each link is trusted; `nil` for one that does not stand.
     private(set) var trust: [MonotonicInstant?] = [nil, nil]
-    /// From when on the other link has told of every change.
+    /// When the other link began to send every notice.
     private var overlap: MonotonicInstant?
-    /// What is wanted, and has to wait until a link that is being made stands.
+    /// Topics that wait until a link that is being made stands.
     private var postponed: LinkTopics?
+    /// Whether the active link is to be replaced by one that is made later than this was said.
+    private var isRenewalDue = false
 
     var spare: Int { 1 - active }
 
-    /// What a link's driver is to listen to from now on, if that is news.
-    mutating func takeOrder(of link: Int) -> LinkTopics? { orders[link].take() }
+    /// The new topics of a link, if they have changed.
+    mutating func takeOrder(of link: Int) -> LinkTopics? {
+        defer { renewIfDue() }
+        return orders[link].take()
+    }
 
-    /// Whether a link was asked to tell of a keyspace.
+    /// Whether a link's topics include a keyspace.
     func covers(_ keyspace: Keyspace, _ link: Int) -> Bool { topics[link].prefixes.contains(keyspace.values) }
 
-    /// Whether a link was asked for anything.
+    /// Whether a link has topics.
     func isWanted(_ link: Int) -> Bool { !topics[link].isEmpty }
 
-    /// These topics are wanted from now on.
+    /// Sets the topics that are wanted from now on.
     ///
-    /// Topics that nobody wants any more stay until a link is made for new ones.
+    /// Topics that are no longer wanted stay until a link is made for new ones.
     mutating func want(_ wanted: LinkTopics) {
         postponed = nil
         if wanted.isEmpty {
@@ -49,15 +54,31 @@ struct LinkSuccession: Sendable {
         }
     }
 
+    /// The active link is to be replaced by another that is made from now on, although it listens to all that is wanted.
+    ///
+    /// A link cannot log in anew: once it listens, the server takes nothing else from it.
+    mutating func renew() {
+        guard isWanted(active) else { return }
+        isRenewalDue = true
+        renewIfDue()
+    }
+
+    private mutating func renewIfDue() {
+        // A driver that was not told yet to give its link up would keep it.
+        guard isRenewalDue, trust[active] != nil, topics[spare].isEmpty, orders[spare] == nil else { return }
+        isRenewalDue = false
+        order(topics[active], of: spare)
+    }
+
     /// A link stands.
     mutating func established(_ link: Int, until: MonotonicInstant, at now: MonotonicInstant) {
         trust[link] = until
-        guard link != active else { return }
+        guard link != active else { return renewIfDue() }
         overlap = now
         if trust[active] == nil { succeed() }
     }
 
-    /// A link may be relied on for longer: everything that was changed before `told` has been told.
+    /// A link is trusted for longer: notices have come of everything that was changed before `told`.
     ///
     /// - Returns: Whether the other link has taken its place.
     mutating func trusted(_ link: Int, until: MonotonicInstant, told: MonotonicInstant) -> Bool {
@@ -87,6 +108,7 @@ struct LinkSuccession: Sendable {
         order(LinkTopics(), of: active)
         active = spare
         if let wanted = postponed { want(wanted) }
+        renewIfDue()
     }
 
     private mutating func order(_ wanted: LinkTopics, of link: Int) {

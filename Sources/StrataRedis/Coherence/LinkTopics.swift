@@ -1,11 +1,11 @@
-/// What a link listens to: keys that begin with one of these, and these channels.
+/// The topics of a link: keys that begin with one of these prefixes, and these channels.
 struct LinkTopics: Equatable, Sendable {
     var prefixes: [[UInt8]] = []
     var channels: [[UInt8]] = []
 
     var isEmpty: Bool { prefixes.isEmpty }
 
-    /// Writes the commands that turn a connection into a link which is told itself.
+    /// Writes the commands that turn on tracking, with the notices sent to a connection itself, and the subscriptions.
     func encode(redirectingTo number: Int64, into writer: inout CommandWriter) {
         writer.begin(6 + 2 * prefixes.count)
         writer.argument("CLIENT" as StaticString)

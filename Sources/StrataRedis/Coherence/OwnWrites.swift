@@ -2,21 +2,23 @@ internal import Strata
 
 /// The writes of this process whose echo has not come yet.
 ///
-/// The server tells of every change, also of one's own: it compares connections, and the link is another than the writer's.
-/// An echo cannot be told from a stranger's notice, and the two may come as one when both changes fell into the same turn
-/// of the server's event loop. So a notice for a key that this process has just written is neither believed nor ignored:
-/// the version that lies there now is looked at, and until the answer is here the notice is held. A held notice is believed
-/// as soon as the look can no longer clear it: a second notice comes, the write is refused, or another one begins.
+/// The server sends a notice of every change, also of this process's own: it compares connections, and the link is not
+/// the connection that writes. An echo looks like the notice of another process's change, and both may come as one
+/// notice when they fell into the same turn of the server's event loop. So a notice for a key that this process has
+/// just written is neither believed nor ignored. The process asks for the version that is stored now, and holds the
+/// notice until the answer comes. A held notice is believed as soon as the answer can no longer clear it: a second
+/// notice comes, the write is refused, or another write begins.
 ///
-/// Every notice ends in one of two ways: it is believed, or a look that was sent after it has found this process' version.
+/// Every notice ends in one of two ways: it is believed, or a look that was sent after it finds this process's version.
 ///
-/// Counting echoes or ignoring them for some time would be wrong; see `Models/coherence.pml` for what then goes stale.
+/// Counting echoes, or ignoring them for some time, is wrong; see `Models/coherence.pml` for the values that become
+/// stale.
 struct OwnWrites: Sendable {
     /// What a notice means.
     enum Verdict: Equatable {
         /// The key has changed.
         case changed
-        /// It may be the echo of this version: look whether it still lies there.
+        /// It may be the echo of this version: ask whether that is still stored.
         case look(EntryVersion)
     }
 
@@ -35,7 +37,7 @@ struct OwnWrites: Sendable {
 
     /// A write is about to be sent.
     ///
-    /// - Returns: Whether a held notice is to be believed now.
+    /// - Returns: Whether a held notice must be believed now.
     mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion) -> Bool {
         let before = writes.removeValue(forKey: fingerprint)
         if writes.count < Self.capacity { writes[fingerprint] = Write(version: version) }
@@ -44,14 +46,14 @@ struct OwnWrites: Sendable {
 
     /// The write has failed, or was refused.
     ///
-    /// - Returns: Whether a held notice is to be believed now.
+    /// - Returns: Whether a held notice must be believed now.
     mutating func abandon(_ fingerprint: UInt64, _ version: EntryVersion) -> Bool {
         guard let write = writes[fingerprint], write.version == version else { return false }
         writes[fingerprint] = nil
         return write.holdsNotice
     }
 
-    /// The server has told of a change.
+    /// The server has sent a notice.
     mutating func notice(_ fingerprint: UInt64) -> Verdict {
         guard let write = writes[fingerprint], !write.holdsNotice else {
             writes[fingerprint] = nil
@@ -61,25 +63,25 @@ struct OwnWrites: Sendable {
         return .look(write.version)
     }
 
-    /// A change was learned of in another way, and is believed.
+    /// Another message tells of a change, which is believed.
     mutating func believe(_ fingerprint: UInt64) {
         writes[fingerprint] = nil
     }
 
-    /// A look was answered.
+    /// The answer to a look.
     ///
     /// - Parameters:
-    ///   - fingerprint: The key's.
-    ///   - version: The write's for which the look was sent.
-    ///   - found: The version that lies there; `nil` for none, or when the look has failed.
-    /// - Returns: Whether the held notice is to be believed. Where it has been believed already, false.
+    ///   - fingerprint: The key's fingerprint.
+    ///   - version: The version of the write for which the look was sent.
+    ///   - found: The stored version; `nil` for none, or when the look failed.
+    /// - Returns: Whether the held notice must be believed; false when it was believed already.
     mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Bool {
         guard let write = writes[fingerprint], write.version == version, write.holdsNotice else { return false }
         writes[fingerprint] = nil
         return found != version
     }
 
-    /// Everything counts as changed, or nothing is told any more.
+    /// Everything counts as changed, or the link is lost.
     mutating func removeAll() {
         writes.removeAll()
     }

@@ -1,12 +1,12 @@
 internal import Strata
 
-/// The right to keep a value that this process has just written, in the place of the one with which it was fetched.
+/// The right to keep a value that this process has just written, in the place of the ticket with which it was fetched.
 ///
-/// It voids every other ticket of the key, also that of the older value which levels above still serve. That must not happen
-/// before they are filled, or a key that is asked for all the time would be missing there meanwhile. So it is only promised to
-/// those who fill them, and settled by them when they have (``/Strata/FillGate/promise(_:for:)``). When nobody waits for the
-/// value it is settled at once. If those who wait leave or are slow, the link settles it, before it extends trust for the time
-/// in which the write was begun. Without a link nobody would, so then nothing is promised.
+/// The new ticket voids every other ticket of the key, also that of the older value that levels above still serve. If
+/// that happened before these levels are filled, a key in demand would be missing there meanwhile. So the ticket is
+/// only prepared, and the caller that fills the levels commits it afterwards (``/Strata/FillGate/prepare(_:for:)``).
+/// Without a waiting caller it is committed at once. If the callers leave or are slow, the link commits it before it
+/// extends trust past the start of the write. Without a link the ticket is not prepared but renewed at once.
 final class TicketRenewal: Sendable {
     fileprivate enum State {
         case open(Ticket)
@@ -26,24 +26,25 @@ final class TicketRenewal: Sendable {
         state = Locked(.open(ticket))
     }
 
-    /// The new ticket, the same for all who ask; ``/Strata/Ticket/void`` when the key has changed since the old one was taken.
+    /// The new ticket, the same for all callers; ``/Strata/Ticket/void`` when the key has changed since the old one was
+    /// taken.
     func take() -> Ticket {
         let (ticket, isNew) = state.withLock { state in
             guard case .open(let old) = state else { return (state.ticket, false) }
             let gate = coherence.gate
             let ticket =
                 coherence.isTold
-                ? gate.promise(old, for: fingerprint) : gate.renew(old, for: fingerprint)
+                ? gate.prepare(old, for: fingerprint) : gate.renew(old, for: fingerprint)
             state = .taken(ticket ?? .void)
             return (ticket ?? .void, true)
         }
-        if isNew, ticket != .void { coherence.promise(self) }
+        if isNew, ticket != .void { coherence.prepare(self) }
         return ticket
     }
 
-    /// All other tickets of the key are void from now on.
-    func settle() {
-        coherence.gate.settle(take(), for: fingerprint)
+    /// Voids all other tickets of the key.
+    func commit() {
+        coherence.gate.commit(take(), for: fingerprint)
     }
 }
 

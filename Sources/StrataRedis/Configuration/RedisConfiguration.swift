@@ -3,6 +3,8 @@
 /// | setting | default | why |
 /// |---|---|---|
 /// | connections | 1 | pipelining fills one connection; a second one splits the batches |
+/// | credentials | none | a source of user and password that may change: see ``CredentialSource`` |
+/// | tls | none; `rediss://` sets it | see ``TLSOptions`` |
 /// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
 /// | commandTimeout | 1 s | a bound for a call that states none of its own |
 /// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller with a second half of it |
@@ -21,6 +23,10 @@ public struct RedisConfiguration: Sendable {
     public var username: String?
     /// The password; `nil` means that none is sent.
     public var password: Secret?
+    /// Where user and password come from when they may change; in place of ``username`` and ``password``.
+    public var credentials: CredentialSource?
+    /// How connections are encrypted; `nil`, the default, means that they are not.
+    public var tls: TLSOptions?
     /// The database that is selected; 0 by default.
     public var database = 0
     /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
@@ -70,7 +76,11 @@ public struct RedisConfiguration: Sendable {
         self.endpoint = endpoint
     }
 
-    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`.
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS,
+    /// `unix://[[user]:password@]/path[?db=n]`.
+    ///
+    /// `rediss://` takes ``tls`` from the parameters `ca`, `cert`, `key`, `server-name`, `tls13=true` and
+    /// `dangerously-accept-any-certificate=true`; without any, the server is verified as ``TLSOptions`` says.
     ///
     /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
@@ -80,6 +90,7 @@ public struct RedisConfiguration: Sendable {
         username = url.username
         password = url.password
         database = url.database
+        tls = url.tls
     }
 
     func validate() throws {
@@ -105,11 +116,17 @@ public struct RedisConfiguration: Sendable {
         try require((1...128).contains(reply.depth), "the depth of replies is not within 1 to 128")
         try require(database >= 0, "database is negative")
         // Without a password nothing would be sent, and the connection be another user's.
+        try require(
+            credentials == nil || (username == nil && password == nil),
+            "there are credentials, and a user name or a password beside them"
+        )
+        try require(credentials.map { $0.interval > .zero } ?? true, "the interval of credentials is not above zero")
         try require(username == nil || password != nil, "there is a user name, but no password")
         if let clientName {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
+        try tls?.validate(for: endpoint)
         switch endpoint.address {
         case .unix(let path):
             try require(!path.isEmpty, "the path of the Unix socket is empty")

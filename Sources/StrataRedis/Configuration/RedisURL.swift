@@ -4,8 +4,9 @@ internal import Strata
 ///
 /// The user information is taken out at once and never printed.
 ///
-/// Forms: `redis://[[user]:password@]host[:port][/database]` and `unix://[[user]:password@]/path[?db=database]`; the port is
-/// 6379 and the database 0 by default. User, password, host and path are percent-decoded.
+/// Forms: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, and
+/// `unix://[[user]:password@]/path[?db=database]`; the port is 6379 and the database 0 by default. User, password, host, path
+/// and the parameters of TLS are percent-decoded.
 ///
 /// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
 /// would be taken for the host.
@@ -16,6 +17,7 @@ struct RedisURL {
     var username: String?
     var password: Secret?
     var database: Int
+    var tls: TLSOptions?
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -26,9 +28,11 @@ struct RedisURL {
         let isUnix = scheme == "unix"
         var rest = bytes[separator.upperBound...]
         (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
-        let query = try Self.takeQuery(from: &rest)
+        var parameters = Self.take(from: "?", of: &rest).map { $0.split(separator: UInt8(ascii: "&")) } ?? []
+        if scheme == "rediss" { tls = try Self.takeTLS(from: &parameters) }
+        let query = try Self.takeDatabase(from: parameters)
         switch scheme {
-        case "redis":
+        case "redis", "rediss":
             let path = Self.take(from: "/", of: &rest)
             endpoint = try Self.tcpEndpoint(rest)
             database = try Self.database(path: path, query: query)
@@ -38,10 +42,8 @@ struct RedisURL {
             }
             endpoint = .unix(path: try Self.decode(rest, part: "path"))
             database = try Self.database(path: nil, query: query)
-        case "rediss":
-            throw Self.invalid("rediss:// asks for TLS, which this build does not have")
         default:
-            throw Self.invalid("the scheme of the URL is none of redis, unix")
+            throw Self.invalid("the scheme of the URL is none of redis, rediss, unix")
         }
     }
 
@@ -67,10 +69,10 @@ struct RedisURL {
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
     }
 
-    private static func takeQuery(from rest: inout Bytes) throws(RedisError) -> Bytes? {
-        guard let query = take(from: "?", of: &rest), !query.isEmpty else { return nil }
-        guard query.starts(with: "db=".utf8), !query.contains(UInt8(ascii: "&")) else {
-            throw invalid("the only parameter a Redis URL may have is db")
+    private static func takeDatabase(from parameters: [Bytes]) throws(RedisError) -> Bytes? {
+        guard let query = parameters.first else { return nil }
+        guard query.starts(with: "db=".utf8), parameters.count == 1 else {
+            throw invalid("a parameter of the URL is none that a Redis URL may have, or is given twice")
         }
         return query.dropFirst(3)
     }
@@ -138,7 +140,7 @@ struct RedisURL {
         return rest[(index + 1)...]
     }
 
-    private static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
+    static func decode(_ text: ArraySlice<UInt8>, part: String) throws(RedisError) -> String {
         guard let bytes = PercentEncoding.decode(text, anyCase: true) else {
             throw invalid("the \(part) of the URL holds a % that begins no escape")
         }

@@ -68,6 +68,28 @@ final class Connection: Sendable {
         }
     }
 
+    /// Logs in with the credentials that are in force now, between two calls; nothing is done unless the connection stands.
+    ///
+    /// - Parameters:
+    ///   - deadline: When to give up.
+    ///   - completion: Called once with what went wrong, if anything did.
+    func logIn(deadline: MonotonicInstant, completion: @escaping @Sendable (RedisError?) -> Void) {
+        let (stands, settings) = machine.withLock { machine in
+            (machine.phase == .ready || machine.phase == .handshaking, machine.settings)
+        }
+        guard stands else { return completion(nil) }
+        post(deadline: deadline, expecting: .status) { outcome in
+            switch outcome {
+            case .success(let reply):
+                completion(settings.handshake.failure(of: .authenticate, reply, endpoint: settings.endpoint))
+            // The next connection begins with the new ones.
+            case .failure(let error): completion(error.code == .connectionLost ? nil : error)
+            }
+        } encode: { writer in
+            settings.handshake.encodeLogin(into: &writer)
+        }
+    }
+
     @inline(__always)
     private func submit(
         _ promise: Promise,

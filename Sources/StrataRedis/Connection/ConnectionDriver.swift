@@ -32,14 +32,14 @@ final class ConnectionDriver: LoopDriver {
         configuration = thread.configuration
         limit = thread.limit
         buffer = thread.buffer
-        dialer = Dialer(thread.configuration, wakeup: thread.wakeup)
+        dialer = Dialer(thread.configuration, wakeup: thread.wakeup, material: thread.material)
         replies.reserveCapacity(256)
         completions.reserveCapacity(256)
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
-        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.unsent > 0 ? Int16(POLLOUT) : 0)) }
-        return dialer.descriptor.map { ($0, Int16(POLLOUT)) }
+        if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
+        return dialer.interest
     }
 
     var nextDeadline: MonotonicInstant {
@@ -49,6 +49,7 @@ final class ConnectionDriver: LoopDriver {
     var isFinished: Bool { connection.withMachine { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
+        if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
         while true {
             let unsent = stream?.unsent ?? 0
             let action = connection.withMachine { $0.advance(now: now, unsent: unsent, &completions) }
@@ -66,7 +67,7 @@ final class ConnectionDriver: LoopDriver {
 
     func handle(events: Int16, now: MonotonicInstant) {
         if stream == nil {
-            dialed(dialer.writable(now: now), now: now)
+            dialed(dialer.handle(now: now), now: now)
         } else if events & ~Int16(POLLOUT) != 0 {
             receive(now: now)
         }
@@ -92,13 +93,14 @@ final class ConnectionDriver: LoopDriver {
     private func dialed(_ outcome: Dialer.Outcome, now: MonotonicInstant) {
         switch outcome {
         case .pending: break
-        case .connected(let socket):
+        case .connected(let socket, let secure):
             let endpoint = configuration.endpoint.description
-            stream = WireStream(socket, limits: configuration.replyLimits, endpoint: endpoint) { [connection] index in
-                connection.withMachine { $0.mayBeLarge(at: index) }
+            stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint) {
+                [connection] index in connection.withMachine { $0.mayBeLarge(at: index) }
             }
             connection.withMachine { $0.opened() }
         case .failed(let error):
+            dialer.abandon()
             connection.withMachine { $0.openFailed(error, now: now, &completions) }
             observer.failed(error)
         }

@@ -26,9 +26,10 @@ final class ConnectionObserver: Sendable {
     }
 
     func failed(_ error: RedisError) {
+        let kind = [error.code.description, error.tlsReason?.description].compactMap { $0 }.joined(separator: ": ")
         let isNews = lastFailure.withLock { last in
-            defer { last = error.code.description }
-            return last != error.code.description
+            defer { last = kind }
+            return last != kind
         }
         guard isNews else { return }
         logger?

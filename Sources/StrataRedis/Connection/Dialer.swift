@@ -8,25 +8,30 @@ import Musl
 import Glibc
 #endif
 
-/// Makes one connection without blocking: resolves the name on a thread of its own, then tries address after address.
+/// Makes one connection without blocking: resolves the name on a thread of its own, tries address after address, and has the
+/// server prove who it is where the connection is encrypted.
 ///
 /// Lives on the I/O thread.
 final class Dialer {
     enum Outcome {
         case pending
-        case connected(Socket)
+        case connected(Socket, SecureSocket?)
         case failed(RedisError)
     }
 
     private enum Stage {
         case idle
+        case authorizing
         case resolving(Resolution)
         case connecting(Socket, until: MonotonicInstant)
+        case securing(Socket, SecureSocket)
     }
 
     private let endpoint: RedisEndpoint
     private let timeout: Duration
     private let wakeup: Wakeup
+    private let material: TLSMaterial?
+    private let credentials: CredentialSource?
     private var stage = Stage.idle
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
@@ -36,24 +41,56 @@ final class Dialer {
     /// It is waited for instead of starting a second thread beside it.
     private var lateResolution: Resolution?
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup) {
+    init(_ configuration: RedisConfiguration, wakeup: Wakeup, material: TLSMaterial? = nil) {
         endpoint = configuration.endpoint
         timeout = configuration.connectTimeout
         self.wakeup = wakeup
+        self.material = material
+        credentials = configuration.credentials
     }
 
-    /// The descriptor that becomes writable when the attempt is over; `nil` while a name is looked up.
-    var descriptor: Int32? {
-        if case .connecting(let socket, _) = stage { socket.descriptor } else { nil }
+    /// What to wait for; `nil` while a name is looked up.
+    var interest: (descriptor: Int32, events: Int16)? {
+        switch stage {
+        case .connecting(let socket, _): (socket.descriptor, Int16(POLLOUT))
+        case .securing(let socket, let secure):
+            (socket.descriptor, Int16(POLLIN) | (secure.wantsToSend ? Int16(POLLOUT) : 0))
+        case .idle, .authorizing, .resolving: nil
+        }
     }
 
     var nextDeadline: MonotonicInstant {
-        if case .connecting(_, let until) = stage { until } else { .distantFuture }
+        switch stage {
+        case .connecting(_, let until): until
+        case .securing, .authorizing: deadline
+        case .idle, .resolving: .distantFuture
+        }
+    }
+
+    /// Why the time of the attempt was up, where that is known better here than by whoever has set it.
+    func overdue(now: MonotonicInstant) -> RedisError? {
+        guard now >= deadline else { return nil }
+        switch stage {
+        case .securing(_, let secure): return located(secure.overdue)
+        case .authorizing:
+            let message = "the source of credentials has not answered within the connect timeout"
+            return located(RedisError(code: .authentication, message: message))
+        default: return nil
+        }
     }
 
     /// Begins an attempt.
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
+        guard let credentials else { return begin(now: now) }
+        credentials.keeper.ask { [wakeup] in wakeup.signal() }
+        // What a slow source has said before is good enough; it is asked all the same.
+        if credentials.keeper.current != nil, !credentials.isQuick { return begin(now: now) }
+        stage = .authorizing
+        return .pending
+    }
+
+    private func begin(now: MonotonicInstant) -> Outcome {
         switch endpoint.address {
         case .unix(let path):
             addresses = SocketAddress(path: path).map { [$0] } ?? []
@@ -69,6 +106,13 @@ final class Dialer {
     /// Goes on when a look-up has ended or an address has had its time.
     func advance(now: MonotonicInstant) -> Outcome {
         switch stage {
+        case .authorizing:
+            guard let credentials, !credentials.keeper.isAsking else { return .pending }
+            stage = .idle
+            if credentials.keeper.current == nil, let failure = credentials.keeper.failure {
+                return .failed(located(failure))
+            }
+            return begin(now: now)
         case .resolving(let resolution):
             switch resolution.result {
             case .success(let found):
@@ -86,12 +130,46 @@ final class Dialer {
         }
     }
 
-    /// Goes on when the descriptor is writable: the connection stands, or the next address is tried.
-    func writable(now: MonotonicInstant) -> Outcome {
-        guard case .connecting(let socket, _) = stage else { return .pending }
-        if let error = socket.connectError() { return connectNext(after: error, now: now) }
+    /// Goes on when the descriptor has something to say: the connection stands, or the next address is tried.
+    func handle(now: MonotonicInstant) -> Outcome {
+        switch stage {
+        case .connecting(let socket, _):
+            if let error = socket.connectError() { return connectNext(after: error, now: now) }
+            return connected(socket)
+        case .securing(let socket, let secure): return secured(socket, secure)
+        case .idle, .authorizing, .resolving: return .pending
+        }
+    }
+
+    /// The system has connected a socket.
+    private func connected(_ socket: Socket) -> Outcome {
         stage = .idle
-        return .connected(socket)
+        guard let material, case .tcp(let host, _) = endpoint.address else { return .connected(socket, nil) }
+        do throws(RedisError) {
+            return secured(socket, try material.secure(socket, host: host, endpoint: endpoint.description))
+        } catch {
+            return .failed(located(error))
+        }
+    }
+
+    /// Goes on with the handshake of TLS.
+    ///
+    /// What fails here is no reason to try another address: nothing else than what was asked for will do.
+    private func secured(_ socket: Socket, _ secure: SecureSocket) -> Outcome {
+        stage = .idle
+        do throws(RedisError) {
+            if try secure.handshake() { return .connected(socket, secure) }
+            stage = .securing(socket, secure)
+            return .pending
+        } catch {
+            return .failed(located(error))
+        }
+    }
+
+    private func located(_ error: RedisError) -> RedisError {
+        var error = error
+        error.endpoint = endpoint.description
+        return error
     }
 
     /// Gives an attempt up.
@@ -107,7 +185,7 @@ final class Dialer {
         var error = error
         while let address = addresses.popFirst() {
             switch Socket.connect(to: address) {
-            case .success((let descriptor, true)): return .connected(Socket(descriptor: descriptor))
+            case .success((let descriptor, true)): return connected(Socket(descriptor: descriptor))
             case .success((let descriptor, false)):
                 let share = now.nanoseconds(to: deadline) / Int64(addresses.count + 1)
                 let until = now.advanced(byNanoseconds: max(share, 1))

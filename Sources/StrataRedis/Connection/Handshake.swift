@@ -11,30 +11,29 @@ struct Handshake: Sendable {
     let steps: [Step]
     private let username: Secret?
     private let password: Secret?
+    private let credentials: CredentialSource?
     private let database: Int
     private let clientName: String?
 
     init(_ configuration: RedisConfiguration) {
         username = configuration.username.map { Secret($0) }
         password = configuration.password
+        credentials = configuration.credentials
         database = configuration.database
         clientName = configuration.clientName
         var steps: [Step] = []
-        if password != nil { steps.append(.authenticate) }
+        let logsIn = password != nil || credentials != nil
+        if logsIn { steps.append(.authenticate) }
         if database != 0 { steps.append(.select) }
         if clientName != nil { steps.append(.name) }
-        if password == nil && database == 0 { steps.append(.ping) }
+        if !logsIn && database == 0 { steps.append(.ping) }
         self.steps = steps
     }
 
     func encode(into writer: inout CommandWriter) {
         for step in steps {
             switch step {
-            case .authenticate:
-                writer.begin(username == nil ? 2 : 3)
-                writer.argument("AUTH" as StaticString)
-                if let username { writer.argument(username.text) }
-                writer.argument(password?.text ?? "")
+            case .authenticate: encodeLogin(into: &writer)
             case .select:
                 writer.begin(2)
                 writer.argument("SELECT" as StaticString)
@@ -49,6 +48,16 @@ struct Handshake: Sendable {
                 writer.argument("PING" as StaticString)
             }
         }
+    }
+
+    /// AUTH with what is in force now.
+    func encodeLogin(into writer: inout CommandWriter) {
+        let current = credentials?.keeper.current
+        let username = credentials == nil ? username?.text : current?.username
+        writer.begin(username == nil ? 2 : 3)
+        writer.argument("AUTH" as StaticString)
+        if let username { writer.argument(username) }
+        writer.argument((current?.password ?? password)?.text ?? "")
     }
 
     /// What a step's reply means: `nil` when the connection may be used.

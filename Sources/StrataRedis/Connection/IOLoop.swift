@@ -19,6 +19,7 @@ final class IOLoop: Sendable {
     private let configuration: RedisConfiguration
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
+    private let logger: Logger?
     private let started = Atomic<Bool>(false)
     private let completion = Locked(Completion())
 
@@ -42,6 +43,7 @@ final class IOLoop: Sendable {
         self.attachment = attachment
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
+        self.logger = logger
         observer = ConnectionObserver(
             logger: logger,
             endpoint: configuration.endpoint.description,
@@ -62,7 +64,7 @@ final class IOLoop: Sendable {
 
     private func startThread() throws {
         guard !started.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) else {
+        guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) == 0 else {
             started.store(false, ordering: .releasing)
             throw RedisError(code: .connectionFailed, message: "the system gives no thread for I/O")
         }
@@ -105,11 +107,20 @@ final class IOLoop: Sendable {
         let thread = LoopThread(
             configuration: configuration,
             wakeup: wakeup,
+            material: configuration.tls.flatMap { TLSMaterial($0, logger: logger) },
             limit: ReconnectLimit(burst: connections.count + 5),
             buffer: buffer
         )
+        configuration.warn(logger)
         var drivers = attachment?.drivers(for: thread) ?? []
         drivers += connections.map { ConnectionDriver(connection: $0, observer: observer, thread: thread) }
+        if let source = configuration.credentials {
+            drivers.append(
+                CredentialDriver(source, connections: connections, thread: thread, logger: logger) { [attachment] in
+                    attachment?.loginChanged()
+                }
+            )
+        }
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()
         while true {

@@ -11,6 +11,9 @@ protocol LoopAttachment: AnyObject, Sendable {
     /// The server at the other end is not the one to talk to: everything is to be made anew.
     func leave(_ error: RedisError)
 
+    /// The client logs in as somebody else from now on: what stands is to be replaced.
+    func loginChanged()
+
     /// The client ends.
     func shutDown()
 }
@@ -19,6 +22,8 @@ protocol LoopAttachment: AnyObject, Sendable {
 struct LoopThread {
     let configuration: RedisConfiguration
     let wakeup: Wakeup
+    /// The certificates and keys of encrypted connections; `nil` where they are plain.
+    let material: TLSMaterial?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
     /// Room for received bytes.

@@ -22,12 +22,12 @@ final class Resolution: Sendable {
     ///   - port: The port that the addresses get.
     ///   - finished: Called on the look-up's thread when `result` is there.
     init(host: String, port: UInt16, finished: @escaping @Sendable () -> Void) {
-        let started = NativeThread.start(name: "strata-resolve") { [self] in
+        let status = NativeThread.start(name: "strata-resolve") { [self] in
             let found = Self.resolve(host: host, port: port)
             outcome.withLock { $0 = found }
             finished()
         }
-        guard !started else { return }
+        guard status != 0 else { return }
         outcome.withLock {
             $0 = .failure(RedisError(code: .connectionFailed, message: "no thread to resolve the name on"))
         }

@@ -15,6 +15,8 @@ final class Socket {
         case wouldBlock
         case ended
         case failed(SystemError)
+        /// What is on top of the socket does not go on, whatever the socket does.
+        case refused(RedisError)
     }
 
     let descriptor: Int32

@@ -1,27 +1,36 @@
 internal import Strata
 
-/// A connected socket with its outgoing bytes and its reader of replies.
+/// A connected socket, encrypted or not, with its outgoing bytes and its reader of replies.
 ///
 /// Lives on the I/O thread.
 final class WireStream {
+    /// So many times in a row the socket is read.
+    private static let rounds = 8
+
     private let socket: Socket
+    private let secure: SecureSocket?
     private let reader: ReplyReader
     private let endpoint: String
     private var sending = CommandWriter()
     private var sent = 0
+    /// Whether the server has sent anything.
+    private var hasHeard = false
 
     /// - Parameters:
     ///   - socket: A connected socket.
+    ///   - secure: What encrypts on it; `nil` where nothing does.
     ///   - limits: What replies may cost.
     ///   - endpoint: The server, for errors.
     ///   - allowance: See ``ReplyReader/init(limits:allowance:)``.
     init(
         _ socket: Socket,
+        _ secure: SecureSocket? = nil,
         limits: ReplyLimits,
         endpoint: String,
         allowance: @escaping (Int) -> Bool = { _ in true }
     ) {
         self.socket = socket
+        self.secure = secure
         self.endpoint = endpoint
         reader = ReplyReader(limits: limits, allowance: allowance)
     }
@@ -30,6 +39,9 @@ final class WireStream {
 
     /// Bytes that were taken over and that the system has not accepted yet.
     var unsent: Int { sending.count - sent }
+
+    /// Whether the socket has to become writable first.
+    var wantsToSend: Bool { secure?.wantsToSend ?? (unsent > 0) }
 
     /// Sends until nothing is left or the system takes no more.
     ///
@@ -41,12 +53,17 @@ final class WireStream {
                 sending.removeAll()
                 sent = 0
                 exchange(&sending)
-                if sending.isEmpty { return nil }
+                if sending.isEmpty {
+                    // TLS may have to answer the server by itself; how that goes, the next read tells.
+                    if let secure, secure.wantsToSend { _ = secure.flush() }
+                    return nil
+                }
             }
-            switch socket.send(UnsafeRawBufferPointer(rebasing: sending.bytes[sent...])) {
+            switch send(UnsafeRawBufferPointer(rebasing: sending.bytes[sent...])) {
             case .moved(let count): sent += count
             case .wouldBlock, .ended: return nil
-            case .failed(let error): return lost("the connection broke: \(error)")
+            case .refused(let error): return lost(error)
+            case .failed(let error): return broken("the connection broke: \(error)")
             }
         }
     }
@@ -63,9 +80,12 @@ final class WireStream {
         into replies: inout [RESPValue],
         accept: (inout [RESPValue], Int) -> Bool
     ) -> RedisError? {
-        for _ in 0..<8 {
-            switch socket.receive(into: buffer) {
+        var round = 0
+        while true {
+            defer { round += 1 }
+            switch receive(into: buffer, pulls: round < Self.rounds) {
             case .moved(let count):
+                hasHeard = true
                 var violation: ReplyReader.Violation?
                 do {
                     try reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &replies)
@@ -74,15 +94,50 @@ final class WireStream {
                 replies.removeAll(keepingCapacity: true)
                 guard goesOn else { return nil }
                 if let violation {
+                    if Self.isTLS(buffer, count), secure == nil {
+                        return lost(.tls(.serverSpeaksTLS, "the server speaks TLS at this port: use rediss://"))
+                    }
                     return lost("the server broke the protocol: \(violation.message)", code: .protocolViolation)
                 }
-                if count < buffer.count { return nil }
+                if count < buffer.count, secure?.hasEnded != true { return nil }
             case .wouldBlock: return nil
-            case .ended: return lost("the server closed the connection")
-            case .failed(let error): return lost("the connection broke: \(error)")
+            case .ended: return broken("the server closed the connection")
+            case .failed(let error): return broken("the connection broke: \(error)")
+            case .refused(let error): return lost(error)
             }
         }
-        return nil
+    }
+
+    @inline(__always)
+    private func send(_ bytes: UnsafeRawBufferPointer) -> Socket.Transfer {
+        if let secure { return secure.send(bytes) }
+        return socket.send(bytes)
+    }
+
+    /// Receives once.
+    ///
+    /// With `pulls` the socket is read. What TLS has read already is taken to its end without, for no event tells of it.
+    @inline(__always)
+    private func receive(into buffer: UnsafeMutableRawBufferPointer, pulls: Bool) -> Socket.Transfer {
+        if let secure { return secure.receive(into: buffer, pulls: pulls) }
+        return pulls ? socket.receive(into: buffer) : .wouldBlock
+    }
+
+    private func lost(_ error: RedisError) -> RedisError {
+        var error = error
+        error.endpoint = endpoint
+        return error
+    }
+
+    /// A server that speaks TLS closes on plain text without a word; so may others, so this is no more than a question.
+    private func broken(_ message: String) -> RedisError {
+        guard !hasHeard, secure == nil, !endpoint.hasPrefix("/") else { return lost(message) }
+        return lost(message + " before its first reply: does it speak TLS at this port?")
+    }
+
+    /// Whether bytes that are no reply begin as an alert of TLS does, or a part of its handshake (RFC 8446, section 5.1).
+    private static func isTLS(_ bytes: UnsafeMutableRawBufferPointer, _ count: Int) -> Bool {
+        count >= 3 && (bytes[0] == 0x15 || bytes[0] == 0x16) && bytes[1] == 3 && bytes[2] <= 4
     }
 
     private func lost(_ message: String, code: RedisError.Code = .connectionLost) -> RedisError {

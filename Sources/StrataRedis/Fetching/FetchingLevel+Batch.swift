@@ -1,18 +1,19 @@
 public import Strata
 
 extension FetchingLevel {
-    /// How many keys are read together; more are read in pieces, one after the other.
+    /// The number of keys that are read together; more are read in pieces, one after the other.
     static var pieceSize: Int { 1000 }
 
-    /// The entries of several keys: one MGET, one round of scripts for the leases of those that are missing, and one fetch of
-    /// those that were won, where the source can fetch several.
+    /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
+    /// the keys whose lease this instance got, if the source takes several.
     ///
-    /// Each key has a flight of its own, so batches that overlap, and single reads, fetch no key twice. Batches of more than
-    /// 1 000 keys are read in pieces of that size.
+    /// Each key has a flight of its own, so batches that overlap, and single reads, fetch no key twice. Batches of more
+    /// than 1 000 keys are read in pieces of that size.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await level.entries(for: keys, request) }
         var found: [Key: Entry<Value>?] = [:]
         var rest = Set<Key>(keys).count == keys.count ? keys[...] : keys.withoutRepetitions()[...]
         while !rest.isEmpty {
@@ -28,12 +29,12 @@ extension FetchingLevel {
         if level.shared.arrival.isPending { await level.linkArrives() }
         let names = keys.map { level.names(for: $0) }
         let looks = SharedLooks(level, names, request)
-        let seats = source.seats(keys.count, limiter)
+        let slots = source.slots(keys.count, limiter)
         return try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { group in
             for (index, key) in keys.enumerated() {
-                let (names, seat) = (names[index], seats?[index])
+                let (names, slot) = (names[index], slots?[index])
                 group.addTask {
-                    (index, try await request.leavingOut { try await self.read(key, names, request, seat, looks) })
+                    (index, try await request.leavingOut(key) { try await self.read(key, names, request, slot, looks) })
                 }
             }
             var entries = [Entry<Value>?](repeating: nil, count: keys.count)
@@ -46,13 +47,13 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?,
+        _ slot: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, flight, seat) { try await looks.finding(of: names) }
+                try await produce(key, names, request, flight, slot) { try await looks.finding(of: names) }
             }
         }
         do {
@@ -60,8 +61,8 @@ extension FetchingLevel {
             let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
-                patience: level.freshness.patience(request),
-                joined: { seat?.leave() },
+                limit: level.freshness.waitLimit(request),
+                joined: { slot?.leave() },
                 work
             )
             return role == .joined ? entry?.joined : entry
@@ -74,7 +75,7 @@ extension FetchingLevel {
     }
 }
 
-/// One MGET on which each key's flight draws.
+/// One MGET that the flights of the keys share.
 private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendable {
     private let level: RedisLevel<Key, Value>
     private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Finding>
@@ -86,14 +87,14 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
         self.request = request
         tickets = Dictionary(names.map { ($0, level.shared.gate.ticket(for: $0.fingerprint)) }) { first, _ in first }
         shared = SharedRead(names) { [tickets] names in
-            // In a task of its own, so with a budget of its own.
+            // This task has a budget of its own.
             try await level.redis.budgeted {
                 try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
             }
         }
     }
 
-    /// What the MGET has found for a key; a look of its own where that may be older than a change of the key.
+    /// The MGET's value of a key; the key is read again where that may be older than a change of it.
     func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
         guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
             let finding = try await shared.output(of: names)

@@ -6,12 +6,12 @@ extension FetchingLevel {
     /// - Parameters:
     ///   - key: The key.
     ///   - lease: The lease; ended in any case.
-    ///   - ticket: The right to keep what is fetched, taken before the lease was asked for.
+    ///   - ticket: The right to keep the value, taken before the lease was asked for.
     ///   - failures: How many fetches have failed in a row before.
-    ///   - finding: What lies in Redis.
+    ///   - finding: The value in Redis.
     ///   - request: The read.
-    ///   - seat: The key's part in a fetch of several.
-    /// - Returns: The entry, without one when there is no value and its absence is not to be remembered.
+    ///   - slot: The key's part in a fetch of several.
+    /// - Returns: The entry; `nil` for an absence that is not remembered.
     /// - Throws: ``SourceFailure``; `CancellationError`.
     func fetch(
         _ key: Key,
@@ -20,26 +20,27 @@ extension FetchingLevel {
         failures: Int,
         replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
             let fetched: Fetched<Value>
             do {
-                fetched = try await callSource(key, lease.names, finding.entry, request, seat)
+                fetched = try await callSource(key, lease.names, finding.entry, request, slot)
             } catch let failure as SourceFailure {
                 ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
             }
             guard var entry = fetched.entry, fetched.use != .handOut else { return .entry(fetched.entry) }
             entry.ticket = ticket
-            return try await store(entry, lease, extending: fetched.use == .extend ? finding.bytes : nil, &ending)
+            let bytes = fetched.use == .extend ? finding.bytes : nil
+            return try await store(entry, lease, extending: bytes, request.recorder, &ending)
         }
     }
 
-    /// Everybody who waits is told that the fetch has failed, and that it is not to be tried again at once.
+    /// Tells all waiting callers that the fetch failed, and starts its back-off.
     ///
-    /// To other processes only its type is told, and its code if it can travel: its text may hold what others must not read.
-    /// Callers of this process get the error itself for as long as the back-off lasts.
+    /// Other processes learn only its type, and its code if it can travel: its text may hold what others must not read.
+    /// Callers of this process get the error itself during the back-off.
     private func ending(of key: Key, after failure: SourceFailure, failures: Int) -> Lease.Ending {
         let doubled = options.failureBackOff.map { min($0.lowerBound * (1 << min(failures, 20)), $0.upperBound) }
         guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else { return .withoutValue }
@@ -49,12 +50,13 @@ extension FetchingLevel {
 
     /// Stores what was fetched.
     ///
-    /// Whatever happens there, the caller gets its value.
+    /// The caller gets its value in any case.
     ///
     /// - Parameters:
     ///   - entry: What was fetched.
     ///   - lease: The lease.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
+    ///   - recorder: Takes down what has come of it.
     ///   - ending: How the lease is to end; changed when the server has answered, which ends it by itself.
     /// - Returns: The entry, with its right to be kept above.
     /// - Throws: `CancellationError`.
@@ -62,10 +64,12 @@ extension FetchingLevel {
         _ entry: Entry<Value>,
         _ lease: Lease,
         extending bytes: [UInt8]?,
+        _ recorder: ReadTraceRecorder?,
         _ ending: inout Lease.Ending
     ) async throws -> Led {
         var unsealed = entry
         unsealed.ticket = .void
+        let begin = recorder == nil ? .distantPast : MonotonicInstant.now
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
             let start = lease.grantedAt
@@ -79,6 +83,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            recorder?.failed(error, at: .redis, from: begin)
             return .entry(unsealed)
         }
         var kept = sealed.entry
@@ -93,6 +98,7 @@ extension FetchingLevel {
                     try await lease.store(sealed.bytes, expiry: sealed.expiry)
                 }
             ending = .ended
+            recorder?.step(outcome == .stored ? .stored : .refused, at: .redis, from: begin, to: .now)
             switch outcome {
             case .stored:
                 level.counters.add(\.stores)
@@ -108,6 +114,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
+            recorder?.failed(error, at: .redis, from: begin)
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return .entry(kept)
@@ -120,13 +127,13 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
         let fetched =
-            if seat != nil {
-                try await callSource(key, names, nil, request, seat)
+            if slot != nil {
+                try await callSource(key, names, nil, request, slot)
             } else {
                 try await limiter.run { try await callSource(key, names, nil, request) }
             }
@@ -141,14 +148,14 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ old: Entry<Value>?,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
-        // Before the source is asked: what is invalidated from now on voids what it answers.
+        // Taken before the source is asked: an invalidation from now on voids its answer.
         let asOf = level.shared.tags.asOf
         do {
             let old = old ?? request.basis as? Entry<Value>
-            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, seat)
+            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, slot)
             fetched.entry?.asOf = asOf
             return fetched
         } catch let failure as SourceFailure {

@@ -3,18 +3,18 @@ internal import Strata
 extension FetchingLevel {
     /// Competes for the lease until there is a value, or this process fetches it.
     ///
-    /// While another process leads, this one waits for something to happen to the key, and not for the lease: the value
-    /// that is stored wakes it, an end without a value, or an invalidation. While changes are not told it looks again at
-    /// random intervals. In any case it competes again when the lease has had its time. Beside a lease that stands nothing is
-    /// fetched: who has waited for ``LeaseOptions/waitLimit`` gives up.
+    /// While another process has the lease, this one waits for an event of the key, and not for the lease: the stored
+    /// value, an end without a value, or an invalidation. Without the link it looks again at random intervals. In any
+    /// case it competes again when the lease could have ended. It fetches nothing beside a lease that stands: a caller
+    /// that has waited for ``LeaseOptions/waitLimit`` gives up.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - names: Its names.
-    ///   - found: What lies in Redis, to be replaced.
+    ///   - found: The value in Redis that the fetch replaces.
     ///   - request: The read.
-    ///   - waits: Whether another instance's fetch is waited for.
-    ///   - seat: The key's part in a fetch of several; left when another instance fetches the key.
+    ///   - waits: Whether to wait for another instance's fetch.
+    ///   - slot: The key's part in a fetch of several; left when another instance fetches the key.
     /// - Returns: The entry, or that another instance fetches it.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func lead(
@@ -23,13 +23,13 @@ extension FetchingLevel {
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Slot? = nil
+        _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Led {
-        defer { seat?.leave() }
+        defer { slot?.leave() }
         do {
-            return try await compete(key, names, found, request, waits: waits, seat)
+            return try await compete(key, names, found, request, waits: waits, slot)
         } catch is RedisError {
-            return .entry(try await fetchUncoordinated(key, names, request, seat))
+            return .entry(try await fetchUncoordinated(key, names, request, slot))
         }
     }
 
@@ -39,7 +39,7 @@ extension FetchingLevel {
         _ found: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest,
         waits: Bool,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         var finding = found
         var waiting = Waiting(request, upTo: options.waitLimit)
@@ -49,7 +49,7 @@ extension FetchingLevel {
             defer { level.shared.waiters.leave(number) }
             let ticket = level.shared.gate.ticket(for: names.fingerprint)
             let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
-            // Redis has answered each time before; a long wait must not spend what the call has for it.
+            // Redis has answered so far; a long wait must not spend the budget of the call.
             let answer =
                 if waiting.hasWaited {
                     try await level.redis.budgeted { try await ask(names, replacing: finding) }
@@ -61,15 +61,15 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             case .leads(let lease, let failures):
-                return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, seat)
+                return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
                 throw sourceFailure(key, message, retryAfter: retryAfter)
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
-                seat?.leave()
+                slot?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold)
-                // What was asked for on the I/O thread counts only while no invalidation has yet to reach Redis.
+                // A value that was read on the I/O thread counts only while no invalidation is pending.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
                 else { continue }
@@ -77,7 +77,7 @@ extension FetchingLevel {
                 if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
             }
         }
-        return .entry(try await fetchUncoordinated(key, names, request, seat))
+        return .entry(try await fetchUncoordinated(key, names, request, slot))
     }
 
     private func ask(
@@ -93,15 +93,16 @@ extension FetchingLevel {
         )
     }
 
-    /// Fetches for a read that wants nothing of what lies in Redis, and stores what was fetched if nobody else fetches.
+    /// Fetches for a read that must not use the value in Redis, and stores the result if no other instance fetches.
     ///
-    /// - Returns: The entry; that others lead, also when a newer release does, or Redis cannot be asked.
+    /// - Returns: The entry; or that another instance fetches, a newer release wrote the value, or Redis cannot be
+    ///   asked.
     /// - Throws: ``SourceFailure``; `CancellationError`.
     func leadBeside(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         let ticket = level.shared.gate.ticket(for: names.fingerprint)
         let answer: Lease.Answer
@@ -123,7 +124,7 @@ extension FetchingLevel {
                 await lease.end(.withoutValue)
                 return .othersLead
             }
-            return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, seat)
+            return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
             throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
         case .waits, .value: return .othersLead
@@ -132,18 +133,18 @@ extension FetchingLevel {
 }
 
 extension FetchingLevel {
-    /// The failure of a fetch that is not to be repeated yet: as it was thrown, if that was in this process, else as much of it
-    /// as has travelled.
+    /// The failure of a fetch during its back-off: the error itself if this process threw it, otherwise what another
+    /// process recorded of it.
     private func sourceFailure(_ key: Key, _ message: String, retryAfter: Duration) -> SourceFailure {
         let told = CacheError.sourceFailed(message, retryAfter: retryAfter)
-        // Another process may have failed since, in another way.
+        // Another process may have failed since with another error.
         guard let own = sourceErrors.left(for: key, at: .now)?.reason,
             message.hasPrefix(TransferredError.text(of: own).prefix(Self.comparedLength))
         else { return SourceFailure(told) }
         return SourceFailure(own, retryAfter: retryAfter)
     }
 
-    /// How much of a failure's text is sure to come back from Redis as it was sent.
+    /// The length up to which a failure's text comes back from Redis unchanged.
     private static var comparedLength: Int { 24 }
 }
 
@@ -161,11 +162,11 @@ private struct Waiting {
         giveUp = since.advanced(by: limit)
     }
 
-    /// When to compete again: when the lease has ended, with some jitter so that not all do at once.
+    /// When to compete again: after the end of the lease, with some jitter so that not all instances do at once.
     ///
-    /// Sooner where nobody tells of changes; and once more when the caller has waited long enough.
+    /// Sooner without a link, and once more when the caller has waited for its limit.
     ///
-    /// - Throws: ``WaitLimitReached`` when that is over, too.
+    /// - Throws: ``WaitLimitReached`` after that.
     mutating func deadline(
         _ holder: String,
         _ remaining: Duration,

@@ -1,12 +1,12 @@
 internal import Strata
 
 extension FetchingLevel {
-    /// Looks in Redis by one GET, and fetches when there is nothing that this read may be served.
+    /// Reads Redis by one GET, and fetches when there is no value that this read may use.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - request: The read.
-    ///   - flight: That of the read, unless it is not shared.
+    ///   - flight: The flight of the read; `nil` for a read that is not shared.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func read(_ key: Key, _ request: ReadRequest, _ flight: Flight?) async throws -> Entry<Value>? {
@@ -16,15 +16,15 @@ extension FetchingLevel {
         }
     }
 
-    /// Looks in Redis, and fetches when there is nothing that this read may be served.
+    /// Reads Redis, and fetches when there is no value that this read may use.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - names: Its names.
     ///   - request: The read.
-    ///   - flight: That of the read, unless it is not shared.
-    ///   - seat: The key's part in a fetch of several.
-    ///   - look: Looks in Redis.
+    ///   - flight: The flight of the read; `nil` for a read that is not shared.
+    ///   - slot: The key's part in a fetch of several.
+    ///   - look: Reads Redis.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
     func produce(
@@ -32,12 +32,12 @@ extension FetchingLevel {
         _ names: KeyNames,
         _ request: ReadRequest,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Slot? = nil,
+        _ slot: Fetch<Key, Value>.Slot? = nil,
         look: () async throws -> RedisLevel<Key, Value>.Finding
     ) async throws -> Entry<Value>? {
-        defer { seat?.leave() }
+        defer { slot?.leave() }
         guard !request.options.skipsReading.contains(.redis) else {
-            return try await fetchBeside(key, names, request, seat)
+            return try await fetchBeside(key, names, request, slot)
         }
         let finding: RedisLevel<Key, Value>.Finding
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
@@ -46,8 +46,8 @@ extension FetchingLevel {
         } catch let error as RedisError {
             request.recorder?.failed(error, at: .redis, from: start)
             guard request.options.source != .never else { return nil }
-            return try await share(key, names, request, sparing: nil, flight, seat) { [self] in
-                .entry(try await fetchUncoordinated(key, names, request, seat))
+            return try await share(key, names, request, sparing: nil, flight, slot) { [self] in
+                .entry(try await fetchUncoordinated(key, names, request, slot))
             }
         }
         let found = finding.entry
@@ -69,15 +69,15 @@ extension FetchingLevel {
         }
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, seat)
+            return try await fetchUncoordinated(key, names, request, slot)
         }
         do {
-            // With an old value at hand nobody waits for another instance, unless the caller wants a new one.
+            // With an old value at hand a read does not wait for another instance, unless its caller wants a new value.
             let waits = spare == nil || request.options.source == .always
-            // A fetch that is given up for it must not end with this read.
+            // The fetch must not end with this read.
             let flight = spare == nil ? flight : nil
-            return try await share(key, names, request, sparing: waits ? nil : spare, flight, seat) { [self] in
-                try await lead(key, names, finding, request, waits: waits, seat)
+            return try await share(key, names, request, sparing: waits ? nil : spare, flight, slot) { [self] in
+                try await lead(key, names, finding, request, waits: waits, slot)
             }
         } catch is CancellationError {
             throw CancellationError()
@@ -94,24 +94,24 @@ extension FetchingLevel {
     ///   - key: The key.
     ///   - names: Its names.
     ///   - request: The read.
-    ///   - spare: What is served while another instance fetches; `nil` to wait for that.
+    ///   - spare: The entry to return while another instance fetches; `nil` to wait for that instance.
     ///   - flight: The read's flight, in whose task the work can be done; `nil` for a task of its own.
-    ///   - seat: The key's part in a fetch of several; left when this one joins another's.
+    ///   - slot: The key's part in a fetch of several; left when this read joins another flight.
     ///   - work: Competes for the lease, or fetches without one.
     /// - Returns: The entry; `nil` when there is none.
-    /// - Throws: What the work throws; ``WaitLimitReached``; `CancellationError`.
+    /// - Throws: The error of the work; ``WaitLimitReached``; `CancellationError`.
     private func share(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
         sparing spare: Entry<Value>?,
         _ flight: Flight?,
-        _ seat: Fetch<Key, Value>.Slot?,
+        _ slot: Fetch<Key, Value>.Slot?,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
-        // A flight's task has no task-local values of its callers: the budget goes with the work on purpose.
+        // A flight's task has no task-local values of its callers, so the budget goes with the work.
         let budget = CallBudget.current
-        let patience = WaitLimit(
+        let limit = WaitLimit(
             sinceJoining: level.freshness.hardTimeout,
             sinceStart: spare == nil ? nil : level.freshness.softTimeout
         )
@@ -119,9 +119,9 @@ extension FetchingLevel {
             let led = try await fetches.join(
                 key,
                 fingerprint: names.fingerprint,
-                patience: patience,
+                limit: limit,
                 within: flight,
-                joined: { seat?.leave() },
+                joined: { slot?.leave() },
                 { try await CallBudget.$current.withValue(budget) { try await work() } }
             )
             switch led.output {
@@ -129,7 +129,7 @@ extension FetchingLevel {
             case .stored(var entry, let renewal):
                 entry.ticket = renewal.take()
                 return led.role == .joined ? entry.joined : entry
-            // Who has joined a competition of somebody less patient competes again.
+            // A caller that joined a competition with a shorter limit competes again.
             case .othersLead:
                 guard let spare else { continue }
                 request.recorder?.stale(because: .othersFetch)
@@ -138,26 +138,26 @@ extension FetchingLevel {
         }
     }
 
-    /// Fetches without serving what lies in Redis, and writes there what was fetched unless that is not wanted either.
+    /// Fetches without using the value in Redis, and stores the result there unless the request excludes that, too.
     ///
-    /// Nothing is written without a lease. While another instance has it, this one fetches beside it, and what it finds is
-    /// kept by levels above at most.
+    /// Writes nothing without a lease. While another instance has it, this one fetches beside it, and at most the
+    /// levels above keep the result.
     private func fetchBeside(
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
-        _ seat: Fetch<Key, Value>.Slot?
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, seat)
+            return try await fetchUncoordinated(key, names, request, slot)
         }
-        switch try await leadBeside(key, names, request, seat) {
+        switch try await leadBeside(key, names, request, slot) {
         case .entry(let entry): return entry
         case .stored(var entry, let renewal):
             entry.ticket = renewal.take()
             return entry
-        case .othersLead: return try await fetchUncoordinated(key, names, request, seat)
+        case .othersLead: return try await fetchUncoordinated(key, names, request, slot)
         }
     }
 

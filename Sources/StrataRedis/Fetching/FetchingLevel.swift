@@ -2,39 +2,39 @@ public import Strata
 
 /// A Redis level with a source below it, from which the whole fleet fetches a missing value once.
 ///
-/// Within this process, callers of one key join one flight. Across processes a lease at the server decides who fetches; the
-/// others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as long as its lease is
-/// renewed in time and the primary neither loses data nor fails over. Outside that more than one may fetch; each caller still
-/// gets a right value. So does a read that leaves Redis out (``/Strata/ReadOptions/skipsReading``): it does not wait for another
-/// instance's fetch. A fetched value is never stored by an instance whose lease does not stand at that moment.
+/// Within this process, callers of one key join one flight. Across processes a lease in Redis decides which instance
+/// fetches, and the others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as
+/// long as its lease is renewed in time and the primary neither loses data nor fails over. Otherwise several may fetch;
+/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``) does not
+/// wait for another instance's fetch either. An instance never stores a fetched value when its lease does not stand at
+/// that moment.
 ///
-/// How long values are good for, what is served when they are old, and how long anybody waits is the level's
-/// ``RedisLevel/freshness``. A fetch that nobody waits for any more goes on in the background within the limits given there;
-/// ``drain(within:)`` waits for it.
+/// ``RedisLevel/freshness`` says how long values are fresh, when stale ones are served, and how long callers wait. A
+/// fetch without callers goes on in the background within its limits; ``drain(within:)`` waits for it.
 ///
-/// When Redis cannot be asked, the source is: a failure of the cache is no failure of the call. At most
+/// When Redis cannot be asked, the source is asked: a failure of the cache is no failure of the call. At most
 /// ``LeaseOptions/fetchLimit`` such fetches run at once.
 ///
 /// Round trips: one GET for a hit, three for a value that is fetched (GET, lease, store), besides renewals.
 public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
-    /// How the fleet agrees on who fetches.
+    /// How the fleet decides which instance fetches.
     public let options: LeaseOptions
     let source: Fetch<Key, Value>
-    /// What callers wait for: a look in Redis, and a fetch if need be.
+    /// The reads that callers wait for: a look in Redis, and a fetch where needed.
     @usableFromInline
     let flights: Flights<Key, Entry<Value>?>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
-    /// What the source has thrown in this process, for as long as it is not to be asked again.
+    /// The errors that the source threw in this process, each for as long as its back-off lasts.
     let sourceErrors = Pauses<Key>()
 
-    /// What has come of a competition for the lease.
+    /// The outcome of a competition for the lease.
     enum Led: Sendable {
         case entry(Entry<Value>?)
-        /// What this process has just stored; who takes it up the levels takes its ticket over.
+        /// A value that this process has just stored; the caller that fills the levels above takes its ticket.
         case stored(Entry<Value>, TicketRenewal)
         /// Another instance fetches, and the caller did not want to wait for that.
         case othersLead
@@ -50,7 +50,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
-            if case .stored(_, let renewal) = led { renewal.settle() }
+            if case .stored(_, let renewal) = led { renewal.commit() }
         }
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
     }
@@ -62,14 +62,15 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// The entry of a key from Redis, or from the source.
     ///
-    /// - Throws: What the source has thrown, as it is, also while it is not asked again; ``/Strata/CacheError/Code/sourceFailed``
-    ///   when that was in another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
+    /// - Throws: The source's own error, also during its back-off; ``/Strata/CacheError/Code/sourceFailed`` for one of
+    ///   another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await level.entry(for: key, request) }
         let start = MonotonicInstant.now
         do {
             guard request.isShareable else { return try await read(key, request, nil) }
-            let patience = level.freshness.patience(request)
-            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), patience: patience) {
+            let limit = level.freshness.waitLimit(request)
+            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), limit: limit) {
                 [self] flight in
                 try await read(key, request, flight)
             }
@@ -86,14 +87,14 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         }
     }
 
-    /// Joins a read of the key that is under way.
+    /// Joins a read of the key that is running.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
-        let patience = WaitLimit(sinceJoining: level.freshness.hardTimeout)
-        return try await flights.joinUnderWay(key, patience: patience, if: isSought).map { Joined($0) }
+        let limit = WaitLimit(sinceJoining: level.freshness.hardTimeout)
+        return try await flights.joinUnderWay(key, limit: limit, if: isSought).map { Joined($0) }
     }
 
-    /// Waits for fetches under way, also for those that nobody waits for.
+    /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         async let waited: Bool = flights.drain(within: limit)
         _ = await (fetches.drain(within: limit), waited)
@@ -101,26 +102,26 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     // MARK: Writing
 
-    /// Written to Redis; a fetch under way cannot store any more.
+    /// Writes to Redis; a running fetch can no longer store its value.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }
 
-    /// Written to Redis; a fetch under way cannot store any more.
+    /// Writes to Redis; a running fetch can no longer store its value.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         void(key)
         defer { void(key) }
         return try await level.commit(entry, for: key)
     }
 
-    /// Removed from Redis; a fetch under way cannot store any more.
+    /// Removes from Redis; a running fetch can no longer store its value.
     public func remove(_ key: Key) async throws {
         void(key)
         defer { void(key) }
         try await level.remove(key)
     }
 
-    /// All entries of the keyspace are void; so is what fetches under way will find.
+    /// Voids all entries of the keyspace, and the results of running fetches.
     public func removeAll() async throws {
         voidAll()
         defer { voidAll() }
@@ -137,7 +138,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         fetches.voidAll()
     }
 
-    /// Entries with these tags are void; so is what fetches under way will find, if it bears one.
+    /// Voids entries with these tags, and the results of running fetches that bear one.
     public func invalidate(tags: [String]) async throws {
         voidAll()
         defer { voidAll() }
@@ -169,9 +170,9 @@ extension RedisLevel {
     /// This level with a source below it, from which the whole fleet fetches a missing value once.
     ///
     /// - Parameters:
-    ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Returns the value of a key, or `nil` when there is none. What it throws reaches those who wait for it.
-    ///     It is cancelled when nobody in this process waits any more.
+    ///   - options: How the fleet decides which instance fetches.
+    ///   - fetch: Returns the value of a key, or `nil` when there is none. Its errors reach the callers that wait. It
+    ///     is cancelled when no caller of this process waits any more.
     /// - Returns: The level with its source.
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),
@@ -180,12 +181,12 @@ extension RedisLevel {
         FetchingLevel(self, options, Fetch(freshness) { key, _ in .found(try await fetch(key)) })
     }
 
-    /// This level with a source below it that tells how its answer is to be kept.
+    /// This level with a source below it that tells how levels keep its answer.
     ///
     /// - Parameters:
-    ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Asks for a key; it is told the old value, if there is one. What it throws reaches those who wait for it.
-    ///     It is cancelled when nobody in this process waits any more.
+    ///   - options: How the fleet decides which instance fetches.
+    ///   - fetch: Fetches a key; gets the old value, if there is one. Its errors reach the callers that wait. It is
+    ///     cancelled when no caller of this process waits any more.
     /// - Returns: The level with its source.
     public func fetching(
         _ options: LeaseOptions = LeaseOptions(),
@@ -196,13 +197,12 @@ extension RedisLevel {
 
     /// This level with a source below it that is asked for several keys by one call.
     ///
-    /// A read of several keys asks for exactly those that no level has and that this instance has won the lease of.
+    /// A read of several keys asks for exactly those that no level has and whose lease this instance got.
     ///
     /// - Parameters:
-    ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Returns the values of the keys; a key that it leaves out has none, and no tag ends that. Others than those
-    ///     asked for are ignored.
-    ///     What it throws reaches all who wait for one of the keys.
+    ///   - options: How the fleet decides which instance fetches.
+    ///   - fetch: Returns the values of the keys. A key that it leaves out has none, and no tag ends that. Keys that
+    ///     were not asked for are ignored. Its errors reach all callers that wait for one of the keys.
     /// - Returns: The level with its source.
     public func fetchingSeveral(
         _ options: LeaseOptions = LeaseOptions(),
@@ -211,13 +211,14 @@ extension RedisLevel {
         fetchingSeveral(options) { keys, _ in try await fetch(keys).mapValues { .value($0) } }
     }
 
-    /// This level with a source below it that is asked for several keys by one call, and tells how its answers are to be kept.
+    /// This level with a source below it that is asked for several keys by one call, and tells how levels keep its
+    /// answers.
     ///
     /// - Parameters:
-    ///   - options: How the fleet agrees on who fetches.
-    ///   - fetch: Asks for several keys; it is told the old value of each, if there is one. A key that it leaves out has no
-    ///     value and no tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it some. One that has failed by itself is answered by
-    ///     ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
+    ///   - options: How the fleet decides which instance fetches.
+    ///   - fetch: Fetches several keys; gets the old value of each, if there is one. A key that it leaves out has no
+    ///     value and no tags; ``/Strata/FetchOutcome/absent(lifetime:tags:)`` gives it tags. For a key that failed by
+    ///     itself, return ``/Strata/FetchOutcome/failure(_:retryAfter:)``.
     /// - Returns: The level with its source.
     public func fetchingSeveral(
         _ options: LeaseOptions = LeaseOptions(),

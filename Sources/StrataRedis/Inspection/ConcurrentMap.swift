@@ -1,8 +1,8 @@
 extension Collection where Element: Sendable, Self: Sendable {
     /// The results of `body` in the order of the elements.
     ///
-    /// Up to ``KeyspaceInspector/concurrency`` run at once, so that their commands leave in one write and no limit of the
-    /// client is met.
+    /// Up to ``KeyspaceInspector/concurrency`` run at once, so that their commands leave in one write and no limit of
+    /// the client is met.
     func concurrently<Result: Sendable>(
         _ body: @escaping @Sendable (Element) async throws -> Result
     ) async throws -> [Result] {

@@ -1,4 +1,4 @@
-/// What was found under the value key of a key.
+/// The content of a value key.
 package struct EntryInspection: Sendable {
     package enum Content: Sendable {
         case envelope(EnvelopeInspection)
@@ -8,7 +8,7 @@ package struct EntryInspection: Sendable {
 
     package let key: InspectedKey
     package let content: Content
-    /// Why no level serves it although nothing is wrong with it; `nil` when nothing voids it.
+    /// Why no level serves a sound envelope; `nil` when nothing voids it.
     package let invalidation: Invalidation?
     /// How long Redis keeps it.
     package let timeToLive: RedisTimeToLive
@@ -21,7 +21,7 @@ extension EntryInspection {
     package enum Invalidation: Sendable, Hashable {
         /// The keyspace was cleared since its fetch began.
         case cleared
-        /// These of its tags were invalidated since its fetch began, or so long ago that nobody remembers when.
+        /// These of its tags were invalidated since its fetch began, or so long ago that the number is forgotten.
         case tags([String])
         /// It bears a number that was not given out: the keyspace's numbers have begun anew since.
         case unknownNumber
@@ -29,7 +29,7 @@ extension EntryInspection {
         case marksLost
     }
 
-    /// How good an entry still is.
+    /// The state of an entry.
     package enum State: String, Sendable {
         case fresh
         case stale
@@ -41,7 +41,7 @@ extension EntryInspection {
         case unusable
     }
 
-    /// How good the entry is by the server's clock.
+    /// The state by the server's clock.
     package var state: State {
         guard case .envelope(let envelope) = content, envelope.fault == nil, let header = envelope.header else {
             return .unusable
@@ -79,7 +79,7 @@ package struct KeyspaceCounts: Sendable, Hashable {
 /// A lease as it stands.
 package struct LeaseInspection: Sendable {
     package let key: InspectedKey
-    /// What the lease says; `nil` when something else lies there.
+    /// The record of the lease; `nil` for other bytes.
     let record: LeaseRecord?
     package let timeLeft: RedisTimeToLive
 
@@ -93,7 +93,7 @@ package struct LeaseInspection: Sendable {
         if case .held(_, let holder) = record { holder } else { nil }
     }
 
-    /// What the last fetch has failed with, and how often in a row.
+    /// The error of the last fetch, and the number of failures in a row.
     package var failure: (message: String, attempts: Int)? {
         if case .failed(let attempts, let message) = record { (message, attempts) } else { nil }
     }

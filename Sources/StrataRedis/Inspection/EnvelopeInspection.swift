@@ -1,8 +1,8 @@
 internal import Strata
 
-/// What lies under a value key, read as far as it can be read: also where a level would take it for a miss.
+/// The bytes under a value key, read as far as possible, also where a level would take them for a miss.
 package struct EnvelopeInspection: Sendable {
-    /// Whether the checksum fits what it covers.
+    /// Whether the checksum is right.
     package enum Checksum: String, Sendable {
         case matches
         case differs
@@ -24,9 +24,9 @@ package struct EnvelopeInspection: Sendable {
     package let checksum: Checksum
     /// Whether the envelope is that of the key under which it lies; `nil` when that cannot be told.
     package let belongsToKey: Bool?
-    /// Why every level takes it for a miss; `nil` when nothing speaks against it.
+    /// Why every level takes it for a miss; `nil` for a sound envelope.
     ///
-    /// A level also asks for its own codec, compression, protection and schema number, which cannot be told here.
+    /// A level also checks its own codec, compression, protection and schema number, which are not known here.
     package let fault: EnvelopeFault?
 
     /// Looks at what was found.

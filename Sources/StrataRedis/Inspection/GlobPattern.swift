@@ -75,8 +75,8 @@ package struct GlobPattern: Sendable {
 
     /// Whether the whole of `bytes` matches.
     ///
-    /// O(bytes × tokens) at worst: only the latest `*` is ever tried again, since an earlier one that takes more bytes could
-    /// only find what the latest one finds as well.
+    /// O(bytes × tokens) at worst: only the latest `*` is ever tried again, since an earlier one that takes more bytes
+    /// could only find what the latest one finds as well.
     package func matches(_ bytes: [UInt8]) -> Bool {
         var position = 0
         var token = 0

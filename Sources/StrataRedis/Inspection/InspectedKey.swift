@@ -1,8 +1,8 @@
 internal import Strata
 
-/// A key of a keyspace as a tool meets it: by the user's key, or only by its name in Redis.
+/// A key of a keyspace as a tool finds it: by the user's key, or only by its name in Redis.
 package struct InspectedKey: Sendable, Hashable {
-    /// How a name in Redis came to be.
+    /// The form of a name in Redis.
     package enum Form: Sendable, Hashable {
         /// It spells the user's key.
         case spelled
@@ -14,7 +14,7 @@ package struct InspectedKey: Sendable, Hashable {
 
     /// The user's key; `nil` when only its hash is known, or the name is irregular.
     package let userKey: [UInt8]?
-    /// How the name came to be.
+    /// The form of the name.
     package let form: Form
     let names: KeyNames
 
@@ -34,10 +34,10 @@ package struct InspectedKey: Sendable, Hashable {
 
     /// The key whose value or lease has this name; `nil` when the name is not one of the keyspace's.
     package init?(name: RedisKey, in keyspace: Keyspace) {
-        let room =
+        let start =
             [keyspace.values, keyspace.leases].first { name.bytes.starts(with: $0) }
-        guard let room else { return nil }
-        let suffix = Array(name.bytes.dropFirst(room.count))
+        guard let start else { return nil }
+        let suffix = Array(name.bytes.dropFirst(start.count))
         names = KeyNames(value: RedisKey(keyspace.values + suffix), lease: RedisKey(keyspace.leases + suffix))
         let inner = suffix.dropFirst().dropLast()
         if Self.isHashed(suffix) {
@@ -64,8 +64,8 @@ package struct InspectedKey: Sendable, Hashable {
 extension InspectedKey {
     /// The key in one line that a terminal can show and ``init(escaped:in:)`` reads back.
     ///
-    /// It is the user's key escaped by ``PrintableText``, or `\#` and the hash, or `\=` and the escaped name. No escaped
-    /// key begins like the latter two.
+    /// It is the user's key escaped by ``PrintableText``, or `\#` and the hash, or `\=` and the escaped name. No
+    /// escaped key begins like the latter two.
     package var escaped: String {
         if let userKey { return PrintableText.escape(userKey) }
         guard form == .hashed else { return "\\=" + PrintableText.escape(name.bytes) }

@@ -1,6 +1,7 @@
 /// The keys of a keyspace that have a value, or a lease, in the batches in which SCAN finds them; each comes once.
 ///
-/// One round trip a batch, and batches may be empty. What is written or removed while the scan runs may be missed or found.
+/// One round trip a batch, and batches may be empty. What is written or removed while the scan runs may be missed or
+/// found.
 package struct KeyListing: AsyncSequence {
     package typealias Element = [InspectedKey]
 
@@ -8,11 +9,12 @@ package struct KeyListing: AsyncSequence {
     let keyspace: Keyspace
     let pattern: GlobPattern?
 
-    /// The listing of a room.
+    /// A listing of the values, or of the leases.
     ///
-    /// A pattern's literal beginning is encoded and matched by the server; the rest is matched here, on the user's own key.
-    init(_ redis: RedisClient, _ keyspace: Keyspace, room: [UInt8], matching pattern: GlobPattern?) {
-        var prefix = room
+    /// A pattern's literal beginning is encoded and matched by the server; the rest is matched here, on the user's own
+    /// key.
+    init(_ redis: RedisClient, _ keyspace: Keyspace, under names: [UInt8], matching pattern: GlobPattern?) {
+        var prefix = names
         if let pattern {
             prefix.append(UInt8(ascii: "{"))
             Keyspace.append(userKey: pattern.literalPrefix, to: &prefix)

@@ -1,21 +1,22 @@
 internal import Strata
 
 extension KeyspaceInspector {
-    /// Whether anything of the keyspace is there: the marks that every instance makes when it uses one, a value or a lease.
+    /// Whether anything of the keyspace is there: the marks that every instance makes when it uses one, a value or a
+    /// lease.
     ///
     /// One round trip where it is; else a walk over the database by SCAN, in small steps.
     package func exists() async throws -> Bool {
         if try await redis.exists(RedisKey(keyspace.marks)) > 0 { return true }
-        for room in [keyspace.values, keyspace.leases] {
-            for try await batch in redis.keys(beginningWith: room) where !batch.isEmpty { return true }
+        for prefix in [keyspace.values, keyspace.leases] {
+            for try await batch in redis.keys(beginningWith: prefix) where !batch.isEmpty { return true }
         }
         return false
     }
 
     /// Keyspaces of the database that may be meant instead of this one, those that are most like it first.
     ///
-    /// The same name under another prefix or in other case, the same name with a version, and names that differ by a few
-    /// letters. O(keys of the database) at the server, in small steps.
+    /// The same name under another prefix or in other case, the same name with a version, and names that differ by a
+    /// few letters. O(keys of the database) at the server, in small steps.
     ///
     /// - Parameter limit: Most keyspaces to return.
     /// - Returns: The keyspaces.
@@ -79,7 +80,7 @@ extension Keyspace {
     /// Cuts the name of a keyspace's marks behind its second colon; `nil` when it is none.
     fileprivate static func splitMarks(
         _ name: [UInt8]
-    ) -> (base: ArraySlice<UInt8>, room: KeyspaceEntryName.Room)? {
+    ) -> (base: ArraySlice<UInt8>, kind: KeyspaceEntryName.Kind)? {
         let end = Array("t:marks".utf8)
         guard name.count > end.count, name.suffix(end.count).elementsEqual(end) else { return nil }
         return (name.dropLast(end.count), .value)

@@ -8,12 +8,12 @@ extension KeyspaceInspector {
     /// - Throws: ``RedisError``; `CancellationError`.
     package func leases(limit: Int? = nil) async throws -> (leases: [LeaseInspection], more: Bool) {
         var found: [LeaseInspection] = []
-        for try await batch in KeyListing(redis, keyspace, room: keyspace.leases, matching: nil) {
-            let room = limit.map { $0 - found.count } ?? batch.count
-            for case let lease? in try await batch.prefix(room).concurrently({ try await lease(of: $0) }) {
+        for try await batch in KeyListing(redis, keyspace, under: keyspace.leases, matching: nil) {
+            let left = limit.map { $0 - found.count } ?? batch.count
+            for case let lease? in try await batch.prefix(left).concurrently({ try await lease(of: $0) }) {
                 found.append(lease)
             }
-            if batch.count > room { return (found, true) }
+            if batch.count > left { return (found, true) }
         }
         return (found, false)
     }

@@ -12,7 +12,7 @@ extension KeyspaceInspector {
 
     /// Removes values and leases as ``RedisLevel/remove(_:)`` does.
     ///
-    /// Fetches under way cannot store what they found, and those who wait are told. What was removed before an error stays
+    /// Running fetches cannot store their values, and waiting callers are woken. What was removed before an error stays
     /// removed. One round trip for 64 keys.
     ///
     /// - Parameter keys: The keys; one that is not there is no error.
@@ -22,7 +22,8 @@ extension KeyspaceInspector {
         try await keys.concurrently { try await redis.invalidate($0.names, in: keyspace) }.reduce(0, +)
     }
 
-    /// Voids all entries of the keyspace as ``RedisLevel/removeAll()`` does, then removes values and leases by SCAN and UNLINK.
+    /// Voids all entries of the keyspace as ``RedisLevel/removeAll()`` does, then removes values and leases by SCAN and
+    /// UNLINK.
     ///
     /// - Parameter report: Called after each batch with what was removed so far.
     /// - Returns: What was removed.

@@ -1,6 +1,8 @@
 internal import Strata
 
-/// Looks at one keyspace from outside, for tools: it needs no codec and no value type, and changes nothing unless told to.
+/// Inspects one keyspace from outside, for tools.
+///
+/// It needs no codec and no value type, and changes nothing unless told to.
 ///
 /// All reads run on the client given to it, with its deadlines. None blocks the server: SCAN walks in small steps.
 package struct KeyspaceInspector: Sendable {
@@ -22,12 +24,13 @@ package struct KeyspaceInspector: Sendable {
     /// - Parameter pattern: Which users' keys; `nil` means all, also those of which only the hash is known.
     /// - Returns: The keys in batches.
     package func keys(matching pattern: GlobPattern? = nil) -> KeyListing {
-        KeyListing(redis, keyspace, room: keyspace.values, matching: pattern)
+        KeyListing(redis, keyspace, under: keyspace.values, matching: pattern)
     }
 
-    /// What lies under a key; `nil` when nothing does.
+    /// The content of a key; `nil` for none.
     ///
-    /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags are looked at.
+    /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags
+    /// are looked at.
     package func entry(of key: InspectedKey) async throws -> EntryInspection? {
         let type = try await redis.send([Array("TYPE".utf8), key.name.bytes], repeatable: true).string ?? "none"
         guard type != "none" else { return nil }
@@ -81,15 +84,15 @@ package struct KeyspaceInspector: Sendable {
         return try await KeyLifetimes(value: value, lease: lease)
     }
 
-    /// How many keys the rooms hold, by SCAN.
+    /// The numbers of values and leases, by SCAN.
     ///
     /// O(keys of the database) at the server, in small steps.
     package func counts() async throws -> KeyspaceCounts {
         var counts = KeyspaceCounts()
-        for try await batch in KeyListing(redis, keyspace, room: keyspace.values, matching: nil) {
+        for try await batch in KeyListing(redis, keyspace, under: keyspace.values, matching: nil) {
             counts.values += batch.count
         }
-        for try await batch in KeyListing(redis, keyspace, room: keyspace.leases, matching: nil) {
+        for try await batch in KeyListing(redis, keyspace, under: keyspace.leases, matching: nil) {
             counts.leases += batch.count
         }
         return counts

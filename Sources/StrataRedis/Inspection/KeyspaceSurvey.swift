@@ -10,7 +10,7 @@ package struct KeyspaceSurvey: Sendable {
 
         private var meanLength: Double { Double(sampledBytes) / Double(sampledValues) }
 
-        /// What all values have in bytes, if the sample is like the rest; `nil` without a sample.
+        /// The size of all values in bytes, if the sample is like the rest; `nil` without a sample.
         package var estimatedBytes: Int? {
             sampledValues == 0 ? nil : Int(exactly: (meanLength * Double(counts.values)).rounded())
         }
@@ -43,7 +43,7 @@ package struct KeyspaceSurvey: Sendable {
         var passedOver = 0
         for try await batch in names(redis, prefix: prefix) {
             for name in batch where seen.insert(name) {
-                guard let (base, room) = Keyspace.split(name.bytes) else { continue }
+                guard let (base, kind) = Keyspace.split(name.bytes) else { continue }
                 if tallies[base] == nil {
                     guard let keyspace = Keyspace(base: base), prefix == nil || prefix == keyspace.prefix else {
                         continue
@@ -54,7 +54,7 @@ package struct KeyspaceSurvey: Sendable {
                     }
                     tallies[base] = Tally(row: Row(keyspace: keyspace))
                 }
-                tallies[base]?.count(name, room, samples: samples)
+                tallies[base]?.count(name, kind, samples: samples)
             }
         }
         var rows: [Row] = []
@@ -79,13 +79,14 @@ private struct Tally {
         self.row = row
     }
 
-    mutating func count(_ name: RedisKey, _ room: KeyspaceEntryName.Room, samples: Int) {
-        guard room == .value else {
+    mutating func count(_ name: RedisKey, _ kind: KeyspaceEntryName.Kind, samples: Int) {
+        guard kind == .value else {
             row.counts.leases += 1
             return
         }
         row.counts.values += 1
-        // Every value is in the sample with the same chance (algorithm R; Vitter, "Random Sampling with a Reservoir", 1985).
+        // Every value is in the sample with the same chance (algorithm R; Vitter, "Random Sampling with a Reservoir",
+        // 1985).
         if sample.count < samples {
             sample.append(name)
         } else if samples > 0 {

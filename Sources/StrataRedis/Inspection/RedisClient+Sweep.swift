@@ -20,7 +20,7 @@ extension RedisClient {
 
     /// Voids all entries of a keyspace, then removes all values and leases; other keys are not touched.
     ///
-    /// What the keyspace remembers of invalidations stays.
+    /// The numbers of invalidations stay.
     ///
     /// - Parameters:
     ///   - keyspace: The keyspace.
@@ -30,9 +30,9 @@ extension RedisClient {
     @discardableResult
     func clear(_ keyspace: Keyspace, report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
         var removed = KeyspaceCounts()
-        // Before anything else: from now on nobody serves what is not removed yet, and what is being fetched is void.
+        // This comes first: from now on no level serves what is not removed yet, and running fetches are void.
         try await advance(.take(.everything), in: keyspace)
-        // Leases first: once they are gone, nothing that was fetched before can be stored behind the sweep's back.
+        // Leases first: without them, no earlier fetch can store its value behind the sweep.
         try await sweep(keyspace.leases) {
             removed.leases = $0
             report(removed)

@@ -2,9 +2,9 @@ internal import Strata
 
 /// Tells whether a key came before in a scan: SCAN repeats keys while the server's table grows or shrinks.
 ///
-/// Only 64-bit hashes are kept, under a random seed, so nobody can choose keys that hide each other; by chance it happens
-/// once in 37 million scans of a million keys. Beyond ``limit`` keys no more are remembered, and a repeated key is then
-/// taken for a new one. O(1) a key, 16 bytes each.
+/// Only 64-bit hashes are kept, with a random seed, so keys cannot be chosen to hide each other; by chance it happens
+/// once in 37 million scans of a million keys. Beyond ``limit`` keys no more are remembered, and a repeated key then
+/// counts as new. O(1) a key, 16 bytes each.
 struct SeenKeys: Sendable {
     static let limit = 4 << 20
 

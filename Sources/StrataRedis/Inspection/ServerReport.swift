@@ -1,12 +1,12 @@
 internal import Strata
 
-/// What a server says of itself, and how long it takes to say anything.
+/// What a server says about itself, and how fast it answers.
 package struct ServerReport: Sendable {
     /// From the first call to its answer: resolving the name, connecting, the handshake and one round trip.
     package let connect: Duration
     /// PINGs, one after the other, in the order in which they were sent; at least one.
     package let roundTrips: [Duration]
-    /// `redis` or `valkey`; `nil` when the server does not say or the user may not ask.
+    /// `redis` or `valkey`; `nil` when the server does not tell, or the user may not ask.
     package let product: String?
     package let version: String?
     /// `standalone`, `sentinel` or `cluster`.

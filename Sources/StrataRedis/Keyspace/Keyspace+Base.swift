@@ -5,7 +5,7 @@ extension Keyspace {
     ///
     /// Cheaper than ``KeyspaceEntryName``, for walking over a whole database. `nil` when the name has not the form of a
     /// value's or a lease's.
-    static func split(_ name: [UInt8]) -> (base: ArraySlice<UInt8>, room: KeyspaceEntryName.Room)? {
+    static func split(_ name: [UInt8]) -> (base: ArraySlice<UInt8>, kind: KeyspaceEntryName.Kind)? {
         let colon = UInt8(ascii: ":")
         guard let first = name.firstIndex(of: colon), let second = name[(first + 1)...].firstIndex(of: colon) else {
             return nil

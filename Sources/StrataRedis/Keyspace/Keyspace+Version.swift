@@ -1,20 +1,20 @@
 internal import Strata
 
 extension Keyspace {
-    /// A keyspace with a version, which changes with those that it depends on.
+    /// A keyspace with a version, which changes with the keyspaces that it depends on.
     ///
-    /// A new version, here or of anything that it depends on directly or through others, is another keyspace: what lay in
-    /// the old one is not found any more, and expires. So a deployment that changes what articles look like begins with an
-    /// empty cache of them, and of everything that contains articles.
+    /// A new version, of this keyspace or of any that it depends on, is another keyspace: reads do not find the entries
+    /// of the old one, which expire. So a deployment that changes the form of articles begins with an empty cache of
+    /// them, and of everything that contains articles.
     ///
     /// ```swift
     /// let authors = Keyspace("authors", version: 2)
     /// let articles = Keyspace("articles", version: 3, dependsOn: [authors])
     /// ```
     ///
-    /// The name becomes `articles@3.` and sixteen hexadecimal digits: the beginning of the SHA-256 of the version and of what
-    /// it depends on, each once and in a fixed order. Version 0 that depends on nothing keeps its plain name. For a change at run
-    /// time there is ``RedisLevel/removeAll()``.
+    /// The name becomes `articles@3.` and sixteen hexadecimal digits: the beginning of the SHA-256 of the version and
+    /// of what it depends on, each once and in a fixed order. Version 0 that depends on nothing keeps its plain name.
+    /// For a change at run time there is ``RedisLevel/removeAll()``.
     ///
     /// - Parameters:
     ///   - name: The name of the cache.
@@ -27,7 +27,7 @@ extension Keyspace {
             self.init(name, prefix: prefix)
             return
         }
-        // A line feed is in no description: it would be encoded.
+        // A description has no line feed, because it would be encoded.
         let text = Array(([String(version)] + parts).joined(separator: "\n").utf8)
         let digits = Array("0123456789abcdef".utf8)
         let digest = SHA256.hash(text).prefix(8).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }

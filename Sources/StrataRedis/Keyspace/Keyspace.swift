@@ -5,25 +5,25 @@ internal import Strata
 /// | key | holds |
 /// |---|---|
 /// | `<prefix>:<name>:v:{k}` | the envelope of the user's key `k` |
-/// | `<prefix>:<name>:l:{k}` | the lease of whoever fetches it |
+/// | `<prefix>:<name>:l:{k}` | the lease of the instance that fetches it |
 /// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///
-/// The braces make value and lease share a slot of a cluster, so that one script can touch both. User keys are
-/// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable; empty keys and
-/// those longer than 512 bytes become the SHA-256 of their bytes behind `%#`, which no encoded key contains.
+/// The braces put value and lease into one slot of a cluster, so that one script can change both. User keys are
+/// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable. An empty
+/// key, and one of more than 512 bytes in that form, becomes `%#` and its SHA-256; no encoded key begins like that.
 public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name of the cache.
     public let name: String
-    /// What stands before the name; `strata` by default.
+    /// The text before the name; `strata` by default.
     public let prefix: String
 
     let values: [UInt8]
     let leases: [UInt8]
     let events: [UInt8]
-    /// What stands before the names of what tags need.
+    /// The beginning of the names that tags need.
     let tags: [UInt8]
-    /// The hash of the numbers of invalidations.
+    /// The name of the marks.
     let marks: [UInt8]
 
     /// Encoded keys longer than this are hashed.
@@ -31,7 +31,7 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
 
     /// A keyspace.
     ///
-    /// Any text will do, in Unicode's normalization form C; bytes that would be misread are percent-encoded.
+    /// Any text is allowed. It is brought into Unicode's normalization form C, and ambiguous bytes are percent-encoded.
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
@@ -57,13 +57,13 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         String(decoding: Self.component(prefix) + [UInt8(ascii: ":")] + Self.component(name), as: UTF8.self)
     }
 
-    /// The names under which a user's key lies in Redis.
+    /// The names of a user's key in Redis.
     func names(for key: [UInt8]) -> KeyNames {
         let value = valueName(of: key)
         return KeyNames(value: RedisKey(value), lease: RedisKey(leases + value[values.count...]))
     }
 
-    /// The name under which the value of a user's key lies in Redis.
+    /// The name of the value of a user's key in Redis.
     func valueName(of key: [UInt8]) -> [UInt8] {
         var name: [UInt8] = []
         name.reserveCapacity(values.count + key.count + 2)
@@ -78,14 +78,14 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         return name
     }
 
-    /// Appends a user's key as it stands between the braces.
+    /// Appends a user's key in the form between the braces.
     static func append(userKey: [UInt8], to target: inout [UInt8]) {
         PercentEncoding.append(userKey, to: &target) {
             $0 < 0x20 || $0 == 0x7f || $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "}")
         }
     }
 
-    /// What stands before the hash of a key: no encoded key begins like that.
+    /// The mark before the hash of a key: no encoded key begins like that.
     static let hashMark = Array("%#".utf8)
 
     private static let hexadecimal = Array("0123456789abcdef".utf8)
@@ -109,16 +109,16 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     }
 }
 
-/// The names under which one key of a user lies in Redis.
+/// The names of one key in Redis.
 struct KeyNames: Sendable, Hashable {
-    /// Where its envelope is.
+    /// The name of the value.
     let value: RedisKey
-    /// Where the lease is while somebody fetches it.
+    /// The name of the lease.
     let lease: RedisKey
 
-    /// The number by which gates and envelopes know the key.
+    /// The key's number in gates and envelopes.
     var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
 
-    /// The number by which gates and envelopes know the value under this name.
+    /// The number of the value with this name in gates and envelopes.
     static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
 }

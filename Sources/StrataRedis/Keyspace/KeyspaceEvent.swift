@@ -1,4 +1,4 @@
-/// What instances tell each other over a keyspace's channel: things that no change of a value key shows.
+/// A message between instances over a keyspace's channel, about an event that no change of a value key shows.
 ///
 /// A message is one letter, then the full name of the value key.
 enum KeyspaceEvent: UInt8 {

@@ -19,7 +19,7 @@ public struct KeyspaceVersions: Sendable {
         public var name: String
         /// Its version.
         public var version: Int
-        /// The names of those that it depends on; one that is not declared counts with its name alone.
+        /// The names of the keyspaces that it depends on; an undeclared one counts with its name alone.
         public var dependencies: [String]
 
         /// A keyspace with its version and what it depends on.
@@ -41,8 +41,8 @@ public struct KeyspaceVersions: Sendable {
     /// - Parameters:
     ///   - declarations: The keyspaces, in any order.
     ///   - prefix: Tells applications apart that share a database.
-    /// - Throws: ``/Strata/CacheError/Code/invalidKeyspaces`` when a name is declared twice, or keyspaces depend on each other in a
-    ///   circle.
+    /// - Throws: ``/Strata/CacheError/Code/invalidKeyspaces`` when a name is declared twice, or keyspaces depend on
+    ///   each other in a circle.
     public init(_ declarations: [Declaration], prefix: String = "strata") throws {
         self.prefix = prefix
         var byName: [String: Declaration] = [:]

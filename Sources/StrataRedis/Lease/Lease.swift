@@ -2,78 +2,79 @@ internal import Strata
 
 /// The right to fetch a key, held at the server under a random token and for a short time.
 struct Lease: Sendable {
-    /// What somebody learns who finds no value.
+    /// The answer to a reader that finds no value.
     enum Answer: Sendable {
         /// The value is there by now.
         case value([UInt8])
-        /// The caller is to fetch, and to end the lease; so many fetches have failed in a row before.
+        /// The caller fetches and ends the lease; the number of failures in a row before.
         case leads(Lease, failures: Int)
-        /// Somebody else fetches; their lease stands for so long.
+        /// Another instance fetches; its lease stands for this long.
         case waits(Duration, holder: String)
-        /// The last fetch has failed, and is not to be tried again for so long.
+        /// The last fetch failed, and must not be tried again for this long.
         case failed(String, retryAfter: Duration)
     }
 
-    /// What is an answer to who asks for the lease.
+    /// Which answers satisfy a caller that asks for the lease.
     enum Mode: Sendable {
-        /// Another value than the one that is to be replaced, and a failure that is not to be tried again.
+        /// A value other than the one to replace, and a failure that must not be tried again yet.
         case ordinary
-        /// Only the failure.
+        /// Only such a failure.
         case beside
-        /// Neither: the lease itself is wanted.
+        /// Neither: the caller wants the lease itself.
         case exclusive
     }
 
-    /// What became of a value that was fetched.
+    /// The outcome of storing a fetched value.
     ///
-    /// Whatever it is, the lease is ended.
+    /// Each outcome ends the lease.
     enum StoreOutcome: Sendable {
         case stored
-        /// The lease was gone, or the value was changed in spite of it: what was fetched may be older than that.
+        /// The lease was gone, or another program changed the value: the fetched value may be older.
         case refused
         /// The server has no memory for the value.
         case outOfMemory
     }
 
-    /// How a lease is to be ended.
+    /// How a lease ends.
     enum Ending: Sendable {
         /// Without a value, so that others need not wait for it to run out.
         case withoutValue
-        /// With a failure that all who wait share.
+        /// With a failure, which all waiting callers get.
         case failure(String, attempts: Int, backOff: Duration)
         /// The server has ended it already.
         case ended
     }
 
-    /// For how long a failure is remembered beyond its back-off, so that the next one doubles it.
+    /// How long a failure is remembered beyond its back-off, so that the next one doubles it.
     private static let failureMemory: Duration = .seconds(60)
-    /// The longest back-off; what lies there for longer is no failure that this library has remembered.
+    /// The longest back-off; a record with a longer time to live is not a failure of this library.
     static let longestBackOff: Duration = .seconds(3600)
-    /// For how long a lease is believed that stands for longer than this instance's would.
+    /// The longest lease that is believed where it stands longer than this instance's own would.
     private static let longestForeignLease: Duration = .seconds(60)
 
     let redis: RedisClient
     let keyspace: Keyspace
     let names: KeyNames
     let duration: Duration
-    /// From before the lease was asked for: as far as this process knows it ends that plus its duration.
+    /// Taken before the lease was asked for; the lease ends at this instant plus its duration, as far as this process
+    /// knows.
     let grantedAt: MonotonicInstant
     private let record: [UInt8]
-    /// The header of what lay there when the lease was given; `nil` for nothing.
+    /// The header of the value when the lease was granted; `nil` for no value.
     private(set) var replacedHeader: [UInt8]?
 
-    /// Reads the value, or becomes the one who fetches it.
+    /// Reads the value, or takes the lease.
     ///
-    /// One round trip. Whoever leads ends the lease: see ``held(upTo:lost:while:)``.
+    /// One round trip. A caller that gets the lease ends it: see ``held(upTo:lost:while:)``.
     ///
     /// - Parameters:
     ///   - redis: The server.
     ///   - keyspace: The keyspace of the key.
     ///   - names: The names of value and lease.
     ///   - duration: How long the lease stands without being renewed.
-    ///   - stamp: The version stamp of the value that is to be replaced; `nil` when there is none.
-    ///   - mode: What is an answer.
-    /// - Returns: The value, the lease, that somebody else holds it, or that the last fetch has failed.
+    ///   - stamp: The version stamp of the value to replace; `nil` for none.
+    ///   - mode: Which answers satisfy the caller.
+    /// - Returns: The value, the lease, that another instance holds it, or that the last fetch failed.
     /// - Throws: ``RedisError``; `CancellationError`.
     static func readOrLead(
         _ redis: RedisClient,
@@ -112,7 +113,7 @@ struct Lease: Sendable {
                 )
             }
         } catch {
-            // The lease may be given to a caller who has left or given up; others would wait for it to run out.
+            // The lease may be granted to a caller that has left; others would wait until it runs out.
             if (error as? RedisError)?.effect != .notApplied { lease.postEnd(on: connection) }
             throw error
         }
@@ -135,7 +136,7 @@ struct Lease: Sendable {
         }
     }
 
-    /// Whoever can write to the server can put text there.
+    /// Any user who may write to the server can put text there.
     private static func printable(_ text: String) -> String { PrintableText.escape(Array(text.utf8)) }
 
     /// Extends the lease.
@@ -148,7 +149,7 @@ struct Lease: Sendable {
         return reply.integer == 1
     }
 
-    /// Stores a value if the lease still stands and nobody has changed the value meanwhile, and ends the lease.
+    /// Stores a value if the lease still stands and the stored value has not changed, and ends the lease.
     ///
     /// One round trip.
     func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> StoreOutcome {
@@ -157,15 +158,15 @@ struct Lease: Sendable {
         return try await outcome(of: LeaseScripts.storeIfLeader, [bytes, expiry, replaced])
     }
 
-    /// Makes the value that lies there fresh again, if the lease still stands, and ends the lease.
+    /// Makes the stored value fresh again if the lease still stands, and ends the lease.
     ///
     /// One round trip; the payload stays where it is.
     ///
     /// - Parameters:
     ///   - header: The new header.
     ///   - expiry: In how many milliseconds the value is dropped.
-    ///   - stamp: The version of the value that is meant; with another one, or none, nothing is written.
-    /// - Returns: What became of it.
+    ///   - stamp: The version stamp of this value; with another one, or none, nothing is written.
+    /// - Returns: The outcome.
     /// - Throws: ``RedisError``; `CancellationError`.
     func extend(_ header: [UInt8], expiry: [UInt8], replacing stamp: [UInt8]) async throws -> StoreOutcome {
         try await outcome(of: LeaseScripts.extendIfLeader, [header, expiry, stamp])
@@ -180,7 +181,7 @@ struct Lease: Sendable {
         }
     }
 
-    /// Channel and message by which those who wait are told.
+    /// The channel and the message that wake waiting callers.
     private var news: [[UInt8]] { [keyspace.events, KeyspaceEvent.ended.message(for: names)] }
 
     /// Ends the lease, also when the task is cancelled.
@@ -209,16 +210,19 @@ struct Lease: Sendable {
         post(script, arguments, on: redis.nextConnection())
     }
 
+    /// Ends the lease without a value, and waits for nothing.
+    func leave() { postEnd(on: redis.nextConnection()) }
+
     private func postEnd(on connection: Connection) {
         post(LeaseScripts.endWithoutValue, news, on: connection)
     }
 
     private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection) {
-        // Later it has run out by itself.
+        // After that it has run out by itself.
         post(script, arguments, on: connection, until: MonotonicInstant.coarse.advanced(by: duration))
     }
 
-    /// Runs a script for which nobody waits, by its text: nobody would be there to send that when the server lacks it.
+    /// Runs a script without waiting, by its text: no caller would be left to send the text when the server lacks it.
     ///
     /// When the connection is lost it is sent again.
     private func post(

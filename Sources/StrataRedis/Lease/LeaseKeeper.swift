@@ -1,10 +1,10 @@
 internal import Strata
 
-/// Renews the leases that this process holds, until their holders give them back.
+/// Renews the leases of this process until their holders give them back.
 ///
-/// Each renewal is timed from the deadline that the one before has bought, and counted from before it was sent, so a slow
-/// wake-up does not push the next one out. A failed renewal is tried again while the lease can still stand. Holding a lease
-/// costs no task; only a renewal does.
+/// Each renewal is timed by the deadline of the one before, counted from before it was sent, so a late wake-up does not
+/// delay the next one. A failed renewal is tried again while the lease can still stand. Holding a lease costs no task;
+/// only a renewal does.
 final class LeaseKeeper: Watched {
     private struct Held: Sendable {
         let lease: Lease
@@ -14,10 +14,10 @@ final class LeaseKeeper: Watched {
         let lost: @Sendable () -> Void
         /// As far as this process knows.
         var expiry: MonotonicInstant
-        /// When something is to be done; its expiry while a renewal is on its way.
+        /// When something is due; the lease's expiry while a renewal is on its way.
         var due: MonotonicInstant
 
-        /// To be renewed when a third of the time is over; after a failure at once, but for a moment.
+        /// A lease is renewed after a third of its time, and shortly after a failure.
         mutating func stand(until expiry: MonotonicInstant, at now: MonotonicInstant) {
             self.expiry = expiry
             let soonest = now.advanced(by: lease.duration / 20)
@@ -40,9 +40,9 @@ final class LeaseKeeper: Watched {
     ///
     /// - Parameters:
     ///   - lease: The lease, just granted.
-    ///   - limit: For how long it is renewed in all.
+    ///   - limit: How long the lease is renewed in all.
     ///   - lost: Called once when the lease is known to be gone.
-    /// - Returns: What gives it back.
+    /// - Returns: The closure that gives the lease back.
     func keep(_ lease: Lease, upTo limit: Duration, lost: @escaping @Sendable () -> Void) -> UInt64 {
         let expiry = lease.grantedAt.advanced(by: lease.duration)
         var held = Held(
@@ -58,17 +58,17 @@ final class LeaseKeeper: Watched {
             state.held[state.lastNumber] = held
             return state.lastNumber
         }
-        watch.look(after: self, by: held.due)
+        watch.schedule(self, by: held.due)
         return number
     }
 
-    /// Renews a lease no more; what is on its way finds it gone, or renews it for the last time.
+    /// Stops renewing a lease; a renewal on its way finds it gone, or is the last.
     func giveBack(_ number: UInt64) {
         state.withLock { state in state.held[number] = nil }
     }
 
     /// O(leases).
-    func look(at now: MonotonicInstant) -> MonotonicInstant {
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (lost, renewals, next) = state.withLock { state in
             var (lost, renewals): ([Held], [(UInt64, Lease)]) = ([], [])
             for (number, held) in state.held where held.due <= now {
@@ -79,7 +79,7 @@ final class LeaseKeeper: Watched {
                     state.held[number]?.due = held.expiry
                 } else {
                     renewals.append((number, held.lease))
-                    // Without an answer until then it is lost, however long the answer may take.
+                    // Without an answer by then the lease is lost.
                     state.held[number]?.due = held.expiry
                 }
             }
@@ -106,7 +106,7 @@ final class LeaseKeeper: Watched {
             return (nil, held.due)
         }
         lost?.lost()
-        watch.look(after: self, by: due)
+        watch.schedule(self, by: due)
     }
 }
 
@@ -114,9 +114,9 @@ extension Lease {
     /// Keeps the lease for as long as `body` runs, up to `limit`, and ends it on every way out.
     ///
     /// - Parameters:
-    ///   - limit: For how long the lease is renewed in all.
+    ///   - limit: How long the lease is renewed in all.
     ///   - lost: Called once when the lease is known to be gone while `body` still runs.
-    ///   - body: What the lease is held for. It may say how the lease is to end; by itself it ends without a value.
+    ///   - body: The work. It may say how the lease ends; by default it ends without a value.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func held<Result>(

@@ -1,38 +1,38 @@
 public import Strata
 
-/// How a fleet agrees on who fetches.
+/// How a fleet decides which instance fetches.
 ///
 /// | setting | default | why |
 /// |---|---|---|
 /// | duration | 2 s | what a crashed holder costs those who wait, at most |
 /// | renewalLimit | 30 s | a fetch that hangs must not hold its key for ever |
-/// | waitLimit | 40 s | longer than a lease is renewed, so that a fetch that hangs costs nobody its value |
+/// | waitLimit | 40 s | longer than a lease is renewed, so that a fetch that hangs costs no caller its value |
 /// | failureBackOff | 100 ms … 5 s | a failing source is asked by one instance at a time, and ever more rarely |
 /// | fetchLimit | 64 | fetches without a lease, and fetches of several keys, at once in this process |
 public struct LeaseOptions: Sendable, Hashable {
     /// How long a lease stands without being renewed.
     ///
-    /// It is renewed after a third of that. More than a minute has to be the same in all instances: a lease that stands for
-    /// longer than that, and than an instance's own would, is not believed.
+    /// It is renewed after a third of that. A value above a minute must be the same in all instances: an instance does
+    /// not believe a lease that stands for more than a minute and for more than its own would.
     public var duration: Duration
-    /// How long a lease is renewed in all; then others may fetch as well.
+    /// How long a lease is renewed in all; after that others may fetch, too.
     public var renewalLimit: Duration
     /// How long a caller waits while other processes fetch; then it gets a stale value, if it may, or
     /// ``/Strata/CacheError/Code/timeout``.
     ///
-    /// It does not fetch beside them. Nobody waits for longer than the policy allows either
+    /// It does not fetch beside them. A caller never waits longer than the policy allows
     /// (``/Strata/FreshnessPolicy/hardTimeout``).
     public var waitLimit: Duration
-    /// For how long a failed fetch is not tried again by anybody; doubled with each failure in a row.
+    /// How long no instance tries a failed fetch again; doubled with each failure in a row.
     ///
-    /// All who wait for the value meanwhile get the failure. Never longer than an hour.
+    /// Callers that wait for the value meanwhile get the failure. Never longer than an hour.
     ///
-    /// `nil` lets the next one try at once.
+    /// With `nil` the next caller tries at once.
     public var failureBackOff: ClosedRange<Duration>?
     /// How many fetches without a lease, and of several keys, may run at once in this process.
     ///
-    /// Fetches of one key under a lease are not counted: a fleet makes one for each key. A source that has to be protected from
-    /// many keys at once is capped itself, by `capped(by:)`.
+    /// Fetches of one key under a lease do not count: a fleet makes one for each key. To protect a source from many
+    /// keys at once, cap the source itself with `capped(by:)`.
     public var fetchLimit: Int
     /// A limit that this level shares with others, in place of ``fetchLimit``; `nil` by default.
     public var limiter: FetchLimiter?

@@ -1,4 +1,4 @@
-/// What lies under a lease key: who fetches, or that the last fetch has failed and when it may be tried again.
+/// The value under a lease key: the holder of the lease, or the failure of the last fetch.
 ///
 /// | form | bytes |
 /// |---|---|
@@ -11,15 +11,15 @@ enum LeaseRecord: Sendable, Hashable {
     private static let heldMark = UInt8(ascii: "T")
     private static let failedMark = UInt8(ascii: "F")
     private static let tokenLength = 16
-    /// Names, and what went wrong, are cut to this many bytes.
+    /// Names and messages are cut to this many bytes.
     private static let longestText = 200
-    /// More failures in a row are not counted.
+    /// The largest count of failures in a row.
     private static let mostAttempts = 1_000_000
 
     /// A record with a new token, for a holder of this name.
     static func new(holder: String) -> LeaseRecord {
         var generator = SystemRandomNumberGenerator()
-        // Each number asked for is a system call, whatever its size.
+        // Each number costs a system call, whatever its size.
         let token = (0..<tokenLength / 8)
             .flatMap { _ in withUnsafeBytes(of: generator.next() as UInt64) { unsafe Array($0) } }
         return .held(token: token, holder: holder)
@@ -35,7 +35,7 @@ enum LeaseRecord: Sendable, Hashable {
 
     /// Reads a record; `nil` when the bytes are none.
     ///
-    /// Anybody may have written them: texts are cut, and the number of failures is between 0 and a million.
+    /// Another program may have written them: texts are cut, and the number of failures is between 0 and a million.
     init?(_ bytes: [UInt8]) {
         let rest = bytes.dropFirst()
         switch bytes.first {
@@ -47,7 +47,7 @@ enum LeaseRecord: Sendable, Hashable {
         case Self.failedMark:
             let number = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
             guard !number.isEmpty, rest.dropFirst(number.count).first == UInt8(ascii: ":") else { return nil }
-            // What does not fit is more than is counted.
+            // A number that does not fit is larger than the limit.
             let attempts = Int(String(decoding: number, as: UTF8.self)) ?? Self.mostAttempts
             let message = rest.dropFirst(number.count + 1)
             self = .failed(attempts: min(attempts, Self.mostAttempts), message: Self.text(message))

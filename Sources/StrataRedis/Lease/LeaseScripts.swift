@@ -4,22 +4,24 @@
 ///
 /// Digests are checked against a server by a test.
 enum LeaseScripts {
-    /// Reads the value, or becomes the one who fetches it.
+    /// Reads the value, or takes the lease.
     ///
-    /// ARGV: lease record, lease in ms, mode, for how many ms a failure is remembered beyond its back-off, the version stamp of
-    /// the value that is to be refreshed, the longest time to live in ms of a lease and of a failure that are believed.
+    /// ARGV: the lease record, its time in ms, the mode, how many ms a failure is remembered beyond its back-off, the
+    /// version stamp of the value to refresh, and the longest times to live in ms of a lease and of a failure that are
+    /// believed.
     ///
-    /// Of the modes, `miss` takes any value for an answer, `refresh` another one than that with the stamp, and `always` none.
+    /// The mode `miss` accepts any value as an answer, `refresh` a value with another stamp, `always` none.
     ///
-    /// Answers {1, value, 0, ''} with a value; {2, header of the old value or nil, 0, failure before or ''} to the leader; {3,
-    /// nil, ms of the lease, record} while another leads; {4, nil, ms of the back-off, failure} while a failure is not to be
-    /// tried again. Running it again with the same record gives the same answer, so a lost reply locks nobody out.
+    /// Answers {1, value, 0, ''} with a value; {2, header of the old value or nil, 0, failure before or ''} to the new
+    /// holder of the lease; {3, nil, ms of the lease, record} while another instance holds it; {4, nil, ms of the
+    /// back-off, failure} during a back-off. Running it again with the same record gives the same answer, so a lost
+    /// reply locks no instance out.
     ///
-    /// What lies under the lease's name without an end, for longer than this library writes it, or is longer than its records,
-    /// was not written by it and is replaced.
+    /// A record without a time to live, with one longer than this library sets, or longer than its records, comes from
+    /// another program and is replaced.
     ///
-    /// The value that is to be replaced is kept at least as long as the lease, and served no longer for that: its envelope says
-    /// until when. So what is gone at the store was taken away by somebody, and has not expired.
+    /// The value to replace is kept at least as long as the lease, but not served for longer: its envelope has its end.
+    /// So a value that is missing at the store was removed and has not expired.
     static let readOrLead = RedisScript(
         name: "read-or-lead",
         digest: "3e3285de5b003609b431ede1f85916e3c21dc01c",
@@ -47,9 +49,9 @@ enum LeaseScripts {
             """
     )
 
-    /// Extends a lease that still stands, and the value that is to be replaced with it.
+    /// Extends a lease that still stands, and the life of the value to replace.
     ///
-    /// ARGV: lease record, lease in ms. Answers 1, or 0 when the lease is another's or gone.
+    /// ARGV: the lease record, its time in ms. Answers 1, or 0 when the lease belongs to another instance or is gone.
     static let renew = RedisScript(
         name: "renew",
         digest: "8b70e3272302d43ec6510d1c99b778b055bcd516",
@@ -61,14 +63,14 @@ enum LeaseScripts {
             """
     )
 
-    /// Stores a value if the lease still stands, and ends the lease, whether there is a value to be stored or not.
+    /// Stores a value if the lease still stands, and ends the lease in any case.
     ///
-    /// ARGV: lease record, value, ms to live, the version stamp of what lay there when the lease was given, `none` for
-    /// something too short to have one, empty for nothing; channel and message for those who wait in vain. Other programs know
-    /// nothing of leases: what they have changed since shows in the stamp.
+    /// ARGV: the lease record, the value, its ms to live, the version stamp of the value when the lease was granted
+    /// (`none` for bytes too short to have one, empty for no value), and the channel and message for waiting callers
+    /// that get no value. Other programs know nothing of leases: the stamp shows their changes.
     ///
-    /// Answers 1; 0 when the lease is another's or gone; -2 when somebody has changed the value; -1 when the server had no
-    /// memory for it. The SET is protected, or the caller would not be told which.
+    /// Answers 1; 0 when the lease belongs to another instance or is gone; -2 when the value has changed; -1 when the
+    /// server has no memory for it. The SET is a protected call, so that the script can tell the caller which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
         digest: "51d2ebc278ea8fdfe646010e3d8babfe68a22bb5",
@@ -87,9 +89,10 @@ enum LeaseScripts {
             """
     )
 
-    /// Makes the value that lies there fresh again if the lease still stands, and ends the lease in any case.
+    /// Makes the stored value fresh again if the lease still stands, and ends the lease in any case.
     ///
-    /// ARGV: lease record, header of the envelope, ms to live, version stamp of the value that is meant, channel, message.
+    /// ARGV: the lease record, the header of the envelope, its ms to live, the version stamp of the value, the channel,
+    /// the message.
     ///
     /// Answers as the store does.
     static let extendIfLeader = RedisScript(
@@ -110,7 +113,8 @@ enum LeaseScripts {
 
     /// Ends a lease without a value.
     ///
-    /// ARGV: lease record, channel, message. Answers 1, or 0 when the lease is another's or gone.
+    /// ARGV: the lease record, the channel, the message. Answers 1, or 0 when the lease belongs to another instance or
+    /// is gone.
     static let endWithoutValue = RedisScript(
         name: "end-without-value",
         digest: "d0a8a4fd1e0bb2fadac133073ed54f2ce475acff",
@@ -122,10 +126,11 @@ enum LeaseScripts {
             """
     )
 
-    /// Ends a lease with a failure that all who wait share, and that nobody tries again before its back-off is over.
+    /// Ends a lease with a failure, which waiting callers get and which starts a back-off.
     ///
-    /// ARGV: lease record, failure, ms that the failure is remembered, channel, message. Answers 1, or 0 when the lease is
-    /// another's or gone. Where there is no memory for the failure, the lease just ends.
+    /// ARGV: the lease record, the failure, how many ms it is remembered, the channel, the message. Answers 1, or 0
+    /// when the lease belongs to another instance or is gone. When there is no memory for the failure, the lease ends
+    /// without one.
     static let endWithFailure = RedisScript(
         name: "end-with-failure",
         digest: "bf6a5e6688284eb4cac2f274c72ce16785ce36db",
@@ -138,11 +143,11 @@ enum LeaseScripts {
             """
     )
 
-    /// Removes value and lease, so that a fetch under way cannot store what it found.
+    /// Removes value and lease, so that a running fetch cannot store its value.
     ///
     /// ARGV: channel, message.
     ///
-    /// No broadcast comes for a value key that did not exist; the message tells those who wait for it.
+    /// The server sends no notice for a value key that did not exist; the message wakes callers that wait for it.
     static let invalidate = RedisScript(
         name: "invalidate",
         digest: "eafc0cd464b689fd2ed51e784303f87886d0d68a",
@@ -153,14 +158,15 @@ enum LeaseScripts {
             """
     )
 
-    /// Stores a value that a user has set, and ends any lease: a fetch under way may have found something older.
+    /// Stores a value that a user has set, and ends any lease: a running fetch may have read an older value.
     ///
-    /// ARGV: value, ms to live, until when it may be applied, in ms of the server's clock.
+    /// ARGV: the value, its ms to live, and until when it may be applied, in ms of the server's clock.
     ///
-    /// Bytes that were held up on the way arrive long after their caller was told that the write had failed, and newer
-    /// changes may have been acknowledged since. So a write that comes too late is not applied: the answer is 0, else 1.
+    /// Bytes that are delayed on the way arrive long after their caller was told that the write failed, and newer
+    /// changes may have been acknowledged since. So a write that comes too late is not applied: the answer is 0,
+    /// otherwise 1.
     ///
-    /// The SET comes before the DEL: behind a write of its own, a script is let past the memory limit.
+    /// The SET comes before the DEL: after a first write the server no longer checks its memory limit for the script.
     static let write = RedisScript(
         name: "write",
         digest: "bf1200e919e008d07efbbfb05b315c6e3da4f22f",

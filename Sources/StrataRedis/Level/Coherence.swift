@@ -1,19 +1,20 @@
 /// How a Redis level's readers learn of changes that others make.
 public enum Coherence: Sendable, Hashable {
-    /// The server tells, over a link that every instance keeps for it: a change is known one network hop later.
+    /// The server sends notices over a link that every instance keeps: a change is known one network hop later.
     ///
-    /// While the link is down, memory above keeps what it reads for a bounded time only
-    /// (twice ``RedisConfiguration/linkPingInterval`` plus ``RedisConfiguration/linkPingTimeout``, 3 s by default). The same
-    /// holds where the server refuses: ``AccessRules`` has what the user needs, and ``OutageStatistics/untrustedReason`` tells.
+    /// While the link is down, memory above keeps what it reads for a bounded time only (twice
+    /// ``RedisConfiguration/linkPingInterval`` plus ``RedisConfiguration/linkPingTimeout``, 3 s by default). The same
+    /// holds where the server refuses: ``AccessRules`` has what the user needs, and
+    /// ``OutageStatistics/untrustedReason`` tells.
     case tracking
-    /// Nobody tells; memory above keeps what it reads for this long at most.
+    /// Without a link; memory above keeps what it reads for this long at most.
     case lifetime(Duration)
-    /// Nobody tells, and memory above keeps what it reads for as long as it is fresh.
+    /// Without a link; memory above keeps what it reads for as long as it is fresh.
     case none
 }
 
 extension Coherence {
-    /// How long memory above may keep what it read while nobody tells; `nil` when nobody has to.
+    /// How long memory above may keep what it read without a link; `nil` for no limit.
     func untrustedLifetime(_ configuration: RedisConfiguration) -> Duration? {
         switch self {
         case .tracking: configuration.linkPingInterval * 2 + configuration.linkPingTimeout

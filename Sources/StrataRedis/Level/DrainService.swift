@@ -2,8 +2,7 @@
 public import ServiceLifecycle
 public import Strata
 
-/// Lets a cache finish what it does in the background when an application ends: refreshes, write-backs, fetches that go on
-/// without a caller.
+/// Lets a cache finish its background work when an application ends: refreshes, fills, fetches without callers.
 ///
 /// List it after the client in a `ServiceGroup`, which ends its services in reverse order.
 ///
@@ -19,13 +18,15 @@ public struct DrainService<Level: CacheLevel>: Service {
     ///
     /// - Parameters:
     ///   - level: Usually the whole cache.
-    ///   - limit: How long graceful shutdown waits at most; what is left then is cancelled.
+    ///   - limit: How long graceful shutdown waits at most; then the rest is cancelled.
     public init(_ level: Level, within limit: Duration = .seconds(5)) {
         self.level = level
         self.limit = limit
     }
 
-    /// Runs until graceful shutdown begins, then drains; when the task is cancelled, what goes on is cancelled at once.
+    /// Runs until graceful shutdown begins, then drains.
+    ///
+    /// Cancelling the task cancels the work at once.
     public func run() async throws {
         switch await Lifetime.end() {
         case .graceful: await level.drain(within: limit)

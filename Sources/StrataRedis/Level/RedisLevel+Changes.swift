@@ -1,10 +1,10 @@
 internal import Strata
 
 extension RedisLevel {
-    /// Returns when the server answers and this level hears of changes: for the start of a service, and for tests.
+    /// Waits until the server answers and the link stands: for the start of a service, and for tests.
     ///
-    /// A level can be used without it. Its first calls wait for the link by themselves, for 100 ms at most; what is read while
-    /// the link does not stand is kept in memory for a short time only.
+    /// You can use a level without it. Its first calls wait for the link by themselves, for 100 ms at most. What is
+    /// read before the link stands is kept in memory for a short time only.
     ///
     /// - Parameter limit: How long to wait.
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
@@ -34,10 +34,10 @@ extension RedisLevel {
         await shared.arrival.wait()
     }
 
-    /// What this level's instance hears of changes in the keyspace, as it hears it.
+    /// The changes in the keyspace, as this instance hears of them.
     ///
-    /// When an element arrives, memory above has let go of the key already. Of a slow reader's elements the oldest are
-    /// dropped first. Nothing comes where ``coherence`` is not ``Coherence/tracking``.
+    /// When an element arrives, memory above has dropped the key already. A slow reader loses the oldest elements.
+    /// Nothing comes where ``coherence`` is not ``Coherence/tracking``.
     ///
     /// - Parameter limit: How many elements wait at most for a reader.
     /// - Returns: The changes from now on. Ending the task that reads ends it.
@@ -48,7 +48,7 @@ extension RedisLevel {
         return stream
     }
 
-    /// Why this instance does not hear of changes at the moment, for a person; `nil` while it does, or does not want to.
+    /// Why the link does not stand, for a person; `nil` while it does, and without a link.
     ///
     /// A permission that the server refuses is named.
     public var untrustedReason: String? { coherence == .tracking ? redis.link.refusal : nil }

@@ -1,13 +1,13 @@
 internal import Strata
 
 extension RedisLevel {
-    /// What a look at a key's name has found.
+    /// The result of reading a key's name.
     enum Finding {
         case nothing
         case entry(Entry<Value>, bytes: [UInt8])
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
-        /// An entry that was invalidated by a tag or a clear, or by what has yet to reach Redis, or that has had its time.
+        /// An entry that a tag, a clear or a pending invalidation has voided, or that has expired.
         case void(stamp: [UInt8])
 
         var entry: Entry<Value>? {
@@ -19,7 +19,7 @@ extension RedisLevel {
             if case .entry(_, let bytes) = self { bytes } else { nil }
         }
 
-        /// Where a fetch has to replace what lies there: its version stamp.
+        /// The version stamp of the value that a fetch replaces.
         var stamp: [UInt8]? {
             switch self {
             case .nothing: nil
@@ -28,9 +28,9 @@ extension RedisLevel {
             }
         }
 
-        /// Whether a newer release has written what lies there; it is left to that.
+        /// Whether a newer release wrote the value, which is then left alone.
         ///
-        /// What an older one has written is replaced.
+        /// The value of an older release is replaced.
         var belongsToNewerRelease: Bool {
             switch self {
             case .unusable(.newerFormat, _), .unusable(.newerSchema, _): true
@@ -39,7 +39,7 @@ extension RedisLevel {
         }
     }
 
-    /// Makes an entry of what was found, if it stands.
+    /// The entry of some bytes, if it is valid.
     func open(
         _ bytes: [UInt8]?,
         _ names: KeyNames,
@@ -50,7 +50,7 @@ extension RedisLevel {
         try await admitted(decode(bytes, names, ticket, pending), asked)
     }
 
-    /// Makes an entry of what was found, valid or not, unless an invalidation that has yet to reach Redis voids it.
+    /// The entry of some bytes, valid or not, unless a pending invalidation voids it.
     func decode(
         _ bytes: [UInt8]?,
         _ names: KeyNames,
@@ -68,7 +68,7 @@ extension RedisLevel {
                 counters.add(\.voided)
                 return .void(stamp: Envelope.stamp(of: bytes))
             }
-            // Who fetches in its place keeps it longer than that.
+            // The lease of a fetch in its place keeps the value longer than that.
             guard .now < entry.staleUntil else {
                 counters.add(\.misses)
                 return .void(stamp: Envelope.stamp(of: bytes))
@@ -85,7 +85,8 @@ extension RedisLevel {
         }
     }
 
-    /// Whether an envelope whose value cannot be read was invalidated: so it is for the releases that can read it.
+    /// Whether an envelope with an unreadable value was invalidated; then it is also void for releases that can read
+    /// it.
     private func isVoid(
         _ bytes: [UInt8],
         _ names: KeyNames,
@@ -121,7 +122,7 @@ extension RedisLevel {
             fetchDuration: .microseconds(Int64(envelope.fetchDuration)),
             origin: .redis,
             ticket: ticket,
-            // Before the numbers of the tags are looked at.
+            // Taken before the numbers of the tags are checked.
             seal: gate?.seal(envelope.tags),
             asOf: envelope.asOf
         )
@@ -157,7 +158,7 @@ extension RedisLevel {
         schema > codec.schema ? .newerSchema : .olderSchema
     }
 
-    /// What is written for an entry: the envelope, and in how many milliseconds Redis drops it.
+    /// The form in which an entry is written: the envelope, and its milliseconds to live.
     struct Sealed {
         var bytes: [UInt8]
         var expiry: [UInt8]
@@ -165,15 +166,16 @@ extension RedisLevel {
         var entry: Entry<Value>
     }
 
-    /// Gives an entry that has none a lifetime by the policy, and a new version; then encodes it.
+    /// Gives an entry a new version, and a lifetime by the policy if it has none; then encodes it.
     ///
     /// - Parameters:
-    ///   - entry: What is to be written.
-    ///   - names: Where.
-    ///   - start: No later than its fetch began. What is written as the time of storing, less how long the fetch took, is never
-    ///     later than that: an invalidation that is repeated tells by it whether the value is older.
+    ///   - entry: The entry to write.
+    ///   - names: The names of the key.
+    ///   - start: An instant no later than the start of its fetch. The written time of storing, minus the duration of
+    ///     the fetch, is never later: a repeated invalidation tells by it whether the value is older.
     /// - Returns: The bytes, and the entry as others will read it.
-    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge``; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge``;
+    ///   `CancellationError`.
     func seal(
         _ entry: Entry<Value>,
         _ names: KeyNames,
@@ -217,9 +219,9 @@ extension RedisLevel {
         return Sealed(bytes: bytes, expiry: expiry(of: sealed, at: now), entry: sealed)
     }
 
-    /// The header of an envelope that lies in Redis, with the lifetime and the fetch of an entry, and a new version.
+    /// The header of an envelope in Redis, with the lifetime and the fetch of an entry, and a new version.
     ///
-    /// The time of storing is told as ``seal(_:_:fetchedSince:)`` tells it.
+    /// The time of storing follows the same rule as in ``seal(_:_:fetchedSince:)``.
     func reseal(
         _ bytes: [UInt8],
         _ entry: Entry<Value>,
@@ -243,7 +245,7 @@ extension RedisLevel {
         return Sealed(bytes: header, expiry: expiry(of: sealed, at: now), entry: sealed)
     }
 
-    /// Ends an entry with tags when invalidations of its tags are no longer remembered.
+    /// Limits the life of an entry with tags to the time for which invalidations are remembered.
     private func limit(_ entry: inout Entry<Value>, at now: MonotonicInstant) {
         guard !entry.tags.isEmpty else { return }
         let end = now.advanced(by: Self.tagMemory)
@@ -251,7 +253,7 @@ extension RedisLevel {
         entry.staleUntil = min(entry.staleUntil, end)
     }
 
-    /// In how many milliseconds Redis drops an entry.
+    /// The milliseconds after which Redis drops an entry.
     private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
         let left = now.nanoseconds(to: entry.staleUntil)
         return Array(String(max(1, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))).utf8)

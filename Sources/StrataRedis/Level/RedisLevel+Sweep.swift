@@ -1,22 +1,24 @@
 internal import Strata
 
 extension RedisLevel {
-    /// Gives back the memory of what invalidations of tags and clears have voided.
+    /// Removes entries that invalidations of tags and clears have voided.
     ///
-    /// Such entries are served to nobody and expire by themselves; a sweep is for a server that needs their room sooner. It walks
-    /// over the database by SCAN, reads the header of each value of this keyspace, and removes those that are void, each only if
-    /// nothing else has taken its place. Bytes that are no envelope, newer formats and higher schema numbers are left alone. At
-    /// the end, tags are forgotten that were last invalidated longer ago than any entry lives.
+    /// No level serves such entries, and they expire by themselves; a sweep is for a server that needs their memory
+    /// sooner. It walks over the database by SCAN, reads the header of each value of this keyspace, and removes the
+    /// void ones, each only if no other value has taken its place. It leaves alone bytes that are no envelope, newer
+    /// formats and higher schema numbers. At the end it forgets tags that were last invalidated longer ago than any
+    /// entry lives.
     ///
     /// ```swift
     /// try await articles.clear()
     /// try await articles.sweep(rate: 2_000) { print("\($0.removed) of \($0.looked) removed") }
     /// ```
     ///
-    /// For batches of some hundred values: one SCAN, one GETRANGE each and one script for each that is removed, pipelined.
+    /// For batches of some hundred values: one SCAN, one GETRANGE each and one script for each that is removed,
+    /// pipelined.
     ///
     /// - Parameters:
-    ///   - rate: How many values are looked at in a second, at most.
+    ///   - rate: The most values that are checked in a second.
     ///   - progress: Called after each batch.
     /// - Returns: What was done.
     /// - Throws: ``RedisError``; `CancellationError`. What was removed until then stays removed.
@@ -28,7 +30,7 @@ extension RedisLevel {
         try await sweep(rate: rate, clock: ContinuousClock(), progress: progress)
     }
 
-    /// The same by a clock of the caller's.
+    /// The same with a clock of the caller's choice.
     func sweep<C: Clock<Duration>>(
         rate: Int,
         clock: C,
@@ -49,7 +51,7 @@ extension RedisLevel {
         return done
     }
 
-    /// Removes those of some values that are void.
+    /// Removes the void ones of some values.
     private func removeVoid(_ names: [RedisKey]) async throws -> Int {
         let headers =
             try await names.concurrently { [redis, schema = codec.schema] name in
@@ -72,9 +74,9 @@ extension RedisLevel {
             .reduce(0, +)
     }
 
-    /// Drops the numbers of tags that are older than any entry that bears them.
+    /// Forgets tags whose numbers are older than any entry that bears them.
     private func forgetTags() async throws -> Int {
-        // A day more, because an entry's fetch may have taken a while before it was written.
+        // One day more, because a fetch may take a while before its entry is written.
         let memory = Self.tagMemory + .seconds(86_400)
         let limit = (try await redis.time() - memory).saturatedNanoseconds / 1_000
         guard let limit = InvalidationNumber(exactly: limit), limit > 0 else { return 0 }
@@ -110,10 +112,10 @@ private struct SweptHeader: Sendable {
     let asOf: InvalidationNumber
     let tags: [TagName]
 
-    /// How much of a value is read at first: its header, and of its tags what mostly is all.
+    /// How much of a value is read first: its header and, in most cases, all of its tags.
     private static let glimpse = Envelope.headerSize + 1_024
 
-    /// `nil` for what a sweep leaves alone.
+    /// `nil` for bytes that a sweep leaves alone.
     static func read(_ name: RedisKey, _ redis: RedisClient, schema: UInt32) async throws -> SweptHeader? {
         do {
             var bytes = try await redis.getRange(name, from: 0, through: glimpse - 1)

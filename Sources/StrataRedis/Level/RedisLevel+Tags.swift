@@ -3,20 +3,20 @@ internal import Strata
 extension RedisLevel {
     /// Invalidates every entry in the keyspace that bears one of these tags, in Redis and in every instance's memory.
     ///
-    /// Nothing is removed: the entries are void by their number, and go when they expire or are swept. What is being fetched
-    /// at this moment is void as well, whoever fetches it. One round trip for each thousand tags, whatever the number of
-    /// entries.
+    /// Nothing is removed: the entries are void by their number, and go when they expire or are swept. The result of a
+    /// running fetch is void, too. One round trip for each thousand tags, for any number of entries.
     ///
     /// When that fails, it is repeated as soon as Redis is back.
     ///
-    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``, and then it may have happened or not; `CancellationError`.
+    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``, and then it may have happened or not;
+    ///   `CancellationError`.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         let names = TagName.unique(tags)
         guard !names.isEmpty, let gate else { return }
         let fingerprints = names.map { $0.fingerprint() }
         gate.void(tagFingerprints: fingerprints)
-        // Also when it fails: it may have happened all the same.
+        // Also after a failure, because the server may have done it all the same.
         defer { gate.void(tagFingerprints: fingerprints) }
         for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
             let part = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
@@ -33,9 +33,9 @@ extension RedisLevel {
 
     /// Forgets all entries of the keyspace, in Redis and in every instance's memory; other keys are not touched.
     ///
-    /// Nothing is removed: what lies there is void, and goes when it expires or is swept by ``sweep(rate:progress:)``. A fetch
-    /// that is under way may still store what it finds, under a number by which that is void. One round trip, whatever the
-    /// number of entries.
+    /// Nothing is removed: the entries are void, and go when they expire or are swept by ``sweep(rate:progress:)``. A
+    /// running fetch may still store its value, under a number by which it is void. One round trip, for any number of
+    /// entries.
     ///
     /// When that fails, it is repeated as soon as Redis is back.
     ///
@@ -48,34 +48,34 @@ extension RedisLevel {
         }
     }
 
-    /// How long an invalidation of a tag is remembered, and so the longest that an entry with tags lives.
+    /// How long the invalidation of a tag is remembered, and so the longest life of an entry with tags.
     static var tagMemory: Duration { .seconds(30 * 86_400) }
 
-    /// Reads what lies under a name, and the marks with it where they are not known.
+    /// Reads the value under a name, and the marks with it where they are not known.
     func read(_ name: RedisKey) async throws -> (bytes: [UInt8]?, asked: TagMarks.Asked?) {
         try await besideMarks { try await redis.get(name, timeout: $0) }
     }
 
-    /// The same of several names.
+    /// The same for several names.
     func read(_ names: [RedisKey]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
         try await besideMarks { try await redis.get(names, timeout: $0) }
     }
 
-    /// Nothing is begun while Redis is not to be asked.
+    /// Starts nothing while the breaker is open.
     private func besideMarks<Found>(
         _ find: (Duration) async throws -> Found
     ) async throws -> (Found, TagMarks.Asked?) {
         shared.tags.used()
         guard !shared.tags.isKnown else { return (try await redis.guarded(.read) { try await find($0) }, nil) }
         let (found, marks) = try await redis.guarded(.read) { timeout in
-            // Their failure is counted where they are asked for.
+            // Their failure is counted where the marks are read.
             async let marks = Result { try await shared.tags.askBesideRead(redis) }
             return (try await find(timeout), await marks)
         }
         return (found, try marks.get())
     }
 
-    /// Takes out an entry that an invalidation has voided.
+    /// Replaces an entry that an invalidation has voided.
     func admitted(_ finding: Finding, _ asked: TagMarks.Asked?) async throws -> Finding {
         guard case .entry(let entry, let bytes) = finding else { return finding }
         guard let isValid = shared.tags.knows(entry.asOf, entry.tags) else {
@@ -89,7 +89,7 @@ extension RedisLevel {
         return isValid ? .entry(entry, bytes: bytes) : .void(stamp: Envelope.stamp(of: bytes))
     }
 
-    /// Takes out those that an invalidation has voided.
+    /// Replaces the entries that an invalidation has voided.
     func admitted(_ findings: [Finding], _ asked: TagMarks.Asked?) async throws -> [Finding] {
         let entries = findings.compactMap(\.entry)
         guard !entries.isEmpty else { return findings }

@@ -1,15 +1,15 @@
 internal import Strata
 
-// A write whose caller was told that it has failed must not be applied afterwards, and one that was sent twice must not be
-// applied a second time: others may have changed the value in between, and were told that they have. So a write bears the
-// server time until which it may be applied. What is sent again, or removed in its place, waits until then.
+// A write that was reported as failed must not be applied afterwards, and a write that was sent twice must not be
+// applied a second time: another change may have come in between and been acknowledged. So a write bears the server
+// time until which it may be applied. A repetition, or the removal in its place, waits until then.
 extension RedisLevel {
     /// Seals an entry and writes it.
     ///
     /// - Parameters:
-    ///   - entry: What is to be written.
-    ///   - names: Where.
-    ///   - arrival: Set to the instant until which what was sent may be applied.
+    ///   - entry: The entry to write.
+    ///   - names: The names of the key.
+    ///   - arrival: Set to the instant until which the write may be applied.
     /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; `CancellationError`.
     func write(_ entry: Entry<Value>, _ names: KeyNames, _ arrival: inout MonotonicInstant) async throws {
         let sealed = try await seal(entry, names)
@@ -22,14 +22,14 @@ extension RedisLevel {
         }
     }
 
-    /// Sends a write, and once more where it came too late or the connection was lost under it.
+    /// Sends a write, and once more when it came too late or the connection was lost.
     private func send(_ sealed: Sealed, _ names: KeyNames, _ arrival: inout MonotonicInstant) async throws {
         let limit = Duration.nanoseconds(try redis.outage.limit(CallBudget.current))
         let start = MonotonicInstant.now
         let half = start.advanced(by: limit / 2)
         do {
             if try await attempt(sealed, names, until: half, &arrival) { return }
-            // Before its time by the clock that is known here: the server's was set, or it is another server's.
+            // Too early by the known clock: the server's clock was set, or it is another server.
             if .now < half { try await clock.readAnew() }
         } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
             guard arrival < start.advanced(by: limit) else { throw error }
@@ -73,6 +73,6 @@ extension RedisLevel {
         return reply.integer == 1
     }
 
-    /// By how much two clocks may part between two readings, in nanoseconds: 500 ppm in twenty seconds.
+    /// How far two clocks may drift apart between two readings, in nanoseconds: 500 ppm in twenty seconds.
     private static var clockDrift: Int64 { 10_000_000 }
 }

@@ -4,7 +4,7 @@ public import Strata
 ///
 /// ```swift
 /// let redis = try RedisClient("redis://localhost:6379")
-/// let products = RedisLevel<Int, Product>(redis, keyspace: "products", freshness: FreshnessPolicy(freshFor: .seconds(60)))
+/// let products = RedisLevel<Int, Product>(redis, keyspace: "products", freshness: .current)
 /// ```
 ///
 /// By itself it is a level like any other. With a source below it, use `fetching(_:_:)`: the whole fleet then fetches a
@@ -16,16 +16,17 @@ public import Strata
 /// | get of several keys | 1 MGET |
 /// | set | 1 script |
 /// | remove | 1 script |
+/// | fill, as the upper level of a composition | 2 scripts: a lease before the lower level is asked, the store after it |
 /// | invalidate tags, clear | 1 script, whatever the number of entries |
 ///
-/// While nobody tells of changes (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every
-/// ten seconds one call asks the server for its time as well. Encoding and decoding run on the caller's task.
+/// Without a link (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every ten
+/// seconds one call also asks the server for its time. Encoding and decoding run on the caller's task.
 public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// The server.
     public let redis: RedisClient
     /// The part of the database that belongs to this cache.
     public let keyspace: Keyspace
-    /// How long values are good for.
+    /// How long values are fresh, and how long callers wait.
     public let freshness: FreshnessPolicy
     /// How readers learn of changes that others make.
     public let coherence: Coherence
@@ -41,10 +42,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - redis: The server.
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
     ///   - codec: How values become bytes.
-    ///   - freshness: How long values are good for.
+    ///   - freshness: How long values are fresh, and how long callers wait.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses.
-    ///     Those with a lower one are replaced, those with a higher one stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
+    ///     misses. Those with a lower one are replaced, those with a higher one stay.
     public init(
         _ redis: RedisClient,
         keyspace: Keyspace,
@@ -75,10 +76,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// - Parameters:
     ///   - redis: The server.
     ///   - keyspace: The part of the database that belongs to this cache; the same in all instances.
-    ///   - freshness: How long values are good for.
+    ///   - freshness: How long values are fresh, and how long callers wait.
     ///   - coherence: How readers learn of changes that others make.
-    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are misses.
-    ///     Those with a lower one are replaced, those with a higher one stay.
+    ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
+    ///     misses. Those with a lower one are replaced, those with a higher one stay.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,
@@ -105,11 +106,15 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     // MARK: Reading
 
-    /// The entry of a key; `nil` when there is none, or none that can be used.
+    /// The entry of a key; `nil` when there is no usable one.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await redis.budgeted { try await look(up: names(for: key), request).entry }
+        if let rights = request.rights {
+            await claim(names(for: key), rights)
+            return nil
+        }
+        return try await redis.budgeted { try await look(up: names(for: key), request).entry }
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
@@ -129,6 +134,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if let rights = request.rights { return await claim(keys, rights) }
         if shared.arrival.isPending { await linkArrives() }
         let names = keys.map { self.names(for: $0) }
         let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
@@ -137,7 +143,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Finding] {
         let start = MonotonicInstant.now
-        // What is removed later than that, its ticket tells.
+        // The ticket shows a removal that comes later.
         let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
         let (found, asked) = try await counting { try await read(names.map(\.value)) }
         var decoded: [Finding] = []
@@ -153,37 +159,40 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     // MARK: Writing
 
-    /// Writes an entry and ends any fetch of the key that is under way.
+    /// Writes an entry and ends a running fetch of the key.
     ///
-    /// When that fails, what lies under the key counts as void until it has been removed.
+    /// When that fails, the value under the key counts as void until it is removed.
     ///
-    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge`` for an entry that the
-    ///   client's ``ReplyLimits`` would not let anybody read; `CancellationError`.
+    /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge`` for an entry
+    ///   that the client's ``ReplyLimits`` would refuse to read; `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)
     }
 
     /// Writes an entry and ends any fetch of the key that is under way.
+    ///
+    /// What a read has found below this level is stored only if nobody has changed the key since that was asked for.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         if shared.arrival.isPending { await linkArrives() }
         let names = names(for: key)
+        if let rights = entry.rights { return try await fill(entry, names, rights) }
         let before = fillGate.ticket(for: names.fingerprint)
         do {
             try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) { arrival in
                 try await redis.budgeted { try await write(entry, names, &arrival) }
             }
         } catch {
-            // It may have been written all the same.
+            // The server may have written it all the same.
             fillGate.void(names.fingerprint)
             throw error
         }
         return fillGate.renew(before, for: names.fingerprint) ?? .void
     }
 
-    /// Removes a key, and ends any fetch of it that is under way.
+    /// Removes a key, and ends a running fetch of it.
     ///
-    /// When that fails, it is repeated as soon as Redis is back, and until then what lies there is void for this instance. The
-    /// error is thrown nonetheless: other instances may have the old value until then.
+    /// When that fails, it is repeated as soon as Redis is back; until then this instance takes the value for void. The
+    /// error is thrown nonetheless, because other instances may have the old value until then.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func remove(_ key: Key) async throws {
@@ -209,7 +218,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         KeyNames.fingerprint(of: keyspace.valueName(of: key.keyBytes))
     }
 
-    /// `redis`, with keyspace, server and what values are compressed and protected by.
+    /// `redis`, with the keyspace, the server, the compression and the protection.
     public var label: LevelLabel {
         let counted = statistics
         return LevelLabel(

@@ -10,11 +10,11 @@ public struct RedisLevelStatistics: Sendable, Hashable {
     public var unusable = 0
     /// Reads that found an entry that an invalidation of a tag, or a clear, has voided.
     public var voided = 0
-    /// Calls that Redis failed or did not answer in time.
+    /// Calls that failed in Redis, or were not answered in time.
     public var failures = 0
     /// Fetches from the source.
     public var fetches = 0
-    /// Fetches without a lease, because Redis could not be asked or nobody delivered in time.
+    /// Fetches without a lease, because Redis could not be asked or no instance delivered in time.
     public var uncoordinatedFetches = 0
     /// Fetches that have failed.
     public var failedFetches = 0
@@ -28,7 +28,7 @@ public struct RedisLevelStatistics: Sendable, Hashable {
 
 /// The counters behind ``RedisLevelStatistics``.
 ///
-/// Every one is on the far side of a round trip, so one lock serves.
+/// Each is changed after a round trip, so one lock for all is enough.
 final class RedisLevelCounters: Sendable {
     private let statistics = Locked(RedisLevelStatistics())
 

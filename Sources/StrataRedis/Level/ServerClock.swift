@@ -1,9 +1,9 @@
 internal import Strata
 
-/// The server's clock as this process can tell it: one TIME now and then, and the monotonic clock in between.
+/// The server's clock as this process knows it: one TIME now and then, and the monotonic clock in between.
 ///
-/// Absolute times in Redis are the server's, so the wall clocks of instances do not matter. The error is at most half the
-/// round trip of the last measurement, plus what the clocks drift apart in twice ten seconds.
+/// Absolute times in Redis are the server's, so the wall clocks of instances do not matter. The error is at most half
+/// the round trip of the last measurement, plus what the clocks drift apart in twice ten seconds.
 final class ServerClock: Sendable {
     private struct State {
         /// Server time minus monotonic time, in nanoseconds.
@@ -14,11 +14,11 @@ final class ServerClock: Sendable {
         var isMeasuring = false
     }
 
-    /// How long everybody goes on with a reading while a new one is taken.
+    /// How long calls use a reading while a new one is taken.
     private static let longestValidity: Duration = .seconds(20)
 
     private let redis: RedisClient
-    /// After how long a reading is taken anew.
+    /// How old a reading is when a new one is taken.
     private let validity: Duration
     private let state = Locked(State())
 
@@ -29,7 +29,8 @@ final class ServerClock: Sendable {
 
     /// Server time minus monotonic time, in nanoseconds.
     ///
-    /// No round trip while a reading is taken every now and then; one when there is none for twenty seconds, to be waited for.
+    /// No round trip while readings are taken regularly; one, for which the call waits, when there was none for twenty
+    /// seconds.
     func offset() async throws -> Int64 {
         let now = MonotonicInstant.coarse
         let (known, isDue) = state.withLock { state -> (Int64?, Bool) in
@@ -45,13 +46,13 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
-    /// Whether a reading is being taken that nobody waits for.
+    /// Whether a reading is being taken in the background.
     var isMeasuring: Bool { state.withLock { $0.isMeasuring } }
 
-    /// By how much the offset may be wrong at most, besides drift, in nanoseconds.
+    /// The largest error of the offset, without drift, in nanoseconds.
     var error: Int64 { state.withLock { $0.error } }
 
-    /// Takes a new reading and waits for it: the one there is has been found to be wrong.
+    /// Takes a new reading and waits for it, because the last one is wrong.
     ///
     /// One round trip.
     func readAnew() async throws { _ = try await measure() }
@@ -62,7 +63,7 @@ final class ServerClock: Sendable {
         return note(time, askedAt: before)
     }
 
-    /// Takes a reading that nobody waits for.
+    /// Takes a reading in the background.
     private func measureAside() {
         let before = MonotonicInstant.now
         let deadline = before.advanced(by: redis.configuration.commandTimeout)

@@ -12,9 +12,9 @@ internal import Strata
 ///                                              the next call
 /// ```
 ///
-/// The probe is a PING that nobody waits for, so no caller pays for finding out that a server is still dead. Only when it was
-/// answered a single call is let through: a PING tells nothing of a replica that does not write, or a server without memory.
-/// Both have a deadline, and when it has passed without an outcome the breaker is open again.
+/// The probe is a PING in the background, so no caller pays for finding out that a server is still dead. When it is
+/// answered, a single trial call passes, because a PING says nothing about a replica that does not write, or a server
+/// without memory. Both have a deadline; when it passes without an outcome the breaker is open again.
 struct BreakerMachine: Sendable {
     enum Phase: Equatable, Sendable {
         case closed
@@ -27,38 +27,38 @@ struct BreakerMachine: Sendable {
     /// Whether a call may be made.
     enum Admission: Equatable, Sendable {
         case pass
-        /// The call is the one that decides.
+        /// The call is the trial that decides.
         case trial(UInt64)
         case refused
-        /// The call is refused, and the caller is to send a probe that nobody waits for.
+        /// The call is refused, and the caller sends a probe in the background.
         case refusedAndProbe(UInt64)
     }
 
-    /// What became of the call that decides.
+    /// The outcome of the trial.
     enum Verdict: Sendable {
         case good
         case bad
-        /// Nothing: the caller has left.
+        /// None: the caller has left.
         case none
     }
 
     private let pause: ClosedRange<Int64>
     /// How long a probe or a trial may take.
-    private let patience: Int64
+    private let limit: Int64
     private var random: SplitMix64
     private(set) var phase = Phase.closed
-    /// The number of the probe or the trial under way, or the last one.
+    /// The number of the running probe or trial, or of the last one.
     private var attempt: UInt64 = 0
     /// How many attempts have failed in a row.
     private var failures = 0
 
     /// - Parameters:
     ///   - pause: Bounds of the pause before a probe, in nanoseconds.
-    ///   - patience: How long a probe or a trial may take, in nanoseconds.
+    ///   - limit: How long a probe or a trial may take, in nanoseconds.
     ///   - seed: For the jitter.
-    init(pause: ClosedRange<Int64>, patience: Int64, seed: UInt64) {
+    init(pause: ClosedRange<Int64>, limit: Int64, seed: UInt64) {
         self.pause = pause
-        self.patience = patience
+        self.limit = limit
         random = SplitMix64(seed: seed)
     }
 
@@ -67,11 +67,11 @@ struct BreakerMachine: Sendable {
         case .closed: return .pass
         case .ready:
             attempt += 1
-            phase = .trying(until: now.advanced(byNanoseconds: patience))
+            phase = .trying(until: now.advanced(byNanoseconds: limit))
             return .trial(attempt)
         case .open(let until) where now >= until:
             attempt += 1
-            phase = .probing(until: now.advanced(byNanoseconds: patience))
+            phase = .probing(until: now.advanced(byNanoseconds: limit))
             return .refusedAndProbe(attempt)
         case .probing(let until) where now >= until, .trying(let until) where now >= until:
             open(at: now)
@@ -82,7 +82,7 @@ struct BreakerMachine: Sendable {
 
     /// Too many calls have failed.
     ///
-    /// - Returns: Whether that is news.
+    /// - Returns: Whether the breaker opened now.
     mutating func trip(at now: MonotonicInstant) -> Bool {
         guard phase == .closed else { return false }
         failures = 0
@@ -96,7 +96,7 @@ struct BreakerMachine: Sendable {
         if answered { phase = .ready } else { open(at: now) }
     }
 
-    /// The call that decides has ended.
+    /// The trial has ended.
     ///
     /// - Returns: Whether the breaker is closed now.
     mutating func tried(_ number: UInt64, _ verdict: Verdict, at now: MonotonicInstant) -> Bool {
@@ -120,7 +120,7 @@ struct BreakerMachine: Sendable {
         }
     }
 
-    /// A call that was not let through here has succeeded.
+    /// A call that did not pass the breaker has succeeded.
     ///
     /// - Returns: Whether the breaker is closed now, and was not before.
     mutating func proved() -> Bool {

@@ -1,5 +1,5 @@
 extension BreakerOptions {
-    /// Whether so many calls of a window are reason to make no more.
+    /// Whether the calls of a window are reason to open the breaker.
     func isReason(_ counts: OutcomeWindow.Counts) -> Bool {
         guard counts.total >= max(1, minimumCalls) else { return false }
         let total = Double(counts.total)

@@ -1,11 +1,11 @@
 internal import Strata
 internal import Synchronization
 
-/// What one call of a cache may still spend on Redis, over all its steps.
+/// What one call of a cache may still spend on Redis, in all its steps.
 ///
-/// Only time in which Redis is waited for is charged; the source's time and the wait for another instance are not. It
-/// travels as a task-local value, so steps that child tasks take are charged as well. Each level begins a new one: a source
-/// that is itself a cache has a budget of its own.
+/// Only the wait for Redis is charged, not the source's time and not the wait for another instance. The budget travels
+/// as a task-local value, so the steps of child tasks are charged, too. Each level begins a new one: a source that is
+/// itself a cache has its own budget.
 final class CallBudget: Sendable {
     @TaskLocal static var current: CallBudget?
 
@@ -16,7 +16,7 @@ final class CallBudget: Sendable {
         remaining = Atomic(limit)
     }
 
-    /// What is left, in nanoseconds; not above zero when there is nothing.
+    /// What is left, in nanoseconds; zero or less when it is spent.
     var left: Int64 { remaining.load(ordering: .relaxed) }
 
     /// Charges a step.

@@ -2,28 +2,30 @@ internal import Logging
 internal import Strata
 internal import Synchronization
 
-/// Lets a cache's calls of one role through to Redis, or refuses them at once while the server does not serve them.
+/// Lets a cache's calls of one role through to Redis, or refuses them at once while the server does not serve that
+/// role.
 ///
-/// Closed, a call costs one atomic load before and one count after it; open, an atomic load and a glance at the clock.
+/// A call costs one atomic load before and one count after it while the breaker is closed, and an atomic load and a
+/// coarse clock reading while it is open.
 final class CircuitBreaker: Sendable {
     /// A call that may be made.
     enum Pass: Sendable {
-        /// By how often the breaker had closed before: outcomes from before the last outage decide nothing.
+        /// How often the breaker had closed before: outcomes from before the last outage count no more.
         case ordinary(generation: UInt64)
         case trial(UInt64)
     }
 
-    /// A call that may not be made; the caller sends a probe, if a number is given.
+    /// A refused call; the caller sends a probe, if a number is given.
     struct Refusal: Error {
         let probe: UInt64?
     }
 
     enum Outcome: Sendable {
-        /// The server has answered, whatever it was.
+        /// The server has answered, with any reply.
         case answered
         /// The server is to blame.
         case failed
-        /// Nothing is known: the call was cancelled.
+        /// Unknown: the call was cancelled.
         case unknown
     }
 
@@ -34,15 +36,15 @@ final class CircuitBreaker: Sendable {
     private let endpoint: String
     private let window: OutcomeWindow
     private let machine: Locked<BreakerMachine>
-    /// Zero while the breaker is closed, else when the machine has to be asked again.
+    /// Zero while the breaker is closed, otherwise when to ask the machine again.
     private let refusesUntil = Atomic<Int64>(0)
     private let generation = Atomic<UInt64>(0)
-    /// Failures since the last call that succeeded: a server that stands still after a busy time is found out by them.
+    /// Failures since the last success: they reveal a server that hangs after a busy time.
     private let streak = Atomic<Int>(0)
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(_ role: RedisRole, _ options: BreakerOptions, patience: Duration, endpoint: String, logger: Logger?) {
+    init(_ role: RedisRole, _ options: BreakerOptions, limit: Duration, endpoint: String, logger: Logger?) {
         self.role = role
         self.options = options
         self.logger = logger
@@ -53,7 +55,7 @@ final class CircuitBreaker: Sendable {
         machine = Locked(
             BreakerMachine(
                 pause: max(1, low)...max(1, high),
-                patience: max(1, patience.saturatedNanoseconds),
+                limit: max(1, limit.saturatedNanoseconds),
                 seed: .random(in: 0 ... .max)
             )
         )
@@ -105,8 +107,8 @@ final class CircuitBreaker: Sendable {
     /// A call has ended.
     ///
     /// - Parameters:
-    ///   - pass: What it was let through with.
-    ///   - outcome: What became of it.
+    ///   - pass: The pass of the call.
+    ///   - outcome: Its outcome.
     ///   - duration: How long it took, in nanoseconds.
     ///   - now: The time.
     @inline(__always)
@@ -147,9 +149,9 @@ final class CircuitBreaker: Sendable {
         conclude { $0.tried(number, verdict, at: now) }
     }
 
-    /// The server has done what the role asks of it, for a call that the breaker had not let through.
+    /// The server has served the role, by a call that did not pass the breaker.
     ///
-    /// That is as good as the call that decides.
+    /// That decides as a trial call does.
     func proved() {
         guard refusesUntil.load(ordering: .acquiring) != 0 else { return }
         conclude { $0.proved() }

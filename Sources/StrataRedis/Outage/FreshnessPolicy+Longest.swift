@@ -1,7 +1,7 @@
 internal import Strata
 
 extension FreshnessPolicy {
-    /// No value and no absence that is stored by the policy lives longer.
+    /// The longest life of an entry that is stored by the policy.
     ///
     /// At least a day, because sources may give lifetimes of their own.
     var longestLifetime: Duration {

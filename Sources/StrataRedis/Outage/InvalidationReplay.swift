@@ -2,26 +2,25 @@ internal import Logging
 internal import Strata
 internal import Synchronization
 
-/// Keeps the invalidations of a client that Redis has not confirmed, and carries them out when it is back.
+/// Keeps the unconfirmed invalidations of a client, and repeats them when Redis is back.
 ///
-/// While there are any a task tries: at once, since a caller who has left is no outage, then with growing pauses and when a
-/// connection is made; the first alone, and when it has succeeded the others, several at a time and at a bounded rate. The
-/// task ends with the last one, and with the
-/// client, which it does not keep alive.
+/// A task repeats them: at once, because a cancelled caller is no outage, then after growing pauses and when a
+/// connection is made. It tries the first alone and, when that has succeeded, the others, several at a time and at a
+/// bounded rate. The task ends with the last one, and with the client, which it does not keep alive.
 final class InvalidationReplay: Sendable {
-    /// How many are sent at a time, and how long that may take at the least: 2 000 a second from each instance.
+    /// How many are sent at a time, and the shortest time for that: 2 000 a second from each instance.
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
     private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
-    /// Nothing is given up sooner than that: others may have stored values with longer lifetimes than this instance's.
+    /// The shortest time for which one is kept: other instances may have stored values with longer lifetimes.
     static let shortestMemory: Duration = .seconds(86_400)
 
     private struct State {
         var pending: PendingInvalidations
         var worker: Task<Void, Never>?
-        /// What the worker waits for between two attempts.
+        /// The reason for the worker's wait between two attempts.
         var sleeper: Task<Void, Never>?
-        /// Until when the worker rests because nothing is due.
+        /// Until when the worker sleeps because nothing is due.
         var restsUntil = MonotonicInstant.distantPast
         /// A connection was made since the last attempt began.
         var isHurried = false
@@ -31,12 +30,12 @@ final class InvalidationReplay: Sendable {
     }
 
     private let state: Locked<State>
-    /// How many are pending: looked at before the lock, by every read.
+    /// How many are pending: every read checks this before it takes the lock.
     private let count = Atomic<Int>(0)
     private let endpoint: String
     private let logger: Logger?
 
-    /// Told when the server has carried out a removal.
+    /// The breaker that learns when the server has carried out a removal.
     private let proved: @Sendable () -> Void
 
     init(limit: Int, endpoint: String, logger: Logger?, proved: @escaping @Sendable () -> Void) {
@@ -56,9 +55,10 @@ final class InvalidationReplay: Sendable {
         }
     }
 
-    /// What of that which lies in Redis under these names may be older than an invalidation.
+    /// Which of the values under these names may be older than a pending invalidation.
     ///
-    /// To be asked before Redis is: what is carried out meanwhile is pending no more, and may have come too late for the answer.
+    /// Ask before reading Redis: an invalidation that is carried out meanwhile is no longer pending, and may have come
+    /// too late for the answer.
     @inline(__always)
     func reach(over names: KeyNames, _ keyspace: Keyspace) -> PendingInvalidations.Reach {
         guard count.load(ordering: .acquiring) > 0 else { return .nothing }
@@ -68,11 +68,11 @@ final class InvalidationReplay: Sendable {
     /// Keeps an invalidation that has failed.
     ///
     /// - Parameters:
-    ///   - target: What is to be invalidated.
+    ///   - target: The target of the invalidation.
     ///   - rank: How much would be lost with it.
     ///   - lifetime: How long what it removes may live.
-    ///   - notBefore: Until when what it removes may still arrive.
-    ///   - client: Whose server it is for.
+    ///   - notBefore: Until when a write that it removes may still arrive.
+    ///   - client: The client of its server.
     func record(
         _ target: PendingInvalidations.Target,
         _ rank: PendingInvalidations.Rank,
@@ -95,7 +95,7 @@ final class InvalidationReplay: Sendable {
             count.store(state.pending.count, ordering: .releasing)
             let hasLost = state.pending.dropped > dropped && !state.toldOfLoss
             if hasLost { state.toldOfLoss = true }
-            // The worker may rest until something later is due.
+            // The worker may be asleep until something later is due.
             if notBefore < state.restsUntil { state.sleeper?.cancel() }
             if state.worker == nil {
                 state.worker = Task { [self] in await work(for: reference) }
@@ -106,7 +106,7 @@ final class InvalidationReplay: Sendable {
         if hasLost { log(.warning, "too many invalidations have failed: some will not be repeated") }
     }
 
-    /// Tries now and not after the pause.
+    /// Tries now, without waiting for the end of the pause.
     func hurry() {
         guard count.load(ordering: .acquiring) > 0 else { return }
         let sleeper = state.withLock { state in
@@ -116,7 +116,7 @@ final class InvalidationReplay: Sendable {
         sleeper?.cancel()
     }
 
-    /// Tries until nothing is left, or until `deadline`; nothing is tried afterwards.
+    /// Tries until all are carried out, or until `deadline`, and never afterwards.
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
         let worker = state.withLock { state in
             state.isStopped = true
@@ -126,7 +126,7 @@ final class InvalidationReplay: Sendable {
         worker?.cancel()
         await worker?.value
         while count.load(ordering: .acquiring) > 0, .now < deadline {
-            // What may not be carried out in time is carried out too early rather than not at all.
+            // An invalidation that would come due too late is carried out too early rather than never.
             let due = state.withLock { $0.pending.firstDue }
             guard await attempt(client, by: deadline, early: due >= deadline) == false || due > .now else { continue }
             let wait = max(Self.pause.lowerBound, MonotonicInstant.now.duration(to: due < deadline ? due : .now))
@@ -226,7 +226,7 @@ final class InvalidationReplay: Sendable {
         by deadline: MonotonicInstant
     ) async -> Bool {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch { return false }
-        // What is repeated is not held back by the breaker of removals, and tells it that there is nothing to hold back.
+        // Repetitions pass the breaker of removals, and close it when they succeed.
         proved()
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
@@ -240,7 +240,7 @@ final class InvalidationReplay: Sendable {
     }
 }
 
-/// A client that is not kept alive.
+/// A weak reference to the client.
 private struct ClientReference: Sendable {
     weak let client: RedisClient?
 }

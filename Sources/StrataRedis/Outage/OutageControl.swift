@@ -1,7 +1,7 @@
 internal import Logging
 internal import Strata
 
-/// What a client needs to make an outage of its server cheap: breakers, and invalidations to be carried out later.
+/// What makes an outage cheap for a client: breakers, and invalidations to repeat.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
     let refusals: RefusalLog
@@ -9,7 +9,7 @@ final class OutageControl: Sendable {
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]
     private let spent: RedisError
-    /// What a call may spend, and what one command may take, in nanoseconds.
+    /// The budget of a call, and the longest time of one command, in nanoseconds.
     let budget: Int64
     let commandTimeout: Int64
 
@@ -17,9 +17,9 @@ final class OutageControl: Sendable {
         let endpoint = configuration.endpoint.description
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
-        let patience = min(configuration.redisBudget, configuration.commandTimeout)
+        let limit = min(configuration.redisBudget, configuration.commandTimeout)
         let breakers = RedisRole.allCases.map {
-            CircuitBreaker($0, configuration.breaker, patience: patience, endpoint: endpoint, logger: logger)
+            CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger)
         }
         self.breakers = breakers
         refusals = RefusalLog(endpoint: endpoint, logger: logger)

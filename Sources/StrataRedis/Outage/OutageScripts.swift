@@ -1,16 +1,16 @@
-/// The script that carries out an invalidation which had failed.
+/// The script that repeats a failed invalidation.
 ///
 /// KEYS are the value's and the lease's name, in that order.
 ///
 /// The digest is checked against a server by a test.
 enum OutageScripts {
-    /// Removes value and lease, unless the value is of a fetch that began, or of a set that was made, after the invalidation.
+    /// Removes value and lease, unless the value's fetch began, or its set was made, after the invalidation.
     ///
-    /// ARGV: how many ms ago such a fetch may have begun at the earliest, channel, message.
+    /// ARGV: how many ms ago such a fetch began at the earliest, the channel, the message.
     ///
-    /// Answers 1 when they were removed, 0 when the value was left. Only an envelope of format 1 can tell when its fetch
-    /// began; anything else is removed, as it would have been then. So is a value from the future: the server's clock has
-    /// been set back.
+    /// Answers 1 when it removed them, 0 when it left the value. Only an envelope of format 1 tells when its fetch
+    /// began; other bytes are removed, as the invalidation would have done. So is a value from the future: the server's
+    /// clock was set back.
     static let removeOlder = RedisScript(
         name: "remove-older",
         digest: "d81c6c0d2485afa7d1d8434f9775b7f508b019a6",

@@ -1,4 +1,4 @@
-/// What a client knows of outages, since it was made.
+/// What a client knows of outages since its start.
 public struct OutageStatistics: Sendable, Hashable {
     /// A breaker, by ``RedisRole``.
     public struct Breaker: Sendable, Hashable {
@@ -8,13 +8,13 @@ public struct OutageStatistics: Sendable, Hashable {
             case closed
             /// Calls fail at once.
             case open
-            /// One call is made, and decides; the others fail at once.
+            /// One call is made and decides; the others fail at once.
             case halfOpen
         }
 
         /// Whether calls are made now.
         public var state: State
-        /// How often calls ceased to be made.
+        /// How often the breaker opened.
         public var openings: Int
         /// Calls that failed at once.
         public var refusals: Int
@@ -22,19 +22,19 @@ public struct OutageStatistics: Sendable, Hashable {
 
     /// The breakers by role; every role has one.
     public var breakers: [RedisRole: Breaker] = [:]
-    /// Invalidations that have failed and are yet to be carried out.
+    /// Invalidations that failed and are pending.
     public var pendingInvalidations = 0
-    /// Invalidations that had failed and were carried out later.
+    /// Invalidations that failed and were carried out later.
     public var replayedInvalidations = 0
-    /// Invalidations that were given up: too many were kept, or nothing that they could remove lives any more.
+    /// Invalidations that were given up: there were too many, or every value that they could remove has expired.
     public var droppedInvalidations = 0
 
-    /// Why changes made by others are not told at the moment, for a person; `nil` while they are, and where no level wants that.
+    /// Why the link does not stand, for a person; `nil` while it does, and without a level that needs it.
     ///
     /// Memory above then keeps what it reads for a short time only. A permission that the server refuses is named;
     /// ``AccessRules`` has all that are needed.
     public var untrustedReason: String?
 
-    /// Whether any breaker is not closed, or changes made by others are not told.
+    /// Whether any breaker is not closed, or the link does not stand.
     public var isImpaired: Bool { untrustedReason != nil || breakers.values.contains { $0.state != .closed } }
 }

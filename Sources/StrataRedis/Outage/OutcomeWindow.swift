@@ -1,10 +1,10 @@
 internal import Strata
 internal import Synchronization
 
-/// How many calls of late have ended how.
+/// The outcomes of recent calls.
 ///
-/// Time is cut into slots, sixteen of which make up the window; a slot's counts are reset by whoever first counts in it
-/// anew. No lock: a count that two threads lose to each other at a slot's beginning changes no decision.
+/// The window has sixteen slots of time. The first count in a new slot resets it. There is no lock: a count that two
+/// threads lose to each other at the beginning of a slot changes no decision.
 ///
 /// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the window.
 final class OutcomeWindow: Sendable {
@@ -25,7 +25,7 @@ final class OutcomeWindow: Sendable {
     private static let kinds = 3
     private static let countBits: UInt64 = 32
 
-    /// For each slot one word a kind of outcome: the low half of the slot's number, then the count.
+    /// One word for each slot and kind of outcome: the low half of the slot's number, then the count.
     nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let slotLength: Int64
 
@@ -59,7 +59,7 @@ final class OutcomeWindow: Sendable {
         }
     }
 
-    /// What was counted within the window that ends now.
+    /// The counts within the window that ends now.
     func counts(at now: MonotonicInstant) -> Counts {
         let number = now.nanoseconds / slotLength
         var counts = Counts()
@@ -86,7 +86,7 @@ final class OutcomeWindow: Sendable {
         Int(slot & (Self.slots - 1)) * Self.kinds + outcome.rawValue
     }
 
-    /// Never zero, which is what an empty word has.
+    /// Never zero, which marks an empty word.
     private static func mark(_ slot: Int64) -> UInt64 {
         UInt64(truncatingIfNeeded: slot) & 0x7fff_ffff | 0x8000_0000
     }

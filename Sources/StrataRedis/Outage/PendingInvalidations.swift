@@ -1,11 +1,11 @@
 internal import Strata
 
-/// Invalidations that Redis has not confirmed: the newest of each key, a bounded number, each for a bounded time.
+/// Unconfirmed invalidations: the newest of each target, a bounded number, each for a bounded time.
 ///
-/// Recording and settling are O(1) when intents of one kind expire in the order in which they are recorded, as they do
-/// where lifetimes do not change; else O(n).
+/// Recording and settling are O(1) when intents of one kind expire in the order of recording, as they do with a
+/// constant lifetime; otherwise O(n).
 struct PendingInvalidations: Sendable {
-    /// What is to be invalidated.
+    /// The target of an invalidation.
     enum Target: Sendable, Hashable {
         case key(KeyNames, Keyspace)
         /// All keys of a keyspace.
@@ -33,12 +33,12 @@ struct PendingInvalidations: Sendable {
         }
     }
 
-    /// What of an answer may be older than an invalidation that Redis has not confirmed.
+    /// Which part of an answer may be older than a pending invalidation.
     enum Reach: Sendable, Equatable {
         case nothing
-        /// Whatever is found.
+        /// All of it.
         case everything
-        /// What bears one of these tags.
+        /// Entries with one of these tags.
         case tags(Set<TagName>)
 
         /// Whether an entry with these tags is reached.
@@ -51,13 +51,13 @@ struct PendingInvalidations: Sendable {
         }
     }
 
-    /// How much is lost when the intent is given up for want of room.
+    /// How much is lost when the intent is given up for lack of room.
     enum Rank: Int, Sendable, Comparable {
         /// A value could not be stored: an older one may still lie there.
         ///
-        /// It may also have been a fill, of which an outage brings many.
+        /// It may have been a fill, of which there are many in an outage.
         case write
-        /// Somebody has said that a value is wrong.
+        /// The application has said that a value is wrong.
         case removal
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
@@ -69,13 +69,13 @@ struct PendingInvalidations: Sendable {
         /// Tells it from older and newer ones of the same target.
         let number: UInt64
         let madeAt: MonotonicInstant
-        /// Until then what is to be removed may still arrive.
+        /// Until then the write to remove may still arrive.
         let notBefore: MonotonicInstant
-        /// When nothing that it could remove lives any more.
+        /// When every value that it could remove has expired.
         let expiresAt: MonotonicInstant
     }
 
-    /// What is to be invalidated of a keyspace beside single keys.
+    /// The invalidations of a keyspace beside those of single keys.
     private struct Breadth {
         var isCleared = false
         var tags: Set<TagName> = []
@@ -87,10 +87,10 @@ struct PendingInvalidations: Sendable {
     private var intents: [Target: Intent] = [:]
     /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
     private var order = [ExpiryQueue(), ExpiryQueue()]
-    /// The clears and the tags of keyspaces, by what their values' names begin with.
+    /// The clears and the tags of keyspaces, by the prefix of their values' names.
     private var keyspaces: [[UInt8]: Breadth] = [:]
     private var lastNumber: UInt64 = 0
-    /// Given up for want of room, or because they had expired.
+    /// Given up for lack of room, or because they had expired.
     private(set) var dropped = 0
 
     /// - Parameter limit: How many are kept; at least one.
@@ -101,7 +101,7 @@ struct PendingInvalidations: Sendable {
     var count: Int { intents.count }
     var isEmpty: Bool { intents.isEmpty }
 
-    /// What of that which lies in Redis under these names may be older than an invalidation.
+    /// Which of the values under these names may be older than a pending invalidation.
     func reach(over names: KeyNames, _ keyspace: Keyspace) -> Reach {
         if intents[.key(names, keyspace)] != nil { return .everything }
         return keyspaces.isEmpty ? .nothing : keyspaces[keyspace.values]?.reach ?? .nothing
@@ -109,7 +109,7 @@ struct PendingInvalidations: Sendable {
 
     /// Keeps an intent in the place of an older one of the same target.
     ///
-    /// When there is no room the one that expires first is given up, a failed write before any removal.
+    /// When there is no room, the intent that expires first is given up, a failed write before any removal.
     mutating func record(
         _ target: Target,
         _ rank: Rank,
@@ -132,7 +132,7 @@ struct PendingInvalidations: Sendable {
         while intents.count > limit { evict() }
     }
 
-    /// An intent was carried out; nothing happens when there is a newer one of its target.
+    /// An intent was carried out; does nothing when there is a newer one of its target.
     ///
     /// - Returns: Whether it was there.
     @discardableResult
@@ -142,7 +142,7 @@ struct PendingInvalidations: Sendable {
         return true
     }
 
-    /// Gives up the intents for which there is nothing left to remove.
+    /// Gives up the intents whose values have all expired.
     mutating func expire(at now: MonotonicInstant) {
         for rank in order.indices {
             while let first = first(rank), first.expiresAt <= now { giveUp(first, rank) }

@@ -1,8 +1,8 @@
 internal import Logging
 internal import Strata
 
-/// Says that a server refuses what a cache asks of it: one line for each role when the reason changes, and once a minute
-/// while it stays.
+/// Logs that a server refuses a cache's calls: one line for each role when the reason changes, and one a minute while
+/// it stays.
 final class RefusalLog: Sendable {
     private static let interval: Duration = .seconds(60)
 

@@ -1,10 +1,10 @@
 internal import Strata
 internal import Synchronization
 
-/// A keyspace's invalidations by tag and by clear, as one instance sees them.
+/// The invalidations of a keyspace, as one instance sees them.
 ///
-/// While the link stands, what it tells suffices; else the server is asked. Whatever the order of things, an entry that was
-/// invalidated is not taken for valid once that is known here: the table changes first, then the gate's counters.
+/// While the link stands, its reports suffice; otherwise the server is asked. The table changes first, then the gate's
+/// counters: in any order of events, an entry is never taken for valid once its invalidation is known here.
 final class KeyspaceTags: Sendable {
     /// Asks the server for the marks, for calls from the I/O thread.
     typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
@@ -14,7 +14,7 @@ final class KeyspaceTags: Sendable {
     private let lookout: Lookout
     private let table = Locked(TagTable())
     private let onClear = Locked<(@Sendable () -> Void)?>(nil)
-    /// When something of the keyspace was last asked for at Redis, and when the marks were last looked at to keep them warm.
+    /// When the keyspace was last used, and when the marks were last read to keep them warm.
     private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
     private let lastGlimpse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
 
@@ -24,9 +24,9 @@ final class KeyspaceTags: Sendable {
         self.lookout = lookout
     }
 
-    /// The number for what is fetched from now on.
+    /// The number for fetches that begin now.
     ///
-    /// Where nothing is known yet, that is older than everything.
+    /// As long as no number is known, it is older than all.
     var asOf: InvalidationNumber { max(1, gate.sequence) }
 
     /// Whether entries can be judged without asking the server.
@@ -50,16 +50,16 @@ final class KeyspaceTags: Sendable {
 
     func everythingChanged() { change { $0.begunAnew() } }
 
-    /// Another instance has told of an invalidation.
+    /// A message of another instance has come.
     ///
-    /// A message that makes no sense is nobody's: what is missing shows in the next one, and in the hash.
+    /// Ignores a message that makes no sense: a missing step shows in the next message, and in the hash.
     ///
-    /// Returns what was voided.
+    /// Returns the effects.
     func heard(_ message: [UInt8]) -> TagTable.Effects {
         TagEvent(message).map { event in change { $0.heard(event) } } ?? TagTable.Effects()
     }
 
-    /// Calls a function when everything was voided because of what the server has answered, or has failed to tell.
+    /// Sets a function to call when an answer, or a missing report, has voided everything.
     func onClear(_ action: @escaping @Sendable () -> Void) { onClear.withLock { $0 = action } }
 
     @discardableResult
@@ -85,18 +85,19 @@ final class KeyspaceTags: Sendable {
 
     // MARK: Use
 
-    /// Something of the keyspace is asked for at Redis.
+    /// Notes that the keyspace is used.
     func used() {
         let now = MonotonicInstant.coarse
         lastUse.store(now.nanoseconds, ordering: .relaxed)
         keepWarm(at: now)
     }
 
-    /// Looks at the marks now and then, so that a server which evicts what is least used does not evict them.
+    /// Reads the marks regularly, so that a server that evicts the least used keys does not evict them.
     ///
-    /// While changes are told nobody asks for the marks, and the loss of them voids the whole keyspace. They are looked at each
-    /// second while the keyspace is used, then at pauses of an eighth of the time for which it was not, up to a minute: they
-    /// are warmer than any entry. While nobody tells, reads look at them, and a minute is enough to renew their time to live.
+    /// While the link stands no read needs the marks, and their loss voids the whole keyspace. They are read each
+    /// second while the keyspace is used, then at pauses of an eighth of the time since its last use, up to a minute,
+    /// so they are used more than any entry. Without the link reads use them, and one look a minute is enough to renew
+    /// their time to live.
     private func keepWarm(at now: MonotonicInstant) {
         let last = lastGlimpse.load(ordering: .relaxed)
         let pause = now.nanoseconds - last
@@ -116,7 +117,7 @@ final class KeyspaceTags: Sendable {
 
     // MARK: Judging
 
-    /// Whether an entry is valid, sealed before this is called; `nil` when that has to be asked for.
+    /// Whether an entry is valid, which was sealed before this call; `nil` when Redis must be asked.
     func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
         guard .coarse < gate.trustedUntil else { return nil }
         let names = TagName.unique(tags)
@@ -127,13 +128,13 @@ final class KeyspaceTags: Sendable {
         }
     }
 
-    /// Whether entries are valid, each given by its number and its tags; they are sealed before this is called.
+    /// Whether entries are valid, each given by its number and its tags, and sealed before this call.
     ///
-    /// No round trip where the table knows; else one HMGET for all.
+    /// No round trip where the table knows; otherwise one HMGET for all.
     ///
     /// - Parameters:
     ///   - entries: The entries.
-    ///   - asked: The marks, if they were read since the entries were asked for.
+    ///   - asked: The marks, if they were read after the entries were asked for.
     ///   - redis: The server.
     /// - Returns: Whether each is valid, in their order.
     /// - Throws: ``RedisError``; `CancellationError`.
@@ -142,7 +143,7 @@ final class KeyspaceTags: Sendable {
         _ asked: TagMarks.Asked?,
         _ redis: RedisClient
     ) async throws -> [Bool] {
-        // What was asked for before an invalidation of this instance says nothing to an entry that was sealed after it.
+        // Marks from before an invalidation by this instance say nothing about an entry that was sealed after it.
         let asked = asked.flatMap { $0.tagChanges == gate.tagChanges ? $0.marks : nil }
         let isTrusted = .coarse < gate.trustedUntil
         let (verdicts, epoch) = table.withLock { table in
@@ -156,7 +157,7 @@ final class KeyspaceTags: Sendable {
             case .valid, .void: continue
             case .asks(let tags): wanted.formUnion(tags)
             case .unknown:
-                // With marks that were just read, the tags matter only to what is older than the last invalidation.
+                // With fresh marks, the tags matter only to entries older than the last invalidation.
                 if asked == nil { asksForMarks = true }
                 if asked.map({ entry.asOf >= $0.clear && entry.asOf < $0.sequence }) ?? true {
                     wanted.formUnion(entry.tags)
@@ -170,9 +171,9 @@ final class KeyspaceTags: Sendable {
             let answer = try await redis.tagNumbers(of: names, in: keyspace)
             marks = try await known(answer.marks, redis)
             numbers = answer.numbers
-            // What makes no sense is replaced, as by an invalidation; until that has succeeded it voids what bears the tag.
+            // A senseless number is replaced by an invalidation; until that succeeds it voids the entries with the tag.
             if !answer.damaged.isEmpty { try? await invalidate(.tags(answer.damaged), redis) }
-            // Numbers from a hash that was lost are none, and void everything.
+            // Numbers from a lost hash are ignored.
             if answer.marks == marks, answer.damaged.isEmpty {
                 let all = names.map { ($0, answer.numbers[$0] ?? 0) }
                 table.withLock { $0.learnt(all, askedAt: epoch) }
@@ -193,7 +194,8 @@ final class KeyspaceTags: Sendable {
             }
     }
 
-    /// A seal for what was just fetched, where it is known without asking that none of its tags was invalidated meanwhile.
+    /// A seal for an entry that was just fetched; `nil` when the table cannot tell whether one of its tags was
+    /// invalidated meanwhile.
     func seal<Value>(_ entry: Entry<Value>) -> TagSeal? {
         guard !entry.tags.isEmpty, .coarse < gate.trustedUntil else { return nil }
         let seal = gate.seal(entry.tags)
@@ -203,7 +205,7 @@ final class KeyspaceTags: Sendable {
 
     // MARK: Asking
 
-    /// The marks as they stand at the server, for judging what is read beside them.
+    /// The marks in Redis, for checking entries that are read beside them.
     ///
     /// One round trip.
     func askBesideRead(_ redis: RedisClient) async throws -> TagMarks.Asked {
@@ -211,22 +213,24 @@ final class KeyspaceTags: Sendable {
         return TagMarks.Asked(marks: try await ask(redis), tagChanges: tagChanges)
     }
 
-    /// The marks as they stand at the server.
+    /// The marks in Redis.
     ///
     /// One round trip.
     func ask(_ redis: RedisClient) async throws -> TagMarks {
         try await known(redis.tagNumbers(of: [], in: keyspace).marks, redis)
     }
 
-    /// The number for what a user sets now.
+    /// The number for an entry that a user sets now.
     ///
-    /// No round trip while changes are told, else one.
+    /// No round trip while the link stands, otherwise one.
     func asOfNow(_ redis: RedisClient) async throws -> InvalidationNumber {
         isKnown ? asOf : try await ask(redis).sequence
     }
 
-    /// Takes marks down; where the server has lost them, or knows of fewer than this instance does, it begins anew and
-    /// everything that lies there is void.
+    /// Notes marks.
+    ///
+    /// When the server has lost them, or has lower numbers than this instance, its numbers begin anew, and everything
+    /// in the keyspace is void.
     private func known(_ read: TagMarks?, _ redis: RedisClient) async throws -> TagMarks {
         let highest = table.withLock { $0.highest }
         if let read, read.sequence >= highest {
@@ -240,7 +244,7 @@ final class KeyspaceTags: Sendable {
 
     // MARK: Invalidating
 
-    /// Invalidates tags, or everything; when it returns, this instance takes nothing older for valid.
+    /// Invalidates tags, or everything; from its return on, this instance takes no older entry for valid.
     ///
     /// One round trip for each thousand tags.
     func invalidate(_ scope: TagEvent.Scope, _ redis: RedisClient) async throws {

@@ -1,9 +1,9 @@
 /// How far a sweep has come.
 public struct SweepProgress: Sendable, Hashable {
-    /// Values that were looked at.
+    /// Values that were checked.
     public var looked = 0
     /// Values that were removed because an invalidation had voided them.
     public var removed = 0
-    /// Tags whose last invalidation nobody has to remember any more.
+    /// Tags whose last invalidation was forgotten.
     public var forgottenTags = 0
 }

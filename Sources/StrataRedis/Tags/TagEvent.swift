@@ -1,14 +1,13 @@
 internal import Strata
 
-/// What instances tell each other of a keyspace's invalidations: a letter, the number before, the number, and the tags.
+/// A message between instances about an invalidation in a keyspace; docs/internals/wire-format.md has its form.
 ///
-/// `t<before>:<number>:` and the tags' names, each behind its length in two bytes; without a tag it was too many to be told.
-/// `c<before>:<number>:` for a clear. The number before shows when a message is missing.
+/// The number before its own shows a receiver that it missed a message.
 struct TagEvent: Sendable, Hashable {
     enum Scope: Sendable, Hashable {
         case everything
         case tags([TagName])
-        /// More than a message holds.
+        /// More tags than a message holds.
         case unknownTags
     }
 
@@ -16,10 +15,10 @@ struct TagEvent: Sendable, Hashable {
     var number: InvalidationNumber
     var scope: Scope
 
-    /// Above this many bytes the tags are not told.
+    /// Above this many bytes a message leaves the tags out.
     static let longestPayload = 16 << 10
 
-    /// How tags are told.
+    /// The tags in a message.
     static func payload(of names: [TagName]) -> [UInt8] {
         var payload: [UInt8] = []
         for name in names {
@@ -31,12 +30,12 @@ struct TagEvent: Sendable, Hashable {
         return payload
     }
 
-    /// Whether a message of the keyspace's channel is meant to be one of these.
+    /// Whether a message of the channel begins like one of these.
     static func isMeant(by message: [UInt8]) -> Bool {
         message.first == UInt8(ascii: "t") || message.first == UInt8(ascii: "c")
     }
 
-    /// Reads a message; `nil` when it is none: anybody who may publish can say anything.
+    /// Reads a message; `nil` for other bytes, which any user who may publish can send.
     init?(_ message: [UInt8]) {
         let parts = message.dropFirst()
             .split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
 /// The scripts that count a keyspace's invalidations, and those of the sweep.
 ///
-/// The numbers are in one hash of the keyspace, so that nothing of it can be lost without all of it being lost, and any slot of
-/// a cluster will do:
+/// The numbers are in one hash for each keyspace, so that a loss is always a loss of all, and any slot of a cluster
+/// will do:
 ///
 /// | field | holds |
 /// |---|---|
@@ -13,26 +13,26 @@
 enum TagScripts {
     /// Takes the next number, or looks at the last one.
     ///
-    /// ARGV: the highest number that the caller has heard of; the keyspace's channel; `t` to invalidate tags, `c` to clear,
-    /// `l` to look; how many ms the hash is kept when nobody uses it; how the tags are told; then the tags' fields.
+    /// ARGV: the highest number that the caller knows; the channel; `t` to invalidate tags, `c` to clear, `l` to look;
+    /// how many ms the hash is kept without use; the tags in the form of a message; then the tags' fields.
     ///
-    /// The next number is the last one and one, or the server's time in microseconds if that is more: so numbers go on rising
-    /// when the hash was lost. If it was, or is older than what the caller has heard of (the server was restored from a
-    /// copy), or makes no sense, or something else lies under its name, everything in the keyspace may be older than an
-    /// invalidation that was lost: the hash begins anew, and everything is cleared.
+    /// The next number is the last one plus one, or the server's time in microseconds if that is more: so numbers still
+    /// rise after the hash was lost. When the hash is lost, is older than the caller's number (the server was restored
+    /// from a copy), makes no sense, or another type stands under its name, everything in the keyspace may be older
+    /// than a lost invalidation. Then the hash begins anew, and everything is cleared.
     ///
-    /// A number more than a year ahead of the server's time was given out by nobody: one in the hash makes it begin anew, one
-    /// that a caller has heard of is left out of account, and the answer shows that by being lower. What bears such a number is
-    /// void, and no entry with tags lives until it is reached. A sequence a year behind begins anew for the same reason: the
-    /// clock was wrong for a while, and what was written before that must not become valid again.
+    /// A number more than a year ahead of the server's time is forged. The hash begins anew when it has one; the script
+    /// ignores one from a caller, whose answer shows that by being lower. Entries with such a number are void, and no
+    /// entry with tags lives until it is reached. A sequence a year behind begins anew for the same reason: the clock
+    /// was wrong for a while, and entries from before must not become valid again.
     ///
-    /// Above 1 024 tags each invalidation looks at 64 fields and four for each of its own, by HSCAN. Tags that were last
-    /// invalidated longer ago than any entry with tags lives are forgotten. Above 65 536 a quarter of the tags is: the floor
-    /// rises to the lowest quartile of the fields that were looked at, and the fields below it go by and by. So a hash has at
-    /// most about 82 000 tags, 7 MB.
+    /// Above 1 024 tags each invalidation checks 64 fields, and four for each of its own, by HSCAN. It forgets tags
+    /// that were last invalidated longer ago than any entry with tags lives. Above 65 536 it forgets a quarter of the
+    /// tags: the floor rises to the lowest quartile of the checked fields, and the fields below it go by and by. So a
+    /// hash has at most about 82 000 tags, 7 MB.
     ///
-    /// The HDEL removes nothing, or the UNLINK does: behind a write of its own a script is let past the memory limit, and an
-    /// invalidation must not fail because there is no room for values.
+    /// The HDEL removes nothing, and is there because the server no longer checks its memory limit after a first write,
+    /// as after the UNLINK. An invalidation must not fail because there is no room for values.
     ///
     /// Answers {sequence, clear mark}.
     static let advance = RedisScript(
@@ -116,9 +116,11 @@ enum TagScripts {
             """
     )
 
-    /// Removes a value unless another has taken its place, and tells whether it did.
+    /// Removes a value unless another has taken its place.
     ///
-    /// KEYS: the value's name. ARGV: the version stamp of what is to be removed.
+    /// Answers whether it did.
+    ///
+    /// KEYS: the value's name. ARGV: the version stamp of the value.
     static let removeVersion = RedisScript(
         name: "remove-version",
         digest: "20ba46def84ba74c6b7d6a4b88de1fafc0502883",
@@ -128,7 +130,7 @@ enum TagScripts {
             """
     )
 
-    /// Removes tags' numbers unless they have been invalidated again, and raises the floor to them.
+    /// Removes the numbers of tags that were not invalidated again, and raises the floor to them.
     ///
     /// KEYS: the hash. ARGV: each tag's field and the number that it had. Answers how many were removed.
     static let forgetTags = RedisScript(

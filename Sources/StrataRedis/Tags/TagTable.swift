@@ -1,98 +1,98 @@
 internal import Strata
 
-/// What an instance knows of a keyspace's invalidations without asking.
+/// The invalidations of a keyspace that an instance knows without asking Redis.
 ///
-/// While the link stands it knows the sequence, the clear mark and, of every tag, either its number or that it is not above
-/// ``Standing/floor``: whatever was invalidated since is told and taken down. So an entry whose fetch began at the floor or
-/// later needs no look-up at all, and of an older one only the tags that are not in the table.
+/// While the link stands the table has the sequence, the clear mark and, for every tag, either its number or the fact
+/// that it is not above ``Standing/floor``: the link reports every invalidation since. So an entry whose fetch began at
+/// the floor or later needs no look-up, and an older one only for the tags that are not in the table.
 ///
-/// A value without I/O: events come in, what is to be done goes out.
+/// A value without I/O: events in, effects out.
 struct TagTable: Sendable {
-    /// What is known while every step is told.
+    /// What is known while the link reports every step.
     struct Standing: Sendable, Hashable {
         var marks: TagMarks
         /// A tag that is not in the table has no higher number than this.
         var floor: InvalidationNumber
-        /// The last number that was told over the link.
+        /// The last number that came over the link.
         ///
-        /// Others are learnt from answers, which may overtake what is told.
+        /// Other numbers come from answers, which may overtake the link.
         var told: InvalidationNumber
     }
 
-    /// What follows from an event, to be done in this order and after the table was changed.
+    /// The effects of an event, carried out in this order after the table has changed.
     struct Effects: Sendable, Equatable {
         var voidsEverything = false
         var voided: [TagName] = []
-        /// The server is to be asked for the marks; the answer goes to ``TagTable/looked(_:_:)`` with this.
+        /// A question for the marks; the answer goes to ``TagTable/looked(_:_:)`` with it.
         var look: Look?
     }
 
     /// A question for the marks.
     struct Look: Sendable, Equatable {
         var epoch: UInt64
-        /// The highest number that this instance has heard of: a server that knows only lower ones has lost data.
+        /// The highest number that this instance knows: a server that knows only lower ones has lost data.
         var known: InvalidationNumber
     }
 
     enum Verdict: Sendable, Hashable {
         case valid
         case void
-        /// These tags' numbers have to be asked for.
+        /// The numbers of these tags must be read from Redis.
         case asks([TagName])
-        /// Everything has to be asked for.
+        /// Marks and numbers must be read from Redis.
         case unknown
     }
 
     /// Above this many tags the table begins anew.
     static let capacity = 16_384
-    /// A number that is told is not believed when it is further ahead than this: a year in microseconds.
+    /// The table does not believe a number that is further ahead than this: a year in microseconds.
     ///
-    /// It may be right (nobody has invalidated anything for a year), and the server knows; whoever may publish must not be
-    /// able to use up all numbers.
+    /// It may be right, when nothing was invalidated for a year; the server knows. But a user who may publish must not
+    /// be able to use up all numbers.
     static let longestStep: InvalidationNumber = 366 * 86_400 * 1_000_000
 
-    /// The highest number that was ever learnt, in any way, and was not refuted.
+    /// The highest number from any origin that was not refuted.
     private(set) var highest: InvalidationNumber = 0
-    /// `nil` while nobody tells, or the answer is still out.
+    /// `nil` while the link is down, or the first answer has not come.
     private(set) var standing: Standing?
     private var numbers: [TagName: InvalidationNumber] = [:]
-    /// Moves when the table begins anew: answers to questions from before do not go into it.
+    /// Changes when the table begins anew: it ignores answers to earlier questions.
     private(set) var epoch: UInt64 = 0
     private(set) var isListening = false
     private var isLooking = false
     private var looksAgain = false
-    /// A number that an answer has shown and that has to be told, with the count of PONGs since.
+    /// A number from an answer that the link must still report, with the count of PONGs since.
     private var owed: (number: InvalidationNumber, pongs: Int)?
-    /// What was told while there was no standing.
+    /// What the link reported before the first answer.
     private var told: InvalidationNumber = 0
     private var toldClear: InvalidationNumber = 0
     private var toldFloor: InvalidationNumber = 0
-    /// The last clear for which memory was emptied: it may be learnt of in two ways.
+    /// The last clear for which memory was emptied: the table may learn of it in two ways.
     private var appliedClear: InvalidationNumber = 0
 
     var count: Int { numbers.count }
 
     // MARK: The link
 
-    /// From now on every step is told.
+    /// The link stands and reports every step from now on.
     mutating func established() -> Effects {
         isListening = true
         return begunAnew()
     }
 
-    /// Steps are no longer told.
+    /// The link is lost.
     mutating func lost() {
         isListening = false
         forget()
     }
 
-    /// The database was flushed, or what was told makes no sense.
+    /// The database was flushed, or the link reported nonsense.
     mutating func begunAnew() -> Effects {
         forget()
         return Effects(voidsEverything: true, look: look())
     }
 
-    /// The hash has changed: a step that is told as well, or something else.
+    /// The hash has changed: by a step that the link reports, too, or in another way.
     mutating func hashChanged() -> Effects {
         guard isListening else { return Effects() }
         if isLooking {
@@ -102,7 +102,7 @@ struct TagTable: Sendable {
         return Effects(look: look())
     }
 
-    /// Everything that was told before the last PING but one has arrived.
+    /// Everything has arrived that was sent before the last PING but one.
     mutating func pong() -> Effects {
         guard isListening else { return Effects() }
         if standing == nil, !isLooking { return Effects(look: look()) }
@@ -113,7 +113,7 @@ struct TagTable: Sendable {
         }
         due.pongs += 1
         owed = due
-        // The number should have been told by now: somebody has changed the hash by hand.
+        // The link should have reported the number by now: the hash was changed by hand.
         return due.pongs < 3 ? Effects() : begunAnew()
     }
 
@@ -148,7 +148,7 @@ struct TagTable: Sendable {
         let again = looksAgain
         looksAgain = false
         guard let marks else {
-            // Asked again at the next PONG. Until then everything is asked for.
+            // The next PONG asks again. Until then every entry is checked in Redis.
             if question.epoch == epoch { standing = nil }
             return Effects()
         }
@@ -159,7 +159,7 @@ struct TagTable: Sendable {
         if let known = standing {
             standing?.marks.clear = max(known.marks.clear, marks.clear)
             if marks.sequence > known.told {
-                // Which tags it was will be told, or is not; until then they are asked for.
+                // The link may still report the tags; until then they are read from Redis.
                 standing?.marks.sequence = max(known.marks.sequence, marks.sequence)
                 beginTable()
                 owed = (marks.sequence, 0)
@@ -178,13 +178,13 @@ struct TagTable: Sendable {
 
     // MARK: Answers to this instance's own questions
 
-    /// The number that an invalidation of this instance has got; it is effective when the effects are.
+    /// The number of an invalidation by this instance, which is in force once the effects are carried out.
     ///
     /// - Parameters:
     ///   - marks: The answer.
     ///   - names: The tags that were invalidated.
-    ///   - known: The number that the server was told with the question.
-    /// - Returns: What is to be done.
+    ///   - known: The number that the question bore.
+    /// - Returns: The effects.
     mutating func took(_ marks: TagMarks, for names: [TagName], known: InvalidationNumber = 0) -> Effects {
         if isRefuted(known, by: marks) {
             var effects = refuted(by: marks)
@@ -194,7 +194,7 @@ struct TagTable: Sendable {
         highest = max(highest, marks.sequence)
         let effects = Effects(voidsEverything: apply(clear: marks.clear), voided: names)
         guard isListening else { return effects }
-        // A look that is under way may have been answered before.
+        // A running look may have been answered before.
         toldClear = max(toldClear, marks.clear)
         if let known = standing {
             standing?.marks = TagMarks(
@@ -206,31 +206,31 @@ struct TagTable: Sendable {
         return effects
     }
 
-    /// The marks as somebody has read them.
+    /// The marks as a call has read them.
     ///
     /// - Parameters:
     ///   - marks: The answer.
-    ///   - known: The number that the server was told with the question; 0 when it was told none.
-    /// - Returns: What is to be done.
+    ///   - known: The number that the question bore; 0 for none.
+    /// - Returns: The effects.
     mutating func learnt(_ marks: TagMarks, known: InvalidationNumber = 0) -> Effects {
         if isRefuted(known, by: marks) { return refuted(by: marks) }
         highest = max(highest, marks.sequence)
         return Effects()
     }
 
-    /// The marks as they were found by the way; where they are news, they are looked at.
+    /// The marks from a look that keeps them warm; news lead to a look of their own.
     mutating func glimpsed(_ marks: TagMarks, known: InvalidationNumber) -> Effects {
         let effects = learnt(marks, known: known)
         guard effects == Effects(), let standing else { return effects }
         return marks.sequence > standing.told || marks.clear > standing.marks.clear ? hashChanged() : effects
     }
 
-    /// A server that has been told a number answers with a lower one only where it does not believe it.
+    /// A server answers with a lower number than that of the question only when it does not believe that one.
     private func isRefuted(_ known: InvalidationNumber, by marks: TagMarks) -> Bool {
         marks.sequence < known && known <= highest
     }
 
-    /// The highest number was made up by somebody: this instance begins anew with the server's.
+    /// The highest number was forged: this instance begins anew with the server's.
     private mutating func refuted(by marks: TagMarks) -> Effects {
         highest = marks.sequence
         appliedClear = 0
@@ -245,11 +245,11 @@ struct TagTable: Sendable {
 
     // MARK: Judging
 
-    /// What the table tells of an entry, while changes are told.
+    /// The verdict on an entry, while the link stands.
     func verdict(asOf: InvalidationNumber, _ tags: [TagName]) -> Verdict {
         guard let standing else { return .unknown }
         guard asOf >= standing.marks.clear else { return .void }
-        // Higher than what is known here: a step that has not been told yet, or a number from before data was lost.
+        // Higher than the known number: a step that is not reported yet, or a number from before data was lost.
         guard asOf <= standing.marks.sequence else { return .unknown }
         var missing: [TagName] = []
         for tag in tags {
@@ -264,7 +264,7 @@ struct TagTable: Sendable {
 
     // MARK: Inside
 
-    /// Whether memory has to be emptied for a clear.
+    /// Whether memory must be emptied for a clear.
     private mutating func apply(clear: InvalidationNumber) -> Bool {
         defer { appliedClear = max(appliedClear, clear) }
         return clear > appliedClear
@@ -289,9 +289,9 @@ struct TagTable: Sendable {
         numbers.removeAll()
     }
 
-    /// Empties the table; from now on it knows of what comes after everything that was ever learnt.
+    /// Empties the table, with the highest known number as its floor.
     ///
-    /// A lower floor would undo what this instance has invalidated itself and has not been told of yet.
+    /// A lower floor would undo invalidations by this instance that the link has not reported yet.
     private mutating func beginTable() {
         epoch += 1
         numbers.removeAll(keepingCapacity: true)
@@ -299,10 +299,10 @@ struct TagTable: Sendable {
         standing?.floor = highest
     }
 
-    /// Takes down a step.
+    /// Notes a step.
     ///
-    /// One that is not above the floor says nothing of a tag that is not in the table: a later step may have been forgotten
-    /// with it, and it has to be asked for.
+    /// A step that is not above the floor says nothing about a tag outside the table: a later step of the tag may have
+    /// been forgotten, so its number must be read.
     private mutating func insertStep(_ names: [TagName], _ number: InvalidationNumber) {
         let floor = standing?.floor ?? toldFloor
         insert(names.filter { number > floor || numbers[$0] != nil }.map { ($0, number) })

@@ -52,7 +52,8 @@ public final class ManualClock: Clock {
     /// How many sleep now.
     public var sleeping: Int { state.withLock { $0.sleepers.count } }
 
-    /// Sleeps until the clock has been moved to `deadline`; throws `CancellationError` when the task is cancelled meanwhile.
+    /// Sleeps until the clock has been moved to `deadline`; throws `CancellationError` when the task is cancelled
+    /// meanwhile.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.withLock { state in
             state.lastNumber += 1

@@ -1,6 +1,6 @@
-/// Lets others run, in a loop that waits for what nobody announces.
+/// Lets other tasks run, in a loop that waits for an effect without a signal.
 ///
-/// - Throws: `CancellationError`, so that a test that waits in vain ends with its time limit and is named.
+/// - Throws: `CancellationError`, so that a test that waits too long ends with its time limit and is named.
 public func nextTurn() async throws {
     try Task.checkCancellation()
     await Task.yield()

@@ -9,8 +9,8 @@ public import Strata
 /// }
 /// ```
 ///
-/// It needs no test library: what it finds comes back as values. Each check has a level of its own, which has to be empty and large
-/// enough for a hundred entries. None of them waits for time to pass.
+/// It needs no test library: what it finds comes back as values. Each check has a level of its own, which has to be
+/// empty and large enough for a hundred entries. None of them waits for time to pass.
 public struct CacheLevelConformance<Level: CacheLevel>: Sendable where Level.Value: Equatable {
     let make: @Sendable () async throws -> Level
     let key: @Sendable (Int) -> Level.Key

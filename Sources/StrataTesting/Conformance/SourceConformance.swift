@@ -1,7 +1,7 @@
 public import Strata
 
-/// What every cache over a source owes its readers: the options of a read mean the same, whatever the source is and however it
-/// is built in.
+/// What every cache over a source owes its readers: the options of a read mean the same, whatever the source is and
+/// however it is built in.
 ///
 /// ```swift
 /// @Test func conforms() async throws {

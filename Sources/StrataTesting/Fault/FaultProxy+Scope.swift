@@ -57,7 +57,7 @@ extension FaultProxy {
         case accept
         /// They are accepted and reset at once.
         case reset
-        /// They are refused, as by a host on which nobody listens.
+        /// They are refused, as by a host without a server.
         case refuse
         /// They wait: the kernel accepts them, and nothing is answered.
         case ignore

@@ -30,10 +30,10 @@ extension FaultProxy {
         /// Its number.
         public let id: ConnectionID
         /// What passed from the client to the server.
-        public let toServer: LinkCounts
+        package let toServer: LinkCounts
         /// What passed from the server to the client.
-        public let toClient: LinkCounts
+        package let toClient: LinkCounts
         /// The directions that are frozen.
-        public let stalled: Directions
+        package let stalled: Directions
     }
 }

@@ -12,14 +12,14 @@
 /// proxy.resetConnections()
 /// ```
 ///
-/// It works on a thread of its own. Control calls may come from any thread or task; each has taken effect when it returns,
-/// which takes some tens of microseconds. After the stop they do nothing.
+/// It works on a thread of its own. Control calls may come from any thread or task; each has taken effect when it
+/// returns, which takes some tens of microseconds. After the stop they do nothing.
 ///
-/// Faults are reproducible: what is random (jitter, sizes of pieces, flipped bits) comes from the seed, the number of the
-/// connection and the direction. The network's own timing is not.
+/// Faults are reproducible: what is random (jitter, sizes of pieces, flipped bits) comes from the seed, the number of
+/// the connection and the direction. The network's own timing is not.
 ///
-/// Memory is bounded by ``LinkConditions/bufferLimit`` for each direction of each connection: a proxy that may not deliver
-/// reads no more. The proxy ends with ``stop()`` or with the last reference to it.
+/// Memory is bounded by ``LinkConditions/bufferLimit`` for each direction of each connection: a proxy that may not
+/// deliver reads no more. The proxy ends with ``stop()`` or with the last reference to it.
 public final class FaultProxy: Sendable {
     private let loop: ProxyLoop
 
@@ -137,7 +137,8 @@ public final class FaultProxy: Sendable {
     /// - Parameters:
     ///   - edit: The fault. Its place is counted for each connection and direction by itself.
     ///   - directions: In which directions.
-    ///   - scope: For which connections. With ``Scope/all`` or ``Scope/later`` it happens again in every new connection.
+    ///   - scope: For which connections. With ``Scope/all`` or ``Scope/later`` it happens again in every new
+    ///     connection.
     public func edit(_ edit: WireEdit, _ directions: Directions, of scope: Scope = .live) {
         loop.control { state in
             if scope.includesLater {
@@ -217,8 +218,8 @@ public final class FaultProxy: Sendable {
     /// try await proxy.wait { $0.counts.toServer.received > 0 }
     /// ```
     ///
-    /// - Parameter condition: Whether it has happened. Called on the proxy's thread after each of its turns; must be quick
-    ///   and must not call the proxy.
+    /// - Parameter condition: Whether it has happened. Called on the proxy's thread after each of its turns; must be
+    ///   quick and must not call the proxy.
     /// - Throws: `CancellationError` when the task is cancelled; ``HarnessError`` when the proxy is stopped.
     public func wait(until condition: @escaping @Sendable (Snapshot) -> Bool) async throws {
         try await loop.waiters.wait(until: condition, entered: loop.wake)

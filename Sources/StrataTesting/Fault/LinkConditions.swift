@@ -4,7 +4,8 @@
 public struct LinkConditions: Sendable, Hashable {
     /// How long each byte takes; zero by default.
     ///
-    /// Bytes on their way count towards ``bufferLimit``, so a long delay also limits the throughput to the limit per delay.
+    /// Bytes on their way count towards ``bufferLimit``, so a long delay also limits the throughput to the limit per
+    /// delay.
     public var delay: Duration = .zero
     /// A random addition to the delay of each chunk, from zero to this; zero by default.
     ///

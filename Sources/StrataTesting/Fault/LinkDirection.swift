@@ -71,7 +71,7 @@ package struct LinkDirection: Sendable {
         switch phase {
         case .open: conditions.isStalled ? 0 : max(conditions.bufferLimit - buffered, 0)
         case .ending: 0
-        // After a half-close the sender may go on; nobody hears it.
+        // After a half-close the sender may go on; its bytes are dropped.
         case .cut, .ended: .max
         }
     }

@@ -1,8 +1,8 @@
 /// The thread of a ``FaultProxy`` and all that it works on.
 ///
-/// Everything lies in one ``Monitor``. The thread holds its lock except while it sleeps in `poll`; a control call changes
-/// the state under the lock, wakes the thread and waits until it has acted. Sockets are made and closed by the thread
-/// alone, so none is closed while `poll` watches it.
+/// Everything lies in one ``Monitor``. The thread holds its lock except while it sleeps in `poll`; a control call
+/// changes the state under the lock, wakes the thread and waits until it has acted. Sockets are made and closed by the
+/// thread alone, so none is closed while `poll` watches it.
 final class ProxyLoop: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -141,7 +141,8 @@ extension ProxyLoop.State {
             }
             counts.accepted += 1
             let id = FaultProxy.ConnectionID(number: counts.accepted)
-            // Each direction of each connection draws its own numbers, so that they do not depend on the others' timing.
+            // Each direction of each connection draws its own numbers, so that they do not depend on the others'
+            // timing.
             let lanes = (
                 LinkDirection(conditions.toServer, edits: edits.toServer, seed: seed &+ UInt64(id.number) &* 2),
                 LinkDirection(conditions.toClient, edits: edits.toClient, seed: seed &+ UInt64(id.number) &* 2 &+ 1)

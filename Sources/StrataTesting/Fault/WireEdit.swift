@@ -1,8 +1,8 @@
 /// One fault at one place of a stream of bytes through a ``FaultProxy``.
 ///
-/// Places are counted in bytes of the original stream that are still to be delivered when the edit is given: 0 is the next
-/// byte. Bytes that another edit swallows count, bytes that another edit adds do not. Edits are independent of each other
-/// and may be given in any number; each happens once.
+/// Places are counted in bytes of the original stream that are still to be delivered when the edit is given: 0 is the
+/// next byte. Bytes that another edit swallows count, bytes that another edit adds do not. Edits are independent of
+/// each other and may be given in any number; each happens once.
 public struct WireEdit: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case corrupt(mask: UInt8?)
@@ -53,7 +53,7 @@ public struct WireEdit: Sendable, Hashable {
         WireEdit(position, .duplicate(min(max(count, 0), 1 << 20)))
     }
 
-    /// Delivers bytes that nobody sent.
+    /// Delivers bytes that were never sent.
     ///
     /// - Parameters:
     ///   - bytes: The bytes.

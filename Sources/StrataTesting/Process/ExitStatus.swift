@@ -4,7 +4,7 @@ public enum ExitStatus: Sendable, Hashable, CustomStringConvertible {
     case exited(Int32)
     /// This signal ended it.
     case signalled(Int32)
-    /// Somebody else collected its status.
+    /// Other code collected its status.
     case unknown
 
     /// Whether it exited with code 0.

@@ -8,8 +8,8 @@ internal import Musl
 
 /// A child process that cannot outlive this process, whatever happens to it.
 ///
-/// It is collected by a thread of its own the moment it ends. Signals go out only while it is not collected, so they never
-/// hit a stranger that got the same id.
+/// It is collected by a thread of its own the moment it ends. Signals go out only while it is not collected, so they
+/// never hit a stranger that got the same id.
 final class GuardedProcess: Sendable {
     private struct State: Sendable {
         var exit: ExitStatus?
@@ -122,7 +122,7 @@ final class GuardedProcess: Sendable {
     private func collect() {
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(pid), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
-        // Until it is collected below, its id and group are not given to anybody else: what it forked goes with it.
+        // Until it is collected below, its id and group belong to no other process: its children end with it.
         kill(-pid, SIGKILL)
         processGuard.release(group: pid)
         let waiters = state.change { state in

@@ -16,9 +16,9 @@ internal import Musl
 /// try await instance.kill()
 /// ```
 ///
-/// It leads a process group of its own, and inherits no descriptor but its three standard ones. It ends with ``stop(grace:)``,
-/// with the last reference to it, or with this process, even when that crashes or is killed; what it forked into its group
-/// goes with it.
+/// It leads a process group of its own, and inherits no descriptor but its three standard ones. It ends with
+/// ``stop(grace:)``, with the last reference to it, or with this process, even when that crashes or is killed; what it
+/// forked into its group goes with it.
 ///
 /// All methods may be called from any task. None of them blocks the cooperative pool.
 public final class InstanceProcess: Sendable {
@@ -55,11 +55,11 @@ public final class InstanceProcess: Sendable {
     ///   - environment: Changes to this process's environment: a value sets a variable, `nil` removes it.
     ///   - folder: Where it starts; `/` by default, so that no test depends on where the run was started.
     ///   - standardError: Where its error output goes.
-    ///   - bufferedLines: How many lines of output may wait to be read; 1024 by default, at least 1. When they do, no more
-    ///     is read, and in the end the process waits in its writing.
+    ///   - bufferedLines: How many lines of output may wait to be read; 1024 by default, at least 1. When they do, no
+    ///     more is read, and in the end the process waits in its writing.
     /// - Returns: The running process.
-    /// - Throws: ``HarnessError`` when there is no such executable, or the system refuses. A folder that is not there shows
-    ///   as an exit status of 1 or 2.
+    /// - Throws: ``HarnessError`` when there is no such executable, or the system refuses. A folder that is not there
+    ///   shows as an exit status of 1 or 2.
     public static func start(
         _ executable: String,
         arguments: [String] = [],
@@ -101,7 +101,7 @@ public final class InstanceProcess: Sendable {
 
     /// The path of an executable that was built together with the running tests.
     ///
-    /// The test target must depend on the executable target, or nobody builds it.
+    /// The test target must depend on the executable target, or it is not built.
     ///
     /// - Parameter name: The name of the executable target.
     /// - Returns: The path.
@@ -127,8 +127,8 @@ public final class InstanceProcess: Sendable {
     /// - Parameters:
     ///   - line: The line; its end is added.
     ///   - limit: How long the process may take to make room for it; 5 s by default.
-    /// - Throws: ``HarnessError`` when the process has closed its input or ended, or the time is over; part of the line may
-    ///   have gone out then.
+    /// - Throws: ``HarnessError`` when the process has closed its input or ended, or the time is over; part of the line
+    ///   may have gone out then.
     public func send(_ line: String, within limit: Duration = .seconds(5)) async throws {
         let deadline = ContinuousClock.now + limit
         try await BlockingThread.run { [input] _ in

@@ -6,7 +6,7 @@ final class LineBuffer: Sendable {
         var nextID = 0
         /// The process has closed its side.
         var hasEnded = false
-        /// Nobody is interested any more.
+        /// The reader has left.
         var isClosed = false
     }
 
@@ -81,7 +81,7 @@ final class LineBuffer: Sendable {
         state.change { $0.isClosed = true }
     }
 
-    /// Hands on a line, after waiting for room; `false` when nobody is interested any more.
+    /// Passes a line on, after waiting for room; `false` when the reader has left.
     private func add(_ bytes: [UInt8]) -> Bool {
         let line = String(decoding: bytes, as: UTF8.self)
         let (reader, isOpen) = state.wait(until: { $0.isClosed || $0.lines.count < limit }) { state in

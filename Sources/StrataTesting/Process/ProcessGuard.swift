@@ -2,11 +2,11 @@
 ///
 /// One small `/bin/sh`, started with the first use, reads from a socket whose other end only this process holds. It is
 /// told of every process group and folder and forgets those that were ended in good order. When the socket reports its
-/// end, this process is gone, and what is still on the list goes too. That needs no help from the dying process, works on
-/// Linux and macOS, and unlike PR_SET_PDEATHSIG does not depend on which *thread* started the child.
+/// end, this process is gone, and what is still on the list goes too. That needs no help from the dying process, works
+/// on Linux and macOS, and unlike PR_SET_PDEATHSIG does not depend on which *thread* started the child.
 ///
-/// A child reports itself: ``GuardedProcess`` starts it through a shell that writes its own process id to the socket and
-/// then becomes the program. So there is no moment in which a process runs and the guard does not know it.
+/// A child reports itself: ``GuardedProcess`` starts it through a shell that writes its own process id to the socket
+/// and then becomes the program. So there is no moment in which a process runs and the guard does not know it.
 final class ProcessGuard: Sendable {
     private static let started = Result { try ProcessGuard() }
 
@@ -15,9 +15,10 @@ final class ProcessGuard: Sendable {
         try started.get()
     }
 
-    // It ignores the signals of a terminal, so that it outlives the run it guards. Process groups are killed as a whole;
-    // a group id is not given away again before the last member is gone and its leader was collected, and it is taken
-    // off the list before that. Removing is repeated: a process being killed may still be inside a call that makes a file.
+    // It ignores the signals of a terminal, so that it outlives the run it guards. Process groups are killed as a
+    // whole; a group id is not given away again before the last member is gone and its leader was collected, and it is
+    // taken off the list before that. Removing is repeated: a process being killed may still be inside a call that
+    // makes a file.
     private static let script = #"""
         trap '' HUP INT QUIT TERM
         PATH=/bin:/usr/bin

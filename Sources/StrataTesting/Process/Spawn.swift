@@ -8,9 +8,9 @@ internal import Darwin
 
 /// A thin layer over `posix_spawn`.
 ///
-/// Every child leads a process group of its own, so that Ctrl-C in the terminal of the test run reaches the test process
-/// alone, and a child can be ended together with what it forked. It begins with default signal dispositions, an empty
-/// signal mask, and no descriptor but those named.
+/// Every child leads a process group of its own, so that Ctrl-C in the terminal of the test run reaches the test
+/// process alone, and a child can be ended together with what it forked. It begins with default signal dispositions, an
+/// empty signal mask, and no descriptor but those named.
 struct Spawn {
     private typealias AddCloseFrom = @convention(c) (UnsafeMutableRawPointer, Int32) -> Int32
 

@@ -19,8 +19,10 @@ final class LaunchedServer: Sendable {
     let configuration: RedisServer.Configuration
     let folder: TemporaryFolder
     let port: UInt16?
+    let tlsPort: UInt16?
     private let executable: String
     private let reservation: PortReservation?
+    private let tlsReservation: PortReservation?
 
     // One operation at a time; held while a server starts or ends.
     private let lifecycle = Monitor(())
@@ -35,7 +37,7 @@ final class LaunchedServer: Sendable {
 
     /// Starts a server and waits until it answers.
     ///
-    /// Takes another port when somebody took the chosen one.
+    /// Takes another port when the chosen one is taken.
     static func launch(
         _ configuration: RedisServer.Configuration,
         _ cancellation: BlockingThread.Cancellation
@@ -63,6 +65,8 @@ final class LaunchedServer: Sendable {
         let busOffset = configuration.role == .clusterNode ? Self.busOffset : nil
         reservation = wantsPort ? try PortReservation(companionOffset: busOffset) : nil
         port = configuration.listensOnTCP ? configuration.port ?? reservation?.port : nil
+        tlsReservation = configuration.tls == nil ? nil : try PortReservation()
+        tlsPort = tlsReservation?.port
         folder = try TemporaryFolder()
         do {
             // Found out here, it is an error with the path in it instead of a server that never answers.
@@ -183,7 +187,7 @@ final class LaunchedServer: Sendable {
                 _ = try connection.command(["PING"])
                 return true
             } catch let error as HarnessError {
-                // Whoever refuses (no password given, say) is up. Whoever is loading will be.
+                // A server that refuses (without a password, say) is up. One that is loading will be.
                 guard error.code == .errorReply else { return nil }
                 return waitingForLoad && error.message.hasPrefix("LOADING") ? nil : true
             }
@@ -230,6 +234,7 @@ final class LaunchedServer: Sendable {
         if let credentials = configuration.credentials, credentials.username == nil {
             lines.append(.init("requirepass", credentials.password))
         }
+        if let tls = configuration.tls, let tlsPort { lines += tls.directives(port: tlsPort) }
         lines += configuration.directives
         return lines.map { $0.line + "\n" }.joined()
     }

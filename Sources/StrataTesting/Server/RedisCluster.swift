@@ -1,36 +1,36 @@
 /// A cluster of primaries, each with the same number of replicas, all private to this process.
 ///
 /// It is put together by commands (ADDSLOTSRANGE, MEET, REPLICATE); no other program is needed.
-public final class RedisCluster: Sendable {
+package final class RedisCluster: Sendable {
     /// How a cluster is started.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// How many primaries share the 16 384 slots; 3 by default, which is the least that can elect a replica.
-        public var primaries = 3
+        package var primaries = 3
         /// How many replicas each primary has; none by default.
-        public var replicasPerPrimary = 0
+        package var replicasPerPrimary = 0
         /// How long a node must be silent until the others hold it for down; 1 s by default.
-        public var nodeTimeout: Duration = .seconds(1)
+        package var nodeTimeout: Duration = .seconds(1)
         /// How each node is started.
         ///
         /// A port in it is ignored, and so is a user name.
-        public var server = RedisServer.Configuration()
+        package var server = RedisServer.Configuration()
         /// How long it may take until all nodes agree; 20 s by default.
-        public var deadline: Duration = .seconds(20)
+        package var deadline: Duration = .seconds(20)
 
         /// Creates the default configuration.
-        public init() {}
+        package init() {}
     }
 
     /// The number of hash slots of any cluster.
-    public static let slotCount = 16_384
+    package static let slotCount = 16_384
 
     /// The nodes that were primaries at the start, in the order of their slots.
-    public let primaries: [RedisServer]
+    package let primaries: [RedisServer]
     /// The nodes that were replicas at the start: first those of the first primary, then those of the second, and so on.
-    public let replicas: [RedisServer]
+    package let replicas: [RedisServer]
 
     /// All nodes.
-    public var nodes: [RedisServer] { primaries + replicas }
+    package var nodes: [RedisServer] { primaries + replicas }
 
     private init(primaries: [RedisServer], replicas: [RedisServer]) {
         self.primaries = primaries
@@ -43,7 +43,7 @@ public final class RedisCluster: Sendable {
     /// - Returns: The running cluster.
     /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when the
     ///   task is cancelled. Nothing is left behind then.
-    public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
+    package static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
         try await BlockingThread.run { try launch(configuration, $0) }
     }
 
@@ -52,7 +52,7 @@ public final class RedisCluster: Sendable {
     /// May be called again.
     ///
     /// - Throws: ``HarnessError`` when a folder cannot be removed.
-    public func stop() async throws {
+    package func stop() async throws {
         try await RedisServer.stopAll(nodes)
     }
 

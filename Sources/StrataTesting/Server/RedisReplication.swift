@@ -26,7 +26,7 @@ public final class RedisReplication: Sendable {
         /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password.
         public var server = RedisServer.Configuration()
         /// How long it may take until everything is connected; 20 s by default.
-        public var deadline: Duration = .seconds(20)
+        package var deadline: Duration = .seconds(20)
 
         /// Creates the default configuration.
         public init() {}
@@ -55,8 +55,8 @@ public final class RedisReplication: Sendable {
     ///
     /// - Parameter configuration: What to start.
     /// - Returns: The running set.
-    /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when the
-    ///   task is cancelled. Nothing is left behind then.
+    /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when
+    ///   the task is cancelled. Nothing is left behind then.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisReplication {
         try await BlockingThread.run { try launch(configuration, $0) }
     }
@@ -133,9 +133,9 @@ public final class RedisReplication: Sendable {
             } ? true : nil
         }
         for sentinel in sentinels {
-            // Sentinels greet each other every 2 s and look for replicas every 10 s. Since version 7.0 this can be changed;
-            // older servers refuse, and take their time. The ping period stays: a replica whose INFO is older than five of
-            // them is not promoted, and during a failover INFO comes once a second.
+            // Sentinels greet each other every 2 s and look for replicas every 10 s. Since version 7.0 this can be
+            // changed; older servers refuse, and take their time. The ping period stays: a replica whose INFO is older
+            // than five of them is not promoted, and during a failover INFO comes once a second.
             _ = try? sentinel.ask("SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "100", until: deadline)
         }
         _ = try BlockingThread.poll(for: "the Sentinels", until: deadline, every: .milliseconds(10), cancellation) {

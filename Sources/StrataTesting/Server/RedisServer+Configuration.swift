@@ -6,7 +6,8 @@ extension RedisServer {
     public struct Configuration: Sendable {
         /// The server program; a path, or a name to search in PATH.
         ///
-        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, else `redis-server`, else `valkey-server`.
+        /// `nil`, the default, takes the environment's `STRATA_REDIS_SERVER`, else `redis-server`, else
+        /// `valkey-server`.
         public var executable: String?
         /// Whether the server listens on a loopback TCP port.
         ///
@@ -21,12 +22,14 @@ extension RedisServer {
         /// Without a user name the password is also made the server's (`requirepass`). A user with a name must be made
         /// by a directive, for example `"user tester on >secret ~* &* +@all"`.
         public var credentials: Credentials?
+        /// How the server speaks TLS; `nil`, the default, means that it does not.
+        public var tls: TLS?
         /// Variables set for the server in addition to this process's environment.
-        public var environment: [String: String] = [:]
+        package var environment: [String: String] = [:]
         /// How long starting may take until the server answers; 10 s by default.
-        public var startDeadline: Duration = .seconds(10)
+        package var startDeadline: Duration = .seconds(10)
         /// How long the server may take to end in good order before it is killed; 2 s by default.
-        public var stopGrace: Duration = .seconds(2)
+        package var stopGrace: Duration = .seconds(2)
 
         var role = Role.standalone
 
@@ -35,9 +38,11 @@ extension RedisServer {
         /// - Parameters:
         ///   - directives: Lines for the configuration file.
         ///   - credentials: The name and password with which the kit itself talks to the server.
-        public init(directives: [Directive] = [], credentials: Credentials? = nil) {
+        ///   - tls: How the server speaks TLS.
+        public init(directives: [Directive] = [], credentials: Credentials? = nil, tls: TLS? = nil) {
             self.directives = directives
             self.credentials = credentials
+            self.tls = tls
         }
     }
 

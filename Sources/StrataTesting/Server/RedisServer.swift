@@ -10,10 +10,10 @@
 /// try await server.stop()
 /// ```
 ///
-/// A private server lives in a fresh folder under `/tmp`, listens on a Unix-domain socket there and on a free port of the
-/// loopback interface, and is up in a few tens of milliseconds. Any number can run at once. It ends with ``stop()``, with the last
-/// reference to it, or with this process, even when that crashes or is killed: a small guard process sees to it and removes
-/// the folder as well.
+/// A private server lives in a fresh folder under `/tmp`, listens on a Unix-domain socket there and on a free port of
+/// the loopback interface, and is up in a few tens of milliseconds. Any number can run at once. It ends with
+/// ``stop()``, with the last reference to it, or with this process, even when that crashes or is killed: a small guard
+/// process sees to it and removes the folder as well.
 ///
 /// All methods may be called from any task or thread. None of them blocks the cooperative pool: the waiting is done on
 /// threads of the kit's own. Cancelling ``start(_:)`` or ``restart(keepingData:waitingForLoad:)`` ends the wait with
@@ -40,8 +40,8 @@ public final class RedisServer: Sendable {
     ///
     /// - Parameter configuration: How to start it.
     /// - Returns: The running server.
-    /// - Throws: ``HarnessError``: no program found, the process ended early (with the last lines of its log), no answer
-    ///   in time, no free address. `CancellationError` when the task is cancelled; then nothing is left behind.
+    /// - Throws: ``HarnessError``: no program found, the process ended early (with the last lines of its log), no
+    ///   answer in time, no free address. `CancellationError` when the task is cancelled; then nothing is left behind.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisServer {
         RedisServer(try await BlockingThread.run { try LaunchedServer.launch(configuration, $0) })
     }
@@ -136,6 +136,11 @@ public final class RedisServer: Sendable {
 
     /// The TCP port; `nil` when there is none.
     public var port: UInt16? { endpoint.port }
+
+    /// The port on which a private server speaks TLS; `nil` when it speaks none.
+    public var tlsPort: UInt16? {
+        if case .launched(let server) = backing { server.tlsPort } else { nil }
+    }
 
     /// The database that the URL of an external server names; 0 otherwise.
     public var database: Int {

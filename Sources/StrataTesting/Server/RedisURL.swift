@@ -1,3 +1,5 @@
+internal import Strata
+
 /// The parts of the URL of a server that somebody else runs: `redis://[[user]:password@]host[:port][/database]` or
 /// `unix:///path`.
 package struct RedisURL: Sendable {
@@ -55,20 +57,7 @@ package struct RedisURL: Sendable {
     }
 
     private static func decoded(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst(), let low = rest.popFirst(),
-                let high = Character(UnicodeScalar(high)).hexDigitValue,
-                let low = Character(UnicodeScalar(low)).hexDigitValue
-            else { return nil }
-            bytes.append(UInt8(high << 4 | low))
-        }
-        return String(validating: bytes, as: UTF8.self)
+        PercentEncoding.decode(text.utf8, anyCase: true).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }
 

@@ -10,8 +10,8 @@
 /// })
 /// ```
 ///
-/// Each connection has a thread of its own, on which its closure and its steps run one after the other, so a closure may
-/// block. What clients sent is recorded. The server ends with ``stop()`` or with the last reference to it.
+/// Each connection has a thread of its own, on which its closure and its steps run one after the other, so a closure
+/// may block. What clients sent is recorded. The server ends with ``stop()`` or with the last reference to it.
 public final class ScriptedServer: Sendable {
     /// What the server does next on a connection.
     public enum Step: Sendable, Hashable {

@@ -8,8 +8,8 @@ internal import Musl
 
 /// An open file descriptor that closes itself.
 ///
-/// Whoever uses the number holds a reference, so the number is never closed, and never reused by another file, while
-/// somebody may still pass it to a call.
+/// Every user of the number holds a reference, so the number is never closed, and never reused by another file, while a
+/// call may still use it.
 final class Descriptor: Sendable {
     let number: Int32
 

@@ -1,4 +1,4 @@
-/// A place to listen at, kept while nobody listens there.
+/// A place to listen at, kept while no server listens there.
 final class ListeningPlace: Sendable {
     let endpoint: TestEndpoint
     private let folder: TemporaryFolder?

@@ -1,9 +1,9 @@
 /// A free loopback port, kept from everybody else while its owner is down.
 ///
-/// On Linux a bound socket that does not listen holds the port: the kernel gives it to nobody else, refuses clients
-/// (ECONNREFUSED), and still lets a server bind it and listen, because both sides set SO_REUSEADDR. So a server can be
-/// killed and restarted on its port, and two servers started at once never pick the same one. BSD kernels do not allow
-/// this; there the port is only looked up, and the start is tried again on a clash.
+/// On Linux a bound socket that does not listen holds the port: the kernel gives it to no other process, refuses
+/// clients (ECONNREFUSED), and still lets a server bind it and listen, because both sides set SO_REUSEADDR. So a server
+/// can be killed and restarted on its port, and two servers started at once never pick the same one. BSD kernels do not
+/// allow this; there the port is only looked up, and the start is tried again on a clash.
 final class PortReservation: Sendable {
     let port: UInt16
     private let holders: [Descriptor]

@@ -1,3 +1,4 @@
+internal import Strata
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -23,51 +24,24 @@ package enum BlockingThread {
         }
     }
 
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-
-        init(_ body: @escaping @Sendable () -> Void) {
-            self.body = body
-        }
-    }
-
-    /// Starts a detached thread; it costs some tens of microseconds.
+    /// Starts a detached thread.
     static func start(_ body: @escaping @Sendable () -> Void) throws {
-        let work = unsafe Unmanaged.passRetained(Work(body))
-        var attributes = pthread_attr_t()
-        unsafe pthread_attr_init(&attributes)
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        #if canImport(Darwin)
-        var thread: pthread_t? = nil
-        let status = unsafe pthread_create(&thread, &attributes, { Self.run($0) }, work.toOpaque())
-        #else
-        var thread = pthread_t()
-        let status = unsafe pthread_create(
-            &thread,
-            &attributes,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                return unsafe Self.run(argument)
-            },
-            work.toOpaque()
-        )
-        #endif
+        let status = NativeThread.start(name: "strata-testing", run: body)
         guard status == 0 else {
-            unsafe work.release()
             throw HarnessError(.launchFailed, "pthread_create: \(SystemCall.text(of: status))")
         }
     }
 
     /// Runs blocking work on a thread of its own and waits for it without blocking.
     ///
-    /// Cancelling the waiting task only sets the flag that the work is given: whether and when it stops is its own choice.
+    /// Cancelling the waiting task only sets the flag that the work is given: whether and when it stops is its own
+    /// choice.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws -> Result
     ) async throws -> Result {
         let cancellation = Cancellation()
-        // The runtime orders a resume that comes before its await by an atomic of its own, which ThreadSanitizer does not
-        // see; it sees this lock. (A state of no size would share its address with its neighbour, and be reported.)
+        // The runtime orders a resume that comes before its await by an atomic of its own, which ThreadSanitizer does
+        // not see; it sees this lock. (A state of no size would share its address with its neighbour, and be reported.)
         let handover = Monitor(false)
         let result = try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Result, any Error>) in
@@ -112,10 +86,5 @@ package enum BlockingThread {
         var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
         // An early end by a signal is harmless: every caller looks again.
         _ = unsafe nanosleep(&time, nil)
-    }
-
-    private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        unsafe Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-        return nil
     }
 }

@@ -11,7 +11,7 @@ internal import Musl
 /// For threads of the test kit that may block; the library itself has no place for it.
 ///
 /// Proof of `Sendable`: `state` is touched only in `withLock` and `wait`, which hold `mutex`; the two pointers are
-/// constants, made in `init` and freed in `deinit`, when nobody else holds a reference.
+/// constants, made in `init` and freed in `deinit`, when there is no other reference.
 @safe final class Monitor<State: Sendable>: @unchecked Sendable {
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>

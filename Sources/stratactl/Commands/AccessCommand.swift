@@ -6,13 +6,14 @@ struct AccessCommand: AsyncParsableCommand {
         commandName: "acl",
         abstract: "Prints the rules for a user of Redis that may do what it needs, and nothing else.",
         discussion: """
-            No server is asked. The line is an argument for redis-cli, with PASSWORD to be replaced. Without a keyspace the \
+            No server is asked, unless with --check. The line is an argument for redis-cli, with PASSWORD to be replaced. Without a keyspace the \
             user may do it in all keyspaces of the prefix, also in those of versions to come.
             """
     )
 
     @OptionGroup var output: OutputOptions
     @OptionGroup var prefix: PrefixOption
+    @OptionGroup var connection: ConnectionOptions
 
     @Argument(help: "The names of the keyspaces; none for all of the prefix.")
     var keyspaces: [String] = []
@@ -29,6 +30,12 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The number of the database.", valueName: "n"))
     var database = 0
 
+    @Option(help: ArgumentHelp("The major version of the oldest server that has to know the rules.", valueName: "n"))
+    var serverVersion = 6
+
+    @Flag(help: "Tries what the user of --url may do, and prints the rules that are missing; status 1 when one is.")
+    var check = false
+
     func validate() throws {
         guard !user.isEmpty, !user.contains(where: { $0.isWhitespace || $0 == "\"" || $0 == "\\" }) else {
             throw ValidationError("--user is empty, or holds a space, a quote or a backslash")
@@ -38,12 +45,19 @@ struct AccessCommand: AsyncParsableCommand {
     func run() async throws {
         let rules =
             keyspaces.isEmpty
-            ? AccessRules(for: [purpose.rules], prefix: prefix.prefix, database: database)
+            ? AccessRules(
+                for: [purpose.rules],
+                prefix: prefix.prefix,
+                database: database,
+                serverVersion: serverVersion
+            )
             : AccessRules(
                 for: [purpose.rules],
                 keyspaces: keyspaces.map { Keyspace($0, prefix: prefix.prefix) },
-                database: database
+                database: database,
+                serverVersion: serverVersion
             )
+        if check { return try await printMissing(of: rules) }
         switch output.format {
         case .table:
             let line = (["ACL", "SETUSER", user, "on", ">PASSWORD"] + rules.rules.map { Self.quoted($0) })
@@ -59,6 +73,15 @@ struct AccessCommand: AsyncParsableCommand {
                 )
             )
         }
+    }
+
+    private func printMissing(of rules: AccessRules) async throws {
+        let missing = try await connection.withClient { try await $0.missingRules(of: rules) }
+        switch output.format {
+        case .table: StandardOutput.lines(missing)
+        case .json: try JSONDocument.print(["missing": missing])
+        }
+        if !missing.isEmpty { throw Failure(.failed, nil) }
     }
 
     /// An argument as redis-cli reads it.

@@ -22,7 +22,7 @@ struct ClearCommand: AsyncParsableCommand {
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let counts = try await inspector.counts()
-            // Of a name that nobody uses nothing is to be left behind, not even that it was cleared.
+            // An unused name must leave nothing behind, not even the mark of its clear.
             if counts == KeyspaceCounts() { try await inspector.checkPresence() }
             if output.format == .table {
                 var table = Table(.left("KEYSPACE"), .right("VALUES"), .right("LEASES"))

@@ -11,7 +11,7 @@ import Foundation
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where the server is: redis://[user@]host[:port][/database] or unix://[user@]/path[?db=database].",
+            "Where the server is: redis://[user@]host[:port][/database], rediss:// for TLS, or unix://[user@]/path[?db=database].",
             discussion: "Without it STRATA_REDIS_URL counts, then redis://127.0.0.1:6379."
         )
     )

@@ -1,8 +1,8 @@
 /// How many columns of a terminal a text takes.
 ///
 /// Characters of East Asian width W or F (Unicode Standard Annex #11) and emoji take two, marks that combine take none,
-/// all others one. The ranges are the blocks in which the wide ones lie: a terminal that knows another release of Unicode
-/// may differ by a column here and there.
+/// all others one. The ranges are the blocks in which the wide ones lie: a terminal that knows another release of
+/// Unicode may differ by a column here and there.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }

@@ -2,8 +2,8 @@ import StrataRedis
 
 /// JSON text on several lines, indented by its nesting.
 ///
-/// It goes token by token and keeps each token as it stands: numbers keep their digits, and a text that is cut off or no
-/// JSON comes out all the same.
+/// It goes token by token and keeps each token as it stands: numbers keep their digits, and a text that is cut off or
+/// no JSON comes out all the same.
 struct JSONIndentation {
     /// Deeper levels are indented like this one, or a megabyte of brackets would become a terabyte of spaces.
     private static let deepest = 32

@@ -41,8 +41,8 @@ enum Timestamp {
 
     /// Days since 1970 as a date of the Gregorian calendar.
     ///
-    /// `civil_from_days` of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013. Years begin in March, so
-    /// that the leap day is the last of one.
+    /// `civil_from_days` of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", 2013. Years begin in March,
+    /// so that the leap day is the last of one.
     private static func civil(_ days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

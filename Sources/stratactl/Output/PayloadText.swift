@@ -19,6 +19,7 @@ enum PayloadText {
         switch compression {
         case 0: "none"
         case 1: "1 (zlib)"
+        case 2: "2 (zstd)"
         default: "\(compression) (unknown here)"
         }
     }

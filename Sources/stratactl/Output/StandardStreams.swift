@@ -34,7 +34,7 @@ enum StandardOutput {
 
     /// Writes bytes as they are.
     static func bytes(_ bytes: [UInt8]) {
-        // Nobody reads any more: nothing is left to be done.
+        // The reader is gone: there is nothing left to do.
         guard Descriptor.write(bytes, to: STDOUT_FILENO) else { exit(Failure.Status.failed.rawValue) }
     }
 }

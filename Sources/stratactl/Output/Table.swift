@@ -32,10 +32,10 @@ struct Table {
         return ([columns.map(\.title)] + rows).map { line($0, widths) }
     }
 
-    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other, each with
-    /// the title of its column.
+    /// The heading and the rows, where they are no wider than `width`; else the cells of each row one below the other,
+    /// each with the title of its column.
     ///
-    /// A terminal would break the lines of a wide table anywhere, and nobody could tell whose cell is whose.
+    /// A terminal would break the lines of a wide table anywhere, and mix up its cells.
     ///
     /// - Parameter width: How many columns there are; `nil` for any number.
     /// - Returns: The lines.

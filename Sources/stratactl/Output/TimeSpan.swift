@@ -48,7 +48,8 @@ enum TimeSpan {
     }
 }
 
-/// Time to live in JSON: `{"state": "absent"}`, `{"state": "unlimited"}` or `{"milliseconds": 1500, "state": "remaining"}`.
+/// Time to live in JSON: `{"state": "absent"}`, `{"state": "unlimited"}` or `{"milliseconds": 1500, "state":
+/// "remaining"}`.
 struct JSONTimeToLive: Encodable {
     let state: String
     let milliseconds: Int64?

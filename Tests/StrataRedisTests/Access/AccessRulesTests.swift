@@ -10,7 +10,7 @@ struct AccessRulesTests {
 
     private let keyspace: Keyspace = "products"
 
-    /// Runs something on a server on which the user `cache` has these rules, and nobody else anything to say.
+    /// Runs something on a server on which the user `cache` has these rules, and no other user has any permission.
     private func withUser(
         _ rules: AccessRules,
         without missing: String? = nil,

@@ -235,6 +235,53 @@ struct RedisClientTests {
         }
     }
 
+    enum Write: CaseIterable {
+        case set
+        case delete
+        case unlink
+        case expire
+    }
+
+    @Test("a write of which it is not known whether it was run is not sent again", arguments: Write.allCases)
+    func ambiguousWrite(write: Write) async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            var configuration = try RedisConfiguration(url: proxy.url)
+            configuration.commandTimeout = .seconds(20)
+            configuration.connectTimeout = .seconds(10)
+            let redis = try RedisClient(configuration)
+            try await redis.set("n", Array("old".utf8))
+
+            proxy.stall(.toClient)
+            let call = Task {
+                switch write {
+                case .set: _ = try await redis.set("n", Array("mine".utf8))
+                case .delete: _ = try await redis.delete("n")
+                case .unlink: _ = try await redis.unlink(["n"])
+                case .expire: _ = try await redis.expire("n", in: .seconds(1_000))
+                }
+            }
+            func isRun() async throws -> Bool {
+                switch write {
+                case .set: try await server.command("GET", "n").text == "mine"
+                case .delete, .unlink: try await server.command("EXISTS", "n").integer == 0
+                case .expire: try await server.command("TTL", "n").integer != -1
+                }
+            }
+            while try await !isRun() { try await nextTurn() }
+            // What others write now must stay.
+            try await server.command("SET", "n", "newer")
+            proxy.closeConnections()
+            proxy.resume(.toClient)
+            let error = await #expect(throws: RedisError.self) { try await call.value }
+            #expect(error?.effect == .ambiguous)
+            #expect(try await server.command("GET", "n").text == "newer")
+            #expect(try await server.command("TTL", "n").integer == -1)
+            await redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
     @Test("too many calls at once are refused at once, and nothing else happens to them")
     func backPressure() async throws {
         try await RedisServer.withServer { server in

@@ -19,6 +19,30 @@ struct LinkSuccessionTests {
         return topics
     }
 
+    @Test("a link of the same topics takes the place of one whose user has changed, also twice in a row")
+    func renewal() {
+        var succession = LinkSuccession()
+        // Nothing stands: the first link is the new user's already, but whoever makes it may have begun before.
+        succession.renew()
+        #expect(succession.takeOrder(of: 0) == nil && succession.takeOrder(of: 1) == nil)
+        succession.want(topics("a"))
+        #expect(succession.takeOrder(of: 0) == topics("a"))
+        succession.established(0, until: instant(3), at: instant(0))
+        #expect(succession.takeOrder(of: 1) == nil)
+        succession.renew()
+        #expect(succession.takeOrder(of: 1) == topics("a"))
+        // Once more while the second is being made.
+        succession.renew()
+        #expect(succession.takeOrder(of: 0) == nil && succession.takeOrder(of: 1) == nil)
+        succession.established(1, until: instant(6), at: instant(3))
+        #expect(succession.trusted(0, until: instant(8), told: instant(4)) == true)
+        #expect(succession.active == 1)
+        // The first is given up before it is made again.
+        #expect(succession.takeOrder(of: 0) == LinkTopics())
+        #expect(succession.takeOrder(of: 0) == topics("a"))
+        #expect(succession.takeOrder(of: 1) == nil)
+    }
+
     @Test("a link that stands goes on until the other has told of everything since")
     func handover() {
         var succession = LinkSuccession()

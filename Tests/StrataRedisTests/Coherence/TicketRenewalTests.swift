@@ -28,7 +28,7 @@ struct TicketRenewalTests {
         TicketRenewal(coherence, of: ticket, for: names.fingerprint)
     }
 
-    @Test("everybody gets the same ticket, and all others of the key are void when it is settled")
+    @Test("everybody gets the same ticket, and all others of the key are void when it is committed")
     func once() {
         let coherence = coherence()
         let gate = coherence.gate
@@ -37,7 +37,7 @@ struct TicketRenewalTests {
         let taken = renewal.take()
         // What levels above still serve lives until they are filled.
         #expect(gate.isLive(taken) && gate.isLive(before))
-        renewal.settle()
+        renewal.commit()
         #expect(gate.isLive(taken) && !gate.isLive(before) && !gate.isLive(fetched))
         #expect(renewal.take() == taken && gate.isLive(taken))
     }
@@ -59,7 +59,7 @@ struct TicketRenewalTests {
         #expect(!coherence.gate.isLive(taken) && renewal.take() == taken)
     }
 
-    @Test("nobody tells of changes: nothing is promised that nobody would settle")
+    @Test("nobody tells of changes: nothing is prepared that nobody would commit")
     func unheardOf() {
         for untrustedLifetime in [nil, Duration.seconds(3)] {
             let coherence = KeyspaceCoherence(
@@ -75,7 +75,7 @@ struct TicketRenewalTests {
         }
     }
 
-    @Test("the link is lost before anybody has settled it: what is older is void")
+    @Test("the link is lost before anybody has committed it: what is older is void")
     func lost() {
         let coherence = coherence()
         let before = coherence.gate.ticket(for: names.fingerprint)
@@ -138,7 +138,7 @@ struct TicketRenewalTests {
         }
     }
 
-    /// A level whose link is not pinged while the test lasts: what is not settled by those who fill memory is not settled.
+    /// A level whose link is not pinged while the test lasts: what is not committed by those who fill memory is not committed.
     private func heard(_ server: RedisServer) async throws -> RedisLevel<String, String> {
         let redis = try TestServer.client(of: server) { $0.linkPingInterval = .seconds(50) }
         let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()))
@@ -201,7 +201,7 @@ struct TicketRenewalTests {
         }
     }
 
-    @Test("what nobody settles is settled when the link has told of it, before trust is extended")
+    @Test("what nobody commits is committed when the link has told of it, before trust is extended")
     func late() throws {
         let version = EntryVersion.random()
         let coherence = coherence(version)

@@ -80,7 +80,7 @@ struct RedisURLTests {
     static let bad = [
         "", "localhost", "localhost:6379", "redis:localhost", "redis:/localhost", "://", "redis://", "redis:///",
         "redis:///0",
-        "http://h", "rediss://h", "redis+unix:///s", " redis://h", "redis ://h", "redis://h ", "redis:// h",
+        "http://h", "redis+unix:///s", " redis://h", "redis ://h", "redis://h ", "redis:// h",
         "redis://h\n",
         "redis://h:", "redis://h:0", "redis://h:65536", "redis://h:-1", "redis://h:+6379", "redis://h:6379x",
         "redis://h: 1",

@@ -25,6 +25,29 @@ struct RedisConformanceTests {
         expectNone(await alone.run())
     }
 
+    @Test("under a user that may do exactly what a cache needs")
+    func leastRights() async throws {
+        let rules = AccessRules(for: [.cache], prefix: "least")
+        let user = RedisServer.Directive(stringLiteral: "user cache on >pw \(rules)")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let redis = try TestServer.client(of: server) {
+                $0.username = "cache"
+                $0.password = Secret("pw")
+            }
+            @Sendable func level() -> RedisLevel<String, String> {
+                RedisLevel(redis, keyspace: Keyspace(TestServer.uniqueName("conformance"), prefix: "least"))
+            }
+            expectNone(await CacheLevelConformance(abilities: Self.tracked) { level() }.run())
+            let fetching = SourceConformance<AnyLevel<String, String>> { source in
+                MemoryLevel<String, String>(limit: .entries(1_000))
+                    .compose(level().fetching { (key: String) in try await source(key) }).normalized()
+            }
+            expectNone(await fetching.run())
+            let log = try await server.command("ACL", "LOG").text
+            #expect(!log.contains("reason"), "\(log)")
+        }
+    }
+
     @Test("below memory, and erased")
     func composed() async throws {
         let redis = try await TestServer.client()

@@ -147,7 +147,7 @@ struct ConnectionCallTests {
         #expect(rig.ending(of: 1) == .reply(.null))
     }
 
-    // MARK: Replies that nobody asked for
+    // MARK: Replies without a request
 
     @Test("a reply without a request closes the connection")
     func unasked() throws {

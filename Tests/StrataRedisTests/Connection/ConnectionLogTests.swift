@@ -1,5 +1,6 @@
 import Logging
 import StrataRedis
+import StrataTestSupport
 import StrataTesting
 import Testing
 

@@ -169,7 +169,7 @@ struct OrderCheckTests {
         configuration.commandTimeout = .seconds(20)
         configuration.healthWindow = .seconds(20)
         let redis = try RedisClient(configuration)
-        // Callers that never pause: without a check there is always a next reply, and nobody times out.
+        // Callers that never pause: without a check there is always a next reply, and no call times out.
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {
                 group.addTask {

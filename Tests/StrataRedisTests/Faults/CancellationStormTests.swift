@@ -36,9 +36,9 @@ struct CancellationStormTests {
             let peer = try await redis.send("CLIENT", "ID")
             for _ in 0..<60 {
                 let calls = (0..<16).map { _ in (random.next() % 4, Int(random.next() % 4), Int(random.next() % 60)) }
-                let tasks = calls.map { kind, key, patience in
+                let tasks = calls.map { kind, key, limit in
                     let call = Task { kind == 0 ? try await change(key) : try await read(key) }
-                    return patience < 30 ? leave(call, after: patience) : watch(call)
+                    return limit < 30 ? leave(call, after: limit) : watch(call)
                 }
                 for task in tasks { await task.value }
             }

@@ -75,7 +75,7 @@ struct HolderFaultTests {
     func killedBeforeTheStore() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            // Long enough for a busy machine to get to the store: nobody stores when the lease has run out.
+            // Long enough for a busy machine to get to the store: no instance stores after the end of its lease.
             let holder = try await Holder(proxy.url, keyspace, lease: 3_000)
             let other = try other(of: server)
             try await holder.beginFetch()

@@ -60,7 +60,7 @@ struct KeyspaceInspectorTests {
                 return
             }
 
-            // Written by somebody with a higher limit.
+            // Written by a client with a higher limit.
             let level = RedisLevel<String, [UInt8]>(
                 try await TestServer.client(),
                 keyspace: cache.keyspace(),

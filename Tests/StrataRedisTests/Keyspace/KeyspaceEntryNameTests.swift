@@ -13,7 +13,7 @@ struct KeyspaceEntryNameTests {
                 let value = try #require(KeyspaceEntryName(names.value))
                 let lease = try #require(KeyspaceEntryName(names.lease))
                 #expect(value.keyspace == keyspace && lease.keyspace == keyspace)
-                #expect(value.room == .value && lease.room == .lease)
+                #expect(value.kind == .value && lease.kind == .lease)
                 #expect(value.userKey == (key.isEmpty ? nil : key))
                 #expect(lease.userKey == value.userKey)
             }
@@ -68,7 +68,7 @@ struct KeyspaceEntryNameTests {
             guard let parts = KeyspaceEntryName(name), let key = parts.userKey else { continue }
             taken += 1
             let names = parts.keyspace.names(for: key)
-            #expect((parts.room == .value ? names.value : names.lease) == name)
+            #expect((parts.kind == .value ? names.value : names.lease) == name)
         }
         #expect(taken > 1_000)
     }

@@ -13,7 +13,7 @@ struct KeyspaceTests {
         return Array(key[(open + 1)..<close])
     }
 
-    /// Keys that mean something to somebody on their way.
+    /// Keys with characters that have a meaning on their way.
     static let hostile: [[UInt8]] =
         [
             "", " ", "a", "{", "}", "{}", "{a}", "{}a", "a}b{c", "{{a}}", "%", "%%", "%7B", "%7b", "%25", "%#", "%#a",

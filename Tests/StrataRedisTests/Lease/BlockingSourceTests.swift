@@ -23,7 +23,7 @@ struct BlockingSourceTests {
     private let source = BlockingSource()
     private let policy = FreshnessPolicy(hardTimeout: .milliseconds(20))
 
-    /// The caller's patience ends while the source still blocks; the value is there once it has come.
+    /// The wait limit of the caller ends while the source still blocks; the value is there once it has come.
     private func expectTimeout(_ cache: some CacheLevel<String, String>) async throws {
         let error = await #expect(throws: CacheError.self) { try await cache.get("k") }
         #expect(error?.code == .timeout)
@@ -31,14 +31,14 @@ struct BlockingSourceTests {
         await cache.drain(within: .seconds(30))
     }
 
-    @Test("costs a thread and not the caller's patience")
+    @Test("costs a thread and not the caller's time")
     func alone() async throws {
         let cache = MemoryLevel<String, String>(limit: .entries(8))
             .compose(Source(freshness: policy) { [source] _ in source.fetch() })
         try await expectTimeout(cache)
     }
 
-    @Test("costs a thread and not the caller's patience, below Redis", arguments: [true, false])
+    @Test("costs a thread and not the caller's time, below Redis", arguments: [true, false])
     func belowRedis(isReachable: Bool) async throws {
         let redis = isReachable ? try await TestServer.client() : try RedisClient("redis://127.0.0.1:1")
         let level = RedisLevel<String, String>(

@@ -66,6 +66,27 @@ struct FetchLimiterTests {
         #expect(try await limiter.run { 7 } == 7)
     }
 
+    @Test("a fetch that does not heed its cancellation keeps its slot for its grace, and no longer")
+    func grace() async throws {
+        let limiter = FetchLimiter(limit: 1, grace: .seconds(600))
+        let gate = AsyncGate()
+        let hung = Task {
+            // A task of its own does not hear of the cancellation.
+            try await limiter.run { try await Task { try await gate.pass() }.value }
+        }
+        await gate.arrivals()
+        let next = Task { try await limiter.run { 7 } }
+        while limiter.waiting == 0 { try await nextTurn() }
+        hung.cancel()
+        _ = limiter.fire(at: .now)
+        #expect(limiter.waiting == 1)
+        _ = limiter.fire(at: MonotonicInstant.now.advanced(by: .seconds(601)))
+        #expect(try await next.value == 7)
+        #expect(limiter.running == 0)
+        gate.open()
+        _ = await hung.result
+    }
+
     @Test("without Redis, levels that share a limit fetch together no more than that at once")
     func shared() async throws {
         let limiter = FetchLimiter(limit: 1)

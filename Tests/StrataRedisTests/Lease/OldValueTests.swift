@@ -15,7 +15,7 @@ struct OldValueTests {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
     }
 
-    /// Begins to replace a value, and returns when nobody may be served it any more.
+    /// Begins to replace a value, and returns when no read may return it any more.
     private func outlive(
         _ cache: FetchingLevel<String, String>,
         leaseDuration: Duration

@@ -90,7 +90,7 @@ struct StaleFetchingTests {
             try await writeOld(cache)
             #expect(try await cache.get("k") == "old")
             #expect(try await cache.get("k") == "old")
-            // Another instance does not wait either: somebody fetches.
+            // Another instance does not wait either: the first one fetches.
             #expect(try await other.get("k") == "old")
             source.gate.open()
             await cache.drain(within: .seconds(30))

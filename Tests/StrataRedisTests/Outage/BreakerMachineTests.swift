@@ -6,8 +6,8 @@ import Testing
 @Suite("A breaker's states")
 struct BreakerMachineTests {
     private static let pause: ClosedRange<Int64> = 100...1_600
-    private static let patience: Int64 = 50
-    private let machine = Rig(pause: BreakerMachineTests.pause, patience: BreakerMachineTests.patience, seed: 1)
+    private static let limit: Int64 = 50
+    private let machine = Rig(pause: BreakerMachineTests.pause, limit: BreakerMachineTests.limit, seed: 1)
     private var now = MonotonicInstant(nanoseconds: 0)
 
     /// The machine after it was tripped, and time has come for a probe.
@@ -77,7 +77,7 @@ struct BreakerMachineTests {
     mutating func hanging() throws {
         try trip()
         #expect(machine.admit(at: now) == .refusedAndProbe(1))
-        now = now.advanced(byNanoseconds: Self.patience)
+        now = now.advanced(byNanoseconds: Self.limit)
         #expect(machine.admit(at: now) == .refused)
         machine.probed(1, true, at: now)
         try waitForProbe()
@@ -86,7 +86,7 @@ struct BreakerMachineTests {
         #expect(machine.admit(at: now) == .refused, "the answer was to an earlier probe")
         machine.probed(2, true, at: now)
         #expect(machine.admit(at: now) == .trial(3))
-        now = now.advanced(byNanoseconds: Self.patience)
+        now = now.advanced(byNanoseconds: Self.limit)
         #expect(machine.admit(at: now) == .refused)
         #expect(!machine.tried(3, .good, at: now), "too late")
     }
@@ -116,7 +116,7 @@ struct BreakerMachineTests {
     @Test("at no time more than one probe or trial, and only a good trial closes it", arguments: 0..<200)
     func random(round: Int) {
         var random = SplitMix64(seed: UInt64(round))
-        let machine = Rig(pause: Self.pause, patience: Self.patience, seed: UInt64(round))
+        let machine = Rig(pause: Self.pause, limit: Self.limit, seed: UInt64(round))
         var now = MonotonicInstant(nanoseconds: 0)
         var isClosed = true
         /// The attempt under way, whether it is a trial, and until when.
@@ -138,7 +138,7 @@ struct BreakerMachineTests {
                     var isTrial = false
                     if case .trying = machine.phase { isTrial = true }
                     if let attempt, attempt.isTrial { #expect(now >= attempt.until, "two trials, seed \(round)") }
-                    attempt = (number, isTrial, now.advanced(byNanoseconds: Self.patience))
+                    attempt = (number, isTrial, now.advanced(byNanoseconds: Self.limit))
                 }
             case 4:
                 guard let ended = attempt, !ended.isTrial else { continue }
@@ -161,8 +161,8 @@ struct BreakerMachineTests {
 private final class Rig {
     private var machine: BreakerMachine
 
-    init(pause: ClosedRange<Int64>, patience: Int64, seed: UInt64) {
-        machine = BreakerMachine(pause: pause, patience: patience, seed: seed)
+    init(pause: ClosedRange<Int64>, limit: Int64, seed: UInt64) {
+        machine = BreakerMachine(pause: pause, limit: limit, seed: seed)
     }
 
     var phase: BreakerMachine.Phase { machine.phase }

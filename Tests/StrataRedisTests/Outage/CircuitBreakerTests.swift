@@ -1,5 +1,6 @@
 import Logging
 import Strata
+import StrataTestSupport
 import Testing
 
 @testable import StrataRedis
@@ -12,7 +13,7 @@ struct CircuitBreakerTests {
     private func breaker(_ adjust: (inout BreakerOptions) -> Void = { _ in }) -> CircuitBreaker {
         var options = BreakerOptions(window: .seconds(16), minimumCalls: 10, pause: .seconds(1) ... .seconds(8))
         adjust(&options)
-        return CircuitBreaker(.read, options, patience: .seconds(1), endpoint: "somewhere", logger: log.logger)
+        return CircuitBreaker(.read, options, limit: .seconds(1), endpoint: "somewhere", logger: log.logger)
     }
 
     private func instant(_ seconds: Double) -> MonotonicInstant {
@@ -212,7 +213,7 @@ struct CircuitBreakerTests {
         let breaker = CircuitBreaker(
             .remove,
             BreakerOptions(minimumCalls: 1),
-            patience: .seconds(1),
+            limit: .seconds(1),
             endpoint: "test",
             logger: nil
         )

@@ -56,7 +56,7 @@ struct InvalidationPromiseTests {
                 codec: .text,
                 coherence: .none
             )
-            // The first one voids everything, since nobody knows what came before it.
+            // The first one voids everything, because what came before it is not known.
             try await level.invalidate(tag: "green")
             try await level.set("old", for: "k", tags: ["red"])
             let names = level.names(for: "k")

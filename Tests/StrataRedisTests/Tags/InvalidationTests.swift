@@ -65,7 +65,7 @@ struct InvalidationTests {
                 try await KeyspaceInspector(other.redis, keyspace).clear()
             } else {
                 try await other.cache.clear()
-                // Links look, by the same script, and tell nobody.
+                // Links look, by the same script, and publish nothing.
                 #expect(try await server.calls(of: "publish") == 1)
                 // The marks begin anew, without the tags.
                 #expect(try await server.calls(of: "unlink") == 1)

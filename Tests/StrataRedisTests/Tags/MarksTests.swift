@@ -205,7 +205,7 @@ struct MarksTests {
             try await level.invalidate(tag: "red")
             let now = UInt64(try await level.redis.time().saturatedNanoseconds / 1_000)
             try await level.set("old", for: "k", tags: ["red"])
-            // The server had believed that it was years ago, and then somebody has invalidated the tag.
+            // The server had believed that it was years ago, and then the tag was invalidated.
             let late = String(now - 3 * TagTable.longestStep)
             try await server.marks("HSET", keyspace, "s", late, "c", late, "=red", late)
             let other = try self.level(server)

@@ -28,7 +28,7 @@ private struct TagWorld {
         question = look
     }
 
-    /// The server runs the script for somebody else, or for this instance.
+    /// The server runs the script for another instance, or for this one.
     mutating func invalidate(_ names: [TagName]?, jump: UInt64, byItself: Bool) {
         let before = sequence
         sequence += jump

@@ -19,10 +19,10 @@ struct FlightWithinTests {
     /// A read whose work is the inner flight's.
     private func read(
         _ key: String,
-        patience: WaitLimit = .unlimited,
+        limit: WaitLimit = .unlimited,
         _ work: @escaping @Sendable () async throws -> Int
     ) async throws -> Int {
-        try await outer.join(key, patience: patience) { try await fly(key, within: $0, work) }.output
+        try await outer.join(key, limit: limit) { try await fly(key, within: $0, work) }.output
     }
 
     /// The inner flight's part of a read.
@@ -31,7 +31,7 @@ struct FlightWithinTests {
         within flight: Flight,
         _ work: @escaping @Sendable () async throws -> Int
     ) async throws -> Int {
-        try await inner.join(key, fingerprint: 0, patience: .unlimited, within: flight, joined: {}, work).output
+        try await inner.join(key, fingerprint: 0, limit: .unlimited, within: flight, joined: {}, work).output
     }
 
     /// Ends with the gate, and heeds its being cancelled.
@@ -122,8 +122,8 @@ struct FlightWithinTests {
     }
 
     @Test("it goes on in the background when the other's callers have waited long enough")
-    func patience() async throws {
-        let caller = Task { try await read("k", patience: WaitLimit(sinceJoining: .milliseconds(1)), held()) }
+    func limit() async throws {
+        let caller = Task { try await read("k", limit: WaitLimit(sinceJoining: .milliseconds(1)), held()) }
         await gate.arrivals()
         await #expect(throws: WaitLimitReached.self) { try await caller.value }
         #expect(outer.anchored == 1 && inner.count == 1)

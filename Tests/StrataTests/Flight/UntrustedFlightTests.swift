@@ -18,10 +18,10 @@ struct UntrustedFlightTests {
     private func board(
         _ cache: some CacheLevel<String, Int>,
         _ pool: Pooled<Overheard>,
-        passengers: Int
+        waiters: Int
     ) async throws -> Task<Int?, any Error> {
         let task = Task { try await cache.get("k") }
-        while pool.waiting < passengers { try await nextTurn() }
+        while pool.waiting < waiters { try await nextTurn() }
         return task
     }
 
@@ -30,12 +30,12 @@ struct UntrustedFlightTests {
         let gate = FillGate(untrustedLifetime: .zero)
         gate.setTrustedUntil(.distantFuture)
         let pool = pool(gate)
-        let first = try await board(pool, pool, passengers: 1)
-        let joins = try await board(pool, pool, passengers: 2)
+        let first = try await board(pool, pool, waiters: 1)
+        let joins = try await board(pool, pool, waiters: 2)
         #expect(pool.underWay == 1)
         gate.setTrustedUntil(.distantPast)
         lower.put(2, for: "k")
-        let afresh = try await board(pool, pool, passengers: 3)
+        let afresh = try await board(pool, pool, waiters: 3)
         #expect(pool.underWay == 2)
         held.open()
         #expect(try await first.value == 1)
@@ -46,8 +46,8 @@ struct UntrustedFlightTests {
     @Test("a flight that began untrusted is joined for as long as what it brings may be kept", arguments: [0, 1_000])
     func untrustedFromTheBeginning(seconds: Int) async throws {
         let pool = pool(FillGate(untrustedLifetime: .seconds(seconds)))
-        let first = try await board(pool, pool, passengers: 1)
-        let second = try await board(pool, pool, passengers: 2)
+        let first = try await board(pool, pool, waiters: 1)
+        let second = try await board(pool, pool, waiters: 2)
         #expect(pool.underWay == (seconds == 0 ? 2 : 1))
         held.open()
         #expect(try await first.value == 1)
@@ -60,8 +60,8 @@ struct UntrustedFlightTests {
     func joinedIsNotKept() async throws {
         let pool = pool(FillGate(untrustedLifetime: .seconds(1_000)))
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(pool)
-        let first = try await board(pool, pool, passengers: 1)
-        let joins = try await board(cache, pool, passengers: 2)
+        let first = try await board(pool, pool, waiters: 1)
+        let joins = try await board(cache, pool, waiters: 2)
         #expect(pool.underWay == 1)
         held.open()
         #expect(try await first.value == 1)

@@ -117,15 +117,43 @@ struct ReadOptionsTests {
         #expect(source.calls == 1)
     }
 
-    @Test("A209 A204 reload: the source's value replaces a fresh one; when it fails the old one stays, or not")
+    @Test("A209 reload: the source's value replaces a fresh one; when it fails the old one stays")
     func reload() async throws {
         try await memory.store(.aged("old", fresh: 60, stale: 60), for: "k")
         let cache = cache
         #expect(try await cache.get("k", .reload) == "value")
         #expect(try await cache.get("k") == "value")
         source.fail()
-        #expect(try await cache.get("k", .reload) == "value")
-        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k", .reload.with(staleness: .never)) }
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k", .reload) }
+        #expect(try await cache.get("k") == "value")
+    }
+
+    @Test("A204 a reload whose source fails: an error, or the old value where stale ones may be served")
+    func failingReload() async throws {
+        try await memory.store(.aged("old", fresh: 60), for: "k")
+        try await memory.store(.aged("old", fresh: 60, stale: 600), for: "kept")
+        source.fail()
+        let cache = cache
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k", .reload) }
+        #expect(try await cache.get("k") == "old")
+        let read = try await cache.getWithTrace("kept", .reload)
+        #expect(read.value == "old")
+        #expect(read.trace.staleReason == .failed)
+        #expect(try await cache.getWithTrace("kept").trace.staleReason == nil)
+        await #expect(throws: ToldSource.Failure.self) {
+            try await cache.get("kept", .reload.with(staleness: .never))
+        }
+    }
+
+    @Test("a read that allows no age that is to be had gets the source's error, and no miss")
+    func tooOld() async throws {
+        try await memory.store(.aged("old", fresh: 600, stale: 600, stored: -100), for: "k")
+        source.fail()
+        let cache = cache
+        await #expect(throws: ToldSource.Failure.self) {
+            try await cache.get("k", ReadOptions(maximumAge: .seconds(50)))
+        }
+        #expect(try await cache.get("k", ReadOptions(source: .never, maximumAge: .seconds(50))) == nil)
     }
 
     @Test("A198 the age that a read allows decides, whatever lifetime the value was stored with")

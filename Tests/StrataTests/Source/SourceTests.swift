@@ -223,12 +223,39 @@ struct SourceTests {
         let cache = memory.compose(level)
         for _ in 0..<3 { await #expect(throws: ToldSource.Failure()) { try await cache.get("k") } }
         #expect(source.calls == 1)
-        // With an old value at hand nobody asks below in vain.
+        // With an old value at hand no read asks below for nothing.
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
         for _ in 0..<3 { #expect(try await cache.get("k") == "old") }
         let (_, trace) = try await cache.getWithTrace("k")
         #expect(trace.staleReason == .paused)
         #expect(source.calls == 1)
+    }
+
+    @Test("after an error the key is not asked for again for a while, also where the source says nothing of that")
+    func backOff() async throws {
+        source.fail()
+        let level = source.level(failureBackOff: .seconds(600) ... .seconds(1_000))
+        for _ in 0..<3 { await #expect(throws: ToldSource.Failure()) { try await level.get("k") } }
+        #expect(source.calls == 1)
+        await #expect(throws: ToldSource.Failure()) { try await level.get("other") }
+        #expect(source.calls == 2)
+        let eager = source.level(failureBackOff: nil)
+        for _ in 0..<3 { await #expect(throws: ToldSource.Failure()) { try await eager.get("k") } }
+        #expect(source.calls == 5)
+    }
+
+    @Test("pauses are doubled up to the longest, and end with a success")
+    func doubling() throws {
+        let pauses = Pauses<String>(steps: .seconds(100) ... .seconds(300))
+        func expectPause(_ seconds: Int) throws {
+            pauses.pause("k")
+            let left = try #require(pauses.left(for: "k", at: .now)?.duration)
+            #expect(left <= .seconds(seconds) && left > .seconds(seconds - 90))
+        }
+        for seconds in [100, 200, 300, 300] { try expectPause(seconds) }
+        pauses.end("k")
+        #expect(pauses.left(for: "k", at: .now) == nil)
+        try expectPause(100)
     }
 
     @Test("fetches that hang, and do not heed their cancellation, give their slots back")

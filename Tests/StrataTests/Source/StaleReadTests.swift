@@ -119,7 +119,7 @@ struct StaleReadTests {
         let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
         let (value, trace) = try await cache.getWithTrace("k")
         #expect(value == "old" && trace.staleReason == .late)
-        // It is late already, so nobody waits for it again.
+        // It is late already, so no caller waits for it again.
         for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
         gate.open()
         await cache.drain(within: .seconds(30))

@@ -72,6 +72,6 @@ final class GatedLevel: CacheLevel {
 
     var gate: FillGate? { ownGate }
 
-    /// Not the key's own hash, as nobody may rely on that.
+    /// Not the key's own hash, on which no code may rely.
     func fingerprint(of key: String) -> UInt64 { UInt64(truncatingIfNeeded: ("gated:" + key).hashValue) }
 }

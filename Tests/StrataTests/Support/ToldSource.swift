@@ -45,8 +45,13 @@ final class ToldSource: Sendable {
         return outcome
     }
 
-    func level(_ freshness: FreshnessPolicy = FreshnessPolicy()) -> Source<String, String> {
-        Source(freshness: freshness) { key, context in try await self.fetch(key, context) }
+    func level(
+        _ freshness: FreshnessPolicy = FreshnessPolicy(),
+        failureBackOff: ClosedRange<Duration>? = nil
+    ) -> Source<String, String> {
+        Source(freshness: freshness, failureBackOff: failureBackOff) { key, context in
+            try await self.fetch(key, context)
+        }
     }
 }
 

@@ -29,10 +29,10 @@ struct WatchTests {
         func add(_ wait: Duration) {
             let deadline = MonotonicInstant.now.advanced(by: wait)
             state.withLock { $0.deadlines.append(deadline) }
-            watch.look(after: self, by: deadline)
+            watch.schedule(self, by: deadline)
         }
 
-        func look(at now: MonotonicInstant) -> MonotonicInstant {
+        func fire(at now: MonotonicInstant) -> MonotonicInstant {
             let (next, late) = state.withLock { state in
                 state.looks += 1
                 let due = state.deadlines.count { $0 <= now }

@@ -114,4 +114,30 @@ struct OutputTests {
     func sizes(bytes: Int, text: String) {
         #expect(Quantity.bytes(bytes) == text)
     }
+
+    @Test(
+        "numbers of codecs, compressions and protections have the names that docs/internals/wire-format.md gives them",
+        arguments: ["Codecs", "Compressions", "Protections"]
+    )
+    func names(section: String) throws {
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+        let page = try String(contentsOf: root.appending(path: "docs/internals/wire-format.md"), encoding: .utf8)
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex(of: "### \(section)"))
+        var documented: [UInt8: String] = [:]
+        for line in lines[(start + 1)...].prefix(while: { !$0.hasPrefix("#") }) {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            if cells.count == 2, let number = UInt8(cells[0]) { documented[number] = cells[1] }
+        }
+        #expect(documented.count >= 3)
+        for number in UInt8.min ... .max {
+            let name = documented[number]
+            let shown = name.map { $0 == "none" ? $0 : "\(number) (\($0))" } ?? "\(number) (unknown here)"
+            switch section {
+            case "Codecs": #expect(PayloadText.codecName(number) == name)
+            case "Compressions": #expect(PayloadText.compressionName(number) == shown)
+            default: #expect(PayloadText.protectionName(number) == shown)
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
+import FleetChecker
 import StrataRedis
-import StrataTesting
 
 /// One process of `load outage`.
 struct OutageInstance: AsyncParsableCommand {

@@ -1,6 +1,6 @@
+import FleetChecker
 import Strata
 import StrataRedis
-import StrataTesting
 import Synchronization
 
 /// The caches of one instance: a memory and a Redis level for each room, over the one source.

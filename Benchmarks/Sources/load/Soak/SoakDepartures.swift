@@ -1,4 +1,4 @@
-import StrataTesting
+import FleetChecker
 import Synchronization
 
 /// Callers who leave when the fetch that they wait for has ended: while its value is on the way to Redis.

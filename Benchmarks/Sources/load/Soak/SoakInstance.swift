@@ -1,7 +1,7 @@
 import ArgumentParser
+import FleetChecker
 import Strata
 import StrataRedis
-import StrataTesting
 
 /// One process of `load soak`.
 struct SoakInstance: AsyncParsableCommand {

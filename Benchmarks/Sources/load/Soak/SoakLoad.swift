@@ -1,4 +1,5 @@
 import ArgumentParser
+import FleetChecker
 import Foundation
 import Strata
 import StrataTesting

@@ -1,6 +1,6 @@
+import FleetChecker
 import Strata
 import StrataRedis
-import StrataTesting
 
 /// A cache of a soak: a keyspace with keys of its own, and with what its work needs.
 enum SoakRoom: String, CaseIterable {

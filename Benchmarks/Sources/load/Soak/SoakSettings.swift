@@ -1,8 +1,8 @@
 import ArgumentParser
+import FleetChecker
 import Foundation
 import Strata
 import StrataRedis
-import StrataTesting
 
 /// What all processes of a soak agree on.
 struct SoakSettings: Codable {

@@ -1,5 +1,5 @@
+import FleetChecker
 import Strata
-import StrataTesting
 
 extension SoakTraffic {
     /// Reads as `get` does, and takes the receipt along where there is more to tell than a hit in memory.

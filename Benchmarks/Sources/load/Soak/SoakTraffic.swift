@@ -1,3 +1,4 @@
+import FleetChecker
 import Strata
 import StrataRedis
 import StrataTesting

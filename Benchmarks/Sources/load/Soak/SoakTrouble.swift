@@ -1,3 +1,4 @@
+import FleetChecker
 import Foundation
 import StrataTesting
 import Synchronization

@@ -1,6 +1,6 @@
+import FleetChecker
 import Foundation
 import Strata
-import StrataTesting
 
 /// What is promised of a soak's history, and the judgement.
 ///

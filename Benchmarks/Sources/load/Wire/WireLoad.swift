@@ -15,10 +15,13 @@ struct WireLoad: AsyncParsableCommand {
     var rounds = 5
     @Option(help: "Seconds that each number of tasks runs in a round.")
     var seconds = 0.5
+    @Flag(help: "TLS beside plain text in the same run, and nothing else.")
+    var tls = false
     @Option(parsing: .upToNextOption, help: "What is measured.")
     var workloads: [Workload] = Workload.allCases
 
     func run() async throws {
+        if tls { return try await TLSCost(rounds: rounds, seconds: seconds).measure() }
         try await RedisServer.withServer { server in
             var configuration = try RedisConfiguration(url: server.url)
             configuration.connections = 1

@@ -1,42 +1,42 @@
 /// A level whose single reads of the same moment go down as one read of several keys.
 ///
 /// The first read opens a window; those that come while it is open join it, each key once. When it closes, or is full, they
-/// are asked for together. A read that fails as a part of that is asked for by itself, so nobody gets another key's failure.
+/// are asked for together. Nobody gets another key's failure, and no other key is asked for again for the sake of one that has
+/// failed.
 ///
 /// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
-/// their own, and with read traces, go down alone.
+/// their own, and with read traces, go down alone, and so do those of which a condition has been asked already.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are collected.
     public let base: Base
     /// How long a window is open.
-    public let window: Duration
+    package let window: Duration
     /// How many keys close it early.
-    public let limit: Int
+    package let limit: Int
     private let collection: Collection<Base.Key, Base.Value>
 
     init(_ base: Base, window: Duration, limit: Int) {
         self.base = base
         self.window = window
         self.limit = max(1, limit)
-        collection = Collection(window: window, limit: max(1, limit)) { try await base.entries(for: $0, ReadRequest()) }
+        collection = Collection(window: window, limit: max(1, limit)) { keys in
+            try await base.outcomes(for: keys, ReadRequest())
+        }
     }
 
     /// The level's entry, asked for together with those of other reads of this moment.
     ///
     /// - Throws: What the level throws; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard request.isShareable, request.recorder == nil else { return try await base.entry(for: key, request) }
-        do {
-            return try await collection.entry(for: key)
-        } catch {
-            try Task.checkCancellation()
+        guard request.isShareable, request.recorder == nil, request.answers.isEmpty else {
             return try await base.entry(for: key, request)
         }
+        if let outcome = try await collection.outcome(of: key) { return try outcome.get() }
+        try Task.checkCancellation()
+        return try await base.entry(for: key, request)
     }
 
     /// The level's, at once.
@@ -44,9 +44,16 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         try await base.entries(for: keys, request)
     }
 
-    /// What the level's memory has.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// `collected`, with the window and the level inside.
     public var label: LevelLabel {
@@ -60,8 +67,8 @@ extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
     ///
     /// - Parameters:
-    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those that
-    ///     are ready to run only.
+    ///   - window: How long the first read waits for others; a millisecond by default. With zero it waits for those
+    ///     that are ready to run only.
     ///   - limit: How many keys are asked for together at most.
     /// - Returns: The level with its window.
     public func collecting(within window: Duration = .milliseconds(1), upTo limit: Int = 1000) -> Coalesced<Self> {
@@ -74,7 +81,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// The keys of one window, and the read that they share.
     private final class Batch: Sendable {
         let keys = Locked<[Key: Int]>([:])
-        let read = Flights<Int, [Entry<Value>?]>()
+        let read = Flights<Int, [KeyOutcome<Value>]>()
 
         /// The place of a key; `nil` when there is no room.
         func place(of key: Key, limit: Int) -> (place: Int, count: Int)? {
@@ -91,23 +98,23 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     private let window: Duration
     private let limit: Int
-    private let ask: @Sendable ([Key]) async throws -> [Entry<Value>?]
+    private let ask: @Sendable ([Key]) async throws -> [KeyOutcome<Value>]
     private let open = Locked<Batch?>(nil)
 
-    init(window: Duration, limit: Int, _ ask: @escaping @Sendable ([Key]) async throws -> [Entry<Value>?]) {
+    init(window: Duration, limit: Int, _ ask: @escaping @Sendable ([Key]) async throws -> [KeyOutcome<Value>]) {
         self.window = window
         self.limit = limit
         self.ask = ask
     }
 
-    func entry(for key: Key) async throws -> Entry<Value>? {
+    func outcome(of key: Key) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
-        let entries = try await batch.read.join(0) { [self] _ in
+        let outcomes = try await batch.read.join(0) { [self] _ in
             if window > .zero { try await Task.pause(for: window) } else { await Task.yield() }
             close(batch)
             return try await ask(batch.inOrder)
         }
-        return entries.output[place]
+        return outcomes.output[place]
     }
 
     private func board(_ key: Key) -> (Batch, Int) {
@@ -122,7 +129,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// Nobody boards any more.
+    /// Closes a batch to further keys.
     private func close(_ batch: Batch) {
         open.withLock { open in
             if open === batch { open = nil }

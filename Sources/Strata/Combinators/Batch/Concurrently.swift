@@ -21,16 +21,19 @@ extension Collection where Element: Sendable {
 }
 
 extension ReadRequest {
-    /// What `body` returns; `nil` where it fails and failures are left out.
+    /// The result of `body`; `nil` when it fails and failures are left out.
     ///
-    /// A task that is cancelled has not failed: it ends as cancelled.
-    package func leavingOut<Result>(_ body: () async throws -> Result?) async throws -> Result? {
+    /// A task that is cancelled has not failed: it ends as cancelled. What has failed is taken down with the key, if it is told.
+    package func leavingOut<Result>(
+        _ key: (any Hashable & Sendable)? = nil,
+        _ body: () async throws -> Result?
+    ) async throws -> Result? {
         guard leavesOutFailures else { return try await body() }
         do {
             return try await body()
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            leftOut?.add(error)
+            leftOut?.add(error, of: key)
             return nil
         }
     }

@@ -15,7 +15,7 @@
 ///
 /// An entry of several is as fresh as the one that expires first. Over a level that hears of changes made elsewhere, levels above
 /// keep nothing of what is returned, as one ticket cannot tell of many keys: put memory below the batch.
-public struct ListLevel<Base: CacheLevel>: CacheLevel {
+public struct ListLevel<Base: CacheLevel>: WrappingLevel {
     /// Lists of the level's keys.
     public typealias Key = [Base.Key]
     /// Lists of the level's values.
@@ -74,23 +74,8 @@ public struct ListLevel<Base: CacheLevel>: CacheLevel {
         try await forEach(keys) { [base] _, key in try await base.remove(key) }
     }
 
-    /// Told to the level.
-    public func removeAll() async throws { try await base.removeAll() }
-
-    /// Told to the level.
-    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
-
-    /// Told to the level.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// That of the level inside.
-    public var origin: EntryOrigin? { base.origin }
-
-    /// Told to the level inside.
-    public func drain(within limit: Duration) async { await base.drain(within: limit) }
-
-    /// The level's.
-    public var gate: FillGate? { base.gate }
+    /// No: an entry of several has no ticket of its own.
+    public var keepsTickets: Bool { false }
 
     /// `all of a batch`, with the level inside.
     public var label: LevelLabel { LevelLabel("all of a batch", parts: [base.label]) }

@@ -5,20 +5,20 @@
 /// | get | as the level | ``CacheError/Code/conditionNotSatisfied`` |
 /// | set, remove, clear | as the level | as the level: the condition is not asked |
 ///
-/// Above another level, a condition that does not hold sends the read to that level. As writes are unconditioned, what is found
-/// there is then kept here all the same.
+/// Above another level, a false condition sends the read to that level. Because writes are unconditioned, the value
+/// found there is then kept here all the same.
 ///
-/// The condition is asked once for every get and never remembered. One that throws ends the get with its error.
+/// The condition is asked once for every get; its answer is never remembered. One that throws ends the get with its
+/// error.
 ///
 /// ```swift
 /// let cache = memory
 ///     .compose(redis.conditioned { _ in await breaker.isClosed })
 ///     .compose(fetcher)
 /// ```
-public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
+public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level that is asked when the condition holds.
@@ -26,7 +26,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     @usableFromInline
     let condition: Step<Base.Key, Bool>
 
-    /// Tells this condition's answers from others'.
+    /// Tells the answers of this condition from those of others.
     @usableFromInline
     let number: UInt64
 
@@ -41,6 +41,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
     ///
     /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        // Writes are unconditioned, and so is the right to one.
+        if request.rights != nil { return try await base.entry(for: key, request) }
         switch request.answers.answer(of: number) {
         case .holds: break
         case .fails: throw CacheError.conditionNotSatisfied
@@ -52,22 +54,16 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
 
     /// The level's entries, in one call for all keys for which the condition holds.
     ///
-    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are left out;
-    ///   what the condition or the level throws.
+    /// - Throws: ``CacheError/Code/conditionNotSatisfied`` when it does not hold for one of them, unless failures are
+    ///   left out; what the condition or the level throws.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await base.entries(for: keys, request) }
         let satisfied = try await condition.each(keys, request) { isSatisfied in
             guard isSatisfied else { throw CacheError.conditionNotSatisfied }
             return true
         }
         let asked = keys.indices.filter { satisfied[$0] != nil }
         return try await base.entries(of: keys, at: asked, request)
-    }
-
-    /// What the level's memory has, if the condition holds and can be asked without suspending.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return resident(key, at: now, &answers)
     }
 
     /// What the level's memory has, if the condition holds and can be asked without suspending; its answer is taken down.
@@ -77,7 +73,7 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel {
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
-        // The level first: so the condition of a key that is not there is asked later, and once.
+        // The level comes first, so that the condition of a missing key is asked later, and only once.
         guard condition.isImmediate, let resident = base.resident(key, at: now, &answers),
             condition.holds(key, number, &answers)
         else { return nil }

@@ -1,17 +1,15 @@
-/// A level of which only so many reads run at once; the others wait for their turn in the order of their arrival.
+/// A level with a limit on concurrent reads; further reads wait in the order of their arrival.
 ///
-/// The limit is strict. A read that waits leaves when its caller is cancelled, without ever running; one that runs and does not
-/// heed its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has. Writes are
-/// not limited, and what the level has in this process's memory is answered at once and takes no slot: it costs nothing that
-/// would have to be limited.
+/// The limit is strict. A waiting read leaves when its caller is cancelled, without ever running; a running one that
+/// ignores its cancellation loses its slot (``FetchLimiter/grace``). A batch takes one slot, however many keys it has.
+/// Writes are not limited. A value in this process's memory is returned at once and takes no slot.
 ///
 /// ```swift
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
 /// ```
-public struct Capped<Base: CacheLevel>: ForwardingLevel {
+public struct Capped<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.
@@ -24,7 +22,7 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
     }
 
     /// How many may run at once.
-    public var limit: Int { limiter.limit }
+    package var limit: Int { limiter.limit }
 
     /// The level's entry, once there is a slot.
     ///
@@ -38,23 +36,11 @@ public struct Capped<Base: CacheLevel>: ForwardingLevel {
         try await limiter.run { try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads are running now, in all levels that share the limit.
-    public var running: Int { limiter.running }
+    package var running: Int { limiter.running }
 
     /// How many reads wait for a slot now, in all levels that share the limit.
-    public var waiting: Int { limiter.waiting }
+    package var waiting: Int { limiter.waiting }
 
     /// `capped`, with its limit and the level inside.
     public var label: LevelLabel {

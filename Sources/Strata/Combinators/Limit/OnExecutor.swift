@@ -1,80 +1,61 @@
-/// A level whose work runs on an executor of the caller's choice: for levels that block, or that must not take threads from
-/// others.
+/// A level whose work runs on an executor of the caller's choice: for levels that block, or that must not take threads
+/// from others.
 ///
-/// Reads, writes and memory pressure run there. What the level has in this process's memory is answered where the caller is, as
-/// that neither blocks nor waits.
+/// Reads, writes and memory pressure run there. A value in this process's memory is returned where the caller is,
+/// because that neither blocks nor waits.
 ///
-/// An executor is a preference of the task, which tasks that are started inside do not inherit. So this belongs directly
+/// An executor is a preference of the task, and tasks that are started inside do not inherit it. So put this directly
 /// around the level that blocks, with pools, time limits and races outside.
 ///
 /// ```swift
 /// let files = ClosureFetcher<Path, [UInt8]> { try readBlocking($0) }.onExecutor(fileExecutor)
 /// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
 /// ```
-public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
+public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose work runs elsewhere.
     public let base: Base
     /// Where it runs.
-    public let executor: any TaskExecutor
+    package let executor: any TaskExecutor
 
     init(_ base: Base, _ executor: any TaskExecutor) {
         self.base = base
         self.executor = executor
     }
 
-    /// What the level returns.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         try await there { try await base.entry(for: key, request) }
     }
 
-    /// What the level returns.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await there { try await base.entries(for: keys, request) }
     }
-
-    /// What the level's memory has, asked where the caller is.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// Told to the level.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await there { try await base.store(entry, for: key) }
     }
 
-    /// Told to the level.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await there { try await base.commit(entry, for: key) }
     }
 
-    /// Told to the level.
     public func remove(_ key: Key) async throws {
         try await there { try await base.remove(key) }
     }
 
-    /// Told to the level.
     public func removeAll() async throws {
         try await there { try await base.removeAll() }
     }
 
-    /// Told to the level.
     public func invalidate(tags: [String]) async throws {
         try await there { try await base.invalidate(tags: tags) }
     }
 
-    /// Told to the level, in a task of its own: this returns before the level has given anything back.
+    /// Forwards to the level in a task of its own: this returns before the level has given memory back.
     public func relieve(_ pressure: MemoryPressure) {
         Task(executorPreference: executor) { [base] in base.relieve(pressure) }
     }
@@ -86,8 +67,8 @@ public struct OnExecutor<Base: CacheLevel>: ForwardingLevel {
 
     /// Runs work on the executor from its first instruction on.
     ///
-    /// The work is typed `@concurrent`: a preference holds only where no actor does, and other work would begin wherever its
-    /// caller is, on the caller's thread, and be on the executor after its first suspension only.
+    /// The work is `@concurrent`: a preference holds only without an actor. Other work would begin on its caller's
+    /// thread, and move to the executor at its first suspension only.
     private func there<Result: Sendable>(
         _ body: @concurrent @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -1,18 +1,17 @@
-/// A level whose reads of one key are pooled: while one is under way, others of this process join it.
+/// A level whose reads of one key are pooled: while one is running, other callers of this process join it.
 ///
-/// A caller's cancellation is its own; the read below is cancelled when the last caller leaves. Setting or removing a key
-/// voids its flight: those who wait get what they asked for, later reads start anew. The pool keeps nothing.
+/// A cancelled caller leaves alone; the read below is cancelled when the last caller leaves. Setting or removing a key
+/// voids its flight: its waiters get its result, later reads start anew. The pool keeps nothing.
 ///
-/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. When that call
-/// fails, each key is asked for by itself, so that nobody gets the failure of a key that is not his.
+/// A batch joins what is under way and asks for the rest by one call, which later reads of any of those keys join. Nobody gets the
+/// failure of a key that is not his.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.pooled())
 /// ```
-public struct Pooled<Base: CacheLevel>: ForwardingLevel {
+public struct Pooled<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are pooled.
@@ -24,7 +23,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         flights = Flights(gate: base.gate)
     }
 
-    /// Asks the level, or joins a read of the same key that is under way.
+    /// Asks the level, or joins a running read of the same key.
     ///
     /// A read with options of its own is not shared.
     ///
@@ -34,12 +33,12 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         return try await join(key, request) { [base] in try await base.entry(for: key, request) }
     }
 
-    /// Asks the level for those keys that are not under way by one call, and joins the reads of the others.
+    /// Asks the level by one call for the keys without a running read, and joins the reads of the others.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
             return try await keys.concurrently { key in
-                try await request.leavingOut { try await entry(for: key, request) }
+                try await request.leavingOut(key) { try await entry(for: key, request) }
             }
         }
         let voids = flights.voids
@@ -47,21 +46,17 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
         var seen: Set<Key> = []
         let idle = keys.filter { seen.insert($0).inserted && !flights.isUnderWay($0) }
-        let strict = request.strict
-        let shared = SharedRead(idle) { [base] in try await base.entries(for: $0, strict) }
+        let shared = SharedRead(idle) { [base] in try await base.outcomes(for: $0, request) }
         return try await Array(zip(keys, tickets))
             .concurrently { key, ticket in
-                try await request.leavingOut {
+                try await request.leavingOut(key) {
                     try await join(key, request) { [base, flights] in
-                        // A flight that began after a change must not carry what was read before it: others will join it.
+                        // A flight that began after a change must not carry an entry from before it: others will join
+                        // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
                             base.gate?.isLive(ticket) != false
                         {
-                            do {
-                                if let entry = try await shared.output(of: key) { return entry }
-                            } catch {
-                                try Task.checkCancellation()
-                            }
+                            if let outcome = try await shared.output(of: key), let outcome { return try outcome.get() }
                         }
                         return try await base.entry(for: key, request)
                     }
@@ -84,18 +79,6 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         }
         return entry
     }
-
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// Voids the flight and stores the entry.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
@@ -125,7 +108,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
         try await base.removeAll()
     }
 
-    /// Voids all flights, as nobody knows yet what tags they will bring, and tells the level.
+    /// Voids all flights, because their tags are not known yet, and forwards to the level.
     public func invalidate(tags: [String]) async throws {
         flights.voidAll()
         defer { flights.voidAll() }
@@ -133,7 +116,7 @@ public struct Pooled<Base: CacheLevel>: ForwardingLevel {
     }
 
     /// Reads under way now, joined or not.
-    public var underWay: Int { flights.count }
+    package var underWay: Int { flights.count }
 
     /// Callers that wait for a read now.
     package var waiting: Int { flights.waiting }

@@ -5,37 +5,33 @@
 /// | get | the first level; the fallback when that throws, but not when it misses |
 /// | set, remove, clear, memory pressure | both levels |
 ///
-/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the first. A
-/// cancellation is not recovered.
+/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the
+/// first. A cancellation is not recovered.
 ///
 /// ```swift
 /// let sessions = primary.recover(with: replica)
 /// ```
-public struct FallingBack<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct FallingBack<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
+    package let pair: Pair<First, Second>
     private let recoveries = Tally()
 
     init(_ first: First, _ second: Second) {
         pair = Pair(first, second)
     }
 
-    /// The level that is asked first.
-    public var first: First { pair.first }
-
     /// The level that is asked when the first has failed.
-    public var fallback: Second { pair.second }
+    private var fallback: Second { pair.second }
 
     /// The first level's entry; the fallback's when the first has thrown.
     ///
     /// - Throws: What the fallback throws, as it is, when both have failed; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await pair.claim(key, request) }
         if request.spares(first) { return nil }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
@@ -47,28 +43,37 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The first level's entries; the fallback's when the first has thrown.
+    /// The first level's entries, and the fallback's of those keys that have failed there.
     ///
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) { return Array(repeating: nil, count: keys.count) }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        let notes = FailureNotes()
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
-            return try await first.entries(for: keys, request.strict)
+            entries = try await first.entries(for: keys, request.going(on: notes))
                 .map { pair.marked($0, isFirst: true) }
         } catch {
-            try recover(from: error, request, since: start)
-            if request.spares(fallback) { return Array(repeating: nil, count: keys.count) }
-            return try await fallback.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+            notes.add(error)
         }
+        let failures = notes.all
+        guard !failures.isEmpty else { return entries }
+        for error in failures { try recover(from: error, request, since: start) }
+        if request.spares(fallback) { return entries }
+        // Where it is not known which keys have failed, the fallback is asked for all that are missing.
+        let errors = notes.errors(of: keys)
+        let failed = keys.indices.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+        let recovered = try await fallback.entries(of: keys, at: failed, request)
+        for index in failed { entries[index] = pair.marked(recovered[index], isFirst: false) }
+        return entries
     }
 
     /// What the first level's memory has.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { pair.first.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -76,48 +81,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { pair.first.resident(key, at: now, &answers) }
 
-    /// Stored in both levels; both are tried.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
-
-    /// Stored in both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        try await pair.commit(entry, for: key)
-    }
-
-    /// Removed from both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both levels.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the level that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the level whose gate it is.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both levels say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
-
     /// How many reads went to the fallback since the start.
-    public var recovered: Int { recoveries.count }
+    package var recovered: Int { recoveries.count }
 
     /// `recovered`, with both levels.
     public var label: LevelLabel {

@@ -1,14 +1,14 @@
-/// Several works of which the first to end decides: the others are cancelled, and not waited for.
+/// Runs several works until the first outcome that decides; then cancels the others without waiting for them.
 ///
-/// Each work has a task of its own. A task group would do but for its rule to wait for every child: a work that does not heed its
-/// cancellation would hold up the outcome, and a time limit that comes late is none.
+/// Each work has a task of its own. A task group would wait for every child: a work that ignores its cancellation would
+/// delay the outcome, and a time limit that comes late is useless.
 final class FirstOutcome<Output: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Output, any Error>?
         var tasks: [Task<Void, Never>] = []
         /// Works that have not ended.
         var pending: Int
-        /// What to end with if no outcome decides before: the latest that did not.
+        /// The outcome if none decides: the latest one.
         var fallback: Result<Output, any Error>?
         var isOver = false
     }
@@ -61,7 +61,7 @@ final class FirstOutcome<Output: Sendable>: Sendable {
         let isDecided = decides(outcome)
         let last: Result<Output, any Error>? = state.withLock { state in
             state.pending -= 1
-            // A value that did not decide is worth more than an error that came later.
+            // A value counts more than a later error.
             if case .success = outcome { state.fallback = outcome } else { state.fallback = state.fallback ?? outcome }
             return isDecided ? outcome : state.pending == 0 ? state.fallback : nil
         }
@@ -70,7 +70,7 @@ final class FirstOutcome<Output: Sendable>: Sendable {
 
     private func end(_ outcome: Result<Output, any Error>) {
         let (continuation, tasks) = state.withLock { state in
-            // A cancellation may come before there is anything to end; whoever starts the works looks again.
+            // A cancellation may come before the works have started; the start checks for it.
             guard let continuation = state.continuation else {
                 return (nil as CheckedContinuation<Output, any Error>?, [] as [Task<Void, Never>])
             }

@@ -1,4 +1,6 @@
-/// Two levels that are asked at the same time, of which the first to answer wins; the other's work is cancelled.
+/// Two levels that are asked at the same time.
+///
+/// The first to answer wins; the other's work is cancelled.
 ///
 /// | operation | reaches |
 /// |---|---|
@@ -12,33 +14,25 @@
 /// ```swift
 /// let nearest = east.race(west, .firstValue)
 /// ```
-public struct Raced<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct Raced<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
-    /// Which outcome wins.
-    public let rule: RaceRule
+    package let pair: Pair<First, Second>
+    private let rule: RaceRule
 
     init(_ first: First, _ second: Second, _ rule: RaceRule) {
         pair = Pair(first, second)
         self.rule = rule
     }
 
-    /// One of the levels.
-    public var first: First { pair.first }
-
-    /// The other level.
-    public var second: Second { pair.second }
-
     /// The entry of the level that answers first.
     ///
     /// - Throws: What the level that decides throws; `CancellationError` when the caller is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.rights != nil { return try await pair.claim(key, request) }
         if request.spares(first) {
             guard !request.spares(second) else { return nil }
             return pair.marked(try await second.entry(for: key, request), isFirst: false)
@@ -59,6 +53,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ///
     /// By ``RaceRule/firstValue``, the first that has them all.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) {
             guard !request.spares(second) else { return Array(repeating: nil, count: keys.count) }
             return try await second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
@@ -79,13 +74,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    /// What either level's memory has.
+    /// The value in either level's memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         pair.first.resident(key, at: now) ?? pair.second.resident(key, at: now)
     }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -94,46 +88,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     ) -> Resident<Value>? {
         pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
     }
-
-    /// Stored in both levels; both are tried.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
-
-    /// Stored in both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        try await pair.commit(entry, for: key)
-    }
-
-    /// Removed from both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both levels; both are tried.
-    ///
-    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both levels.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the level that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the level whose gate it is.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both levels say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `raced`, with the rule and both levels.
     public var label: LevelLabel {

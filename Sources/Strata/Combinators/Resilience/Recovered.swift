@@ -1,7 +1,7 @@
 /// A level whose failed reads are answered by a closure.
 ///
-/// A miss is not a failure, and a cancellation is not recovered. What the closure returns is handed out, but no level above keeps
-/// it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
+/// A miss is not a failure, and a cancellation is not recovered. The closure's value goes to the caller, but no level
+/// above keeps it: the next read tries again. Writes go to the level alone, and their failures are not recovered.
 ///
 /// ```swift
 /// let cache = memory.compose(redis).compose(fetcher).recover { key, error in
@@ -9,10 +9,9 @@
 ///     return Product.placeholder(key)
 /// }
 /// ```
-public struct Recovered<Base: CacheLevel>: ForwardingLevel {
+public struct Recovered<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose failures are recovered.
@@ -36,34 +35,26 @@ public struct Recovered<Base: CacheLevel>: ForwardingLevel {
         }
     }
 
-    /// The level's entries, asked for by one call; when that fails, what the closure makes of its failure for each key.
+    /// The level's entries, asked for by one call; what the closure makes of the failures of those keys that have failed.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let outcomes: [KeyOutcome<Value>]
         do {
-            // A failure that is left out looks like a miss, which would not be recovered.
-            return try await base.entries(for: keys, request.strict)
+            outcomes = try await base.outcomes(for: keys, request)
         } catch {
-            return try await keys.concurrently { key in
-                try await request.leavingOut {
-                    keys.count > 1 ? try await entry(for: key, request) : try await recover(key, from: error)
+            outcomes = Array(repeating: .failure(error), count: keys.count)
+        }
+        return try await Array(zip(keys, outcomes))
+            .concurrently { key, outcome -> Entry<Value>? in
+                try await request.leavingOut(key) {
+                    // Where it is not known which keys have failed, those that are missing are asked for by themselves.
+                    guard let outcome else { return try await entry(for: key, request) }
+                    do { return try outcome.get() } catch { return try await recover(key, from: error) }
                 }
             }
-        }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads the closure has answered since the start, or tried to.
-    public var recovered: Int { recoveries.count }
+    package var recovered: Int { recoveries.count }
 
     /// `recovered`, with the level inside.
     public var label: LevelLabel {
@@ -83,8 +74,8 @@ extension Recovered: Fetcher where Base: Fetcher {}
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.
     ///
-    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the caller
-    ///   is to see.
+    /// - Parameter fallback: Gets the key and what was thrown; returns a value, or `nil` for a miss, or throws what the
+    ///   caller is to see.
     /// - Returns: The level with its fallback.
     public func recover(
         _ fallback: @escaping @Sendable (Key, any Error) async throws -> Value?

@@ -1,5 +1,5 @@
 extension Result where Failure == any Error {
-    /// What has come of `body`, thrown or returned.
+    /// The result of `body`, returned or thrown.
     package init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }

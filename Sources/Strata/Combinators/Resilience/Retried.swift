@@ -1,22 +1,21 @@
 /// A level whose reads are tried again when they fail.
 ///
-/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite one that
-/// came in between.
+/// A miss is not a failure, and a cancellation is never tried again. Only reads are: repeating a write could overwrite
+/// one that came in between.
 ///
 /// ```swift
 /// let fetcher = ClosureFetcher<Int, Product> { try await database.product($0) }
 ///     .retry(RetryPolicy(times: 3)) { error in error is ConnectionLost }
 /// ```
-public struct Retried<Base: CacheLevel>: ForwardingLevel {
+public struct Retried<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are tried again.
     public let base: Base
     /// How often, and after which pauses.
-    public let policy: RetryPolicy
+    package let policy: RetryPolicy
     private let clock: any Clock<Duration>
     private let isWorthIt: @Sendable (any Error) -> Bool
     private let retries = Tally()
@@ -40,31 +39,36 @@ public struct Retried<Base: CacheLevel>: ForwardingLevel {
         try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
     }
 
-    /// The level's entries, from the first attempt that does not fail.
+    /// The level's entries, each from the first attempt that does not fail; only keys that have failed are tried again.
     ///
-    /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
+    /// - Throws: What the last attempt has thrown, unless failures are left out; `CancellationError`, also during a pause.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        // A failure that is left out cannot be tried again, so that waits for the last attempt.
-        let strict = request.strict
-        return try await retrying { retry in
-            try await base.entries(for: keys, retry >= policy.times ? request : strict)
+        var open = Array(keys.indices)
+        var found = [Entry<Value>?](repeating: nil, count: keys.count)
+        do {
+            try await retrying { retry in
+                let notes = FailureNotes()
+                let attempt = (retry == 0 ? request : request.anew).going(on: notes)
+                let entries = try await base.entries(of: keys, at: open, attempt)
+                for index in open { found[index] = entries[index] }
+                let all = notes.all
+                guard let error = all.first(where: { $0 is CancellationError || !isWorthIt($0) }) ?? all.first else {
+                    return
+                }
+                // Where it is not known which keys have failed, all that are missing are tried again.
+                let errors = notes.errors(of: keys)
+                open = open.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+                throw error
+            }
+        } catch {
+            if !request.leavesOutFailures || Task.isCancelled { throw error }
+            request.leftOut?.add(error)
         }
+        return found
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many retries there were since the start.
-    public var retried: Int { retries.count }
+    package var retried: Int { retries.count }
 
     /// `retried`, with the policy and the level inside.
     public var label: LevelLabel {

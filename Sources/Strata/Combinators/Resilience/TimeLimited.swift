@@ -1,24 +1,23 @@
 /// A level whose reads end with an error when they take too long.
 ///
-/// What comes in time passes at once. When the time is over the work is cancelled, and not waited for: the caller has its error
-/// also when the level does not heed a cancellation. Only reads have a limit: a write that went on after its caller was told of
-/// a failure could overwrite a newer one.
+/// A result in time passes at once. When the time is over the work is cancelled, and the caller gets its error even if
+/// the level ignores the cancellation. Only reads have a limit: a write that went on after its reported failure could
+/// overwrite a newer one.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.timeout(.milliseconds(250))).recover { key, error in Product.placeholder(key) }
 /// ```
 ///
 /// A hit in the level's memory costs nothing more; any other read costs two tasks.
-public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
+public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose reads are limited.
     public let base: Base
     /// How long a read may take.
-    public let limit: Duration
+    package let limit: Duration
     private let clock: any Clock<Duration>
     private let timeouts = Tally()
 
@@ -42,20 +41,8 @@ public struct TimeLimited<Base: CacheLevel>: ForwardingLevel {
         try await limited { [base] in try await base.entries(for: keys, request) }
     }
 
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
-
     /// How many reads have taken too long since the start.
-    public var timedOut: Int { timeouts.count }
+    package var timedOut: Int { timeouts.count }
 
     /// `time limited`, with the limit and the level inside.
     public var label: LevelLabel {

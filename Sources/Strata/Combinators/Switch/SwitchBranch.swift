@@ -1,4 +1,4 @@
-/// One of two levels between which a key chooses.
+/// One of the two levels of a switch.
 @frozen
 public enum SwitchBranch: Sendable, Hashable {
     /// The level that was named first.

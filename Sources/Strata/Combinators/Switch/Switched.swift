@@ -2,11 +2,11 @@
 ///
 /// | operation | reaches |
 /// |---|---|
-/// | get, set | the lane that is chosen for the key, and no other |
-/// | remove | both lanes, whatever would be chosen |
-/// | clear, memory pressure | both lanes |
+/// | get, set | the branch that is chosen for the key, and no other |
+/// | remove | both branches, whatever would be chosen |
+/// | clear, memory pressure | both branches |
 ///
-/// The choice is made afresh for every get and set. A key for which it changes is still found by `remove`.
+/// The branch is chosen anew for every get and set. `remove` finds a key also after its choice has changed.
 ///
 /// ```swift
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
@@ -14,15 +14,13 @@
 ///
 /// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes then, and
 /// not above.
-public struct Switched<First: CacheLevel, Second: CacheLevel>: CacheLevel
+public struct Switched<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
-    /// What entries are found by.
     public typealias Key = First.Key
-    /// What is kept.
     public typealias Value = First.Value
 
     @usableFromInline
-    let pair: Pair<First, Second>
+    package let pair: Pair<First, Second>
     @usableFromInline
     let choose: @Sendable (First.Key) -> SwitchBranch
 
@@ -30,12 +28,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         pair = Pair(first, second)
         self.choose = choose
     }
-
-    /// The first lane.
-    public var first: First { pair.first }
-
-    /// The second lane.
-    public var second: Second { pair.second }
 
     /// What the key's lane has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
@@ -49,7 +41,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// What the keys' lanes have: each lane is asked by one call, both at the same time.
+    /// The answers of the keys' branches: one call of each, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let lanes = keys.map(choose)
         let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
@@ -62,7 +54,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// What the memory of the key's lane has.
+    /// The value in the memory of the key's branch.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         switch choose(key) {
@@ -71,7 +63,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -85,44 +76,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
     }
 
     /// Stored in the key's lane.
-    public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        _ = try await commit(entry, for: key)
-    }
-
-    /// Stored in the key's lane.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key, toFirst: choose(key) == .first)
     }
-
-    /// Removed from both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func remove(_ key: Key) async throws { try await pair.remove(key) }
-
-    /// Told to both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func removeAll() async throws { try await pair.removeAll() }
-
-    /// Told to both lanes; both are tried.
-    ///
-    /// - Throws: The error of the lane that failed; ``CacheError/Code/levelsFailed`` when both did.
-    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
-
-    /// Told to both lanes.
-    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
-
-    /// Told to both.
-    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
-
-    /// The gate of the lane that has one.
-    public var gate: FillGate? { pair.gate }
-
-    /// That of the lane whose gate it is; the same whatever is chosen.
-    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
-
-    /// Whether both lanes say so.
-    public var keepsTickets: Bool { pair.keepsTickets }
 
     /// `switched`, with both lanes.
     public var label: LevelLabel { LevelLabel("switched", parts: [first.label, second.label]) }
@@ -133,10 +89,10 @@ extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 /// Two levels of which each key uses one.
 ///
 /// - Parameters:
-///   - first: The first lane.
-///   - second: The second lane.
-///   - choose: Names a key's lane, afresh for every get and set: it should be quick.
-/// - Returns: The level with two lanes.
+///   - first: The first branch.
+///   - second: The second branch.
+///   - choose: Chooses a key's branch, anew for every get and set: it should be quick.
+/// - Returns: The level with two branches.
 public func switchLevels<First: CacheLevel, Second: CacheLevel>(
     _ first: First,
     _ second: Second,

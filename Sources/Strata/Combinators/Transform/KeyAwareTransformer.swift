@@ -1,4 +1,5 @@
-/// Turns a value into another with its key in hand: for values whose form depends on the key, or that only some keys may have.
+/// Turns a value into another with its key in hand: for values whose form depends on the key, or that only some keys
+/// may have.
 ///
 /// ```swift
 /// let checked = KeyAwareTransformer<URL, [UInt8], Document> { url, bytes in
@@ -6,8 +7,8 @@
 /// }
 /// ```
 ///
-/// The closure rejects a key or a value by throwing. As with ``OneWayTransformer``, a closure that does not suspend keeps hits in
-/// memory from suspending, may be run again when it throws, and should be free of side effects.
+/// The closure rejects a key or a value by throwing. As with ``OneWayTransformer``, a closure that does not suspend
+/// keeps hits in memory from suspending, may be run again when it throws, and should be free of side effects.
 public struct KeyAwareTransformer<Key: Sendable, Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let step: Step<(Key, Input), Output>
@@ -29,7 +30,7 @@ public struct KeyAwareTransformer<Key: Sendable, Input: Sendable, Output: Sendab
         step = .suspending { try await transform($0.0, $0.1) }
     }
 
-    /// A plain transformer, for which the key is all the same.
+    /// A plain transformer, which ignores the key.
     @inlinable
     public init(_ transformer: OneWayTransformer<Input, Output>) {
         step = transformer.step.on { $0.1 }

@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// The closures reject a key or a value by throwing. As with ``TwoWayTransformer``, closures that do not suspend keep hits in
-/// memory from suspending, may be run again when they throw, and should be free of side effects.
+/// The closures reject a key or a value by throwing. As with ``TwoWayTransformer``, closures that do not suspend keep
+/// hits in memory from suspending, may be run again when they throw, and should be free of side effects.
 public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let forward: Step<(Key, Input), Output>
@@ -55,7 +55,7 @@ public struct KeyAwareTwoWayTransformer<Key: Sendable, Input: Sendable, Output: 
         )
     }
 
-    /// A plain transformer, for which the key is all the same.
+    /// A plain transformer, which ignores the key.
     @inlinable
     public init(_ transformer: TwoWayTransformer<Input, Output>) {
         self.init(transformer.forward.on { $0.1 }, inverse: transformer.inverse.on { $0.1 })

@@ -1,13 +1,13 @@
-/// Turns one kind of thing into another: keys for a level that has other keys, values of a fetcher.
+/// Turns one type into another: keys for a level with other keys, values of a fetcher.
 ///
 /// ```swift
 /// let path = OneWayTransformer<URL, String> { $0.path }
 /// let size = OneWayTransformer<[UInt8], Int> { $0.count }
 /// ```
 ///
-/// It may suspend, and it may throw; its error reaches the caller as it is. A closure that does not suspend is better where one
-/// can choose: only then is a hit in memory, behind the transformer, answered without suspending. Such a closure may be run
-/// again when it throws, and should be free of side effects.
+/// It may suspend, and it may throw; its own error reaches the caller. Prefer a closure that does not suspend: only
+/// behind such a closure is a hit in memory returned without suspending. It may be run again when it throws, and should
+/// be free of side effects.
 public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let step: Step<Input, Output>
@@ -48,7 +48,8 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer where a condition holds.
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not
+    ///   hold.
     @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.immediate(condition)))
@@ -57,7 +58,8 @@ public struct OneWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// This transformer where a condition holds that may suspend.
     ///
     /// - Parameter condition: Asked for each input, never remembered. What it throws reaches the caller.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not hold.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where the condition does not
+    ///   hold.
     @inlinable
     public func conditioned(_ condition: @escaping @Sendable (Input) async throws -> Bool) -> OneWayTransformer {
         OneWayTransformer(step.conditioned(.suspending(condition)))

@@ -1,8 +1,8 @@
 /// A level whose values are processed on their way out, and stored as they are.
 ///
-/// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached. Where
-/// one is attached decides who sees its work: on a lower level, what is processed is kept above; around a whole cache, only the
-/// caller sees it, and it runs for every get.
+/// The processor may change a value, or refuse it by throwing. Processors run in the order in which they were attached.
+/// The place of a processor decides who sees its work: on a lower level, the levels above keep the processed value;
+/// around a whole cache, only the caller sees it, and it runs for every get.
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
@@ -10,16 +10,15 @@
 /// ```
 ///
 /// Absent entries have nothing to be processed.
-public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
+public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level whose values are processed.
     public let base: Base
     @usableFromInline
-    let process: Step<(Base.Key, Base.Value), Base.Value>
+    package let process: Step<(Base.Key, Base.Value), Base.Value>
 
     @inlinable
     init(_ base: Base, _ process: Step<(Base.Key, Base.Value), Base.Value>) {
@@ -27,27 +26,7 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel {
         self.process = process
     }
 
-    /// The level's entry with its value processed.
-    ///
-    /// - Throws: What the level or the processor throws.
-    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let entry = try await base.entry(for: key, request) else { return nil }
-        return try await entry.map { try await process((key, $0)) }
-    }
-
-    /// The level's entries, asked for by one call, with their values processed.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request).mapped(keys, by: process, request)
-    }
-
     /// What the level's memory has, processed, if that needs no suspension.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return process.resident(of: base, key, at: now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -66,8 +45,8 @@ extension PostProcessed: Fetcher where Base: Fetcher {}
 extension CacheLevel {
     /// This level with its values processed on their way out.
     ///
-    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
-    ///   throws.
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again
+    ///   when it throws.
     /// - Returns: The level with its processor.
     @inlinable
     public func postProcess(_ process: @escaping @Sendable (Value) throws -> Value) -> PostProcessed<Self> {
@@ -91,8 +70,8 @@ extension CacheLevel {
 
     /// This level with its values processed on their way out, their keys in hand.
     ///
-    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again when it
-    ///   throws.
+    /// - Parameter process: Run for every get that finds a value. Should be free of side effects: it may be run again
+    ///   when it throws.
     /// - Returns: The level with its processor.
     @inlinable
     public func postProcessEntries(_ process: @escaping @Sendable (Key, Value) throws -> Value) -> PostProcessed<Self> {

@@ -1,8 +1,8 @@
-extension Step where Input: Sendable, Output: Sendable {
+extension Step where Input: Hashable & Sendable, Output: Sendable {
     /// The results for several inputs in their order, after a last check of each.
     ///
-    /// Suspending functions run at the same time. What fails is `nil` if the request leaves out failures; else the first failure
-    /// ends it all.
+    /// Suspending functions run at the same time. What fails is `nil` if the request leaves out failures; else the
+    /// first failure ends it all.
     func each<Result: Sendable>(
         _ inputs: [Input],
         _ request: ReadRequest,
@@ -10,13 +10,13 @@ extension Step where Input: Sendable, Output: Sendable {
     ) async throws -> [Result?] {
         guard isImmediate else {
             return try await inputs.concurrently { input in
-                try await request.leavingOut { try finish(try await self(input)) }
+                try await request.leavingOut(input) { try finish(try await self(input)) }
             }
         }
         var results: [Result?] = []
         results.reserveCapacity(inputs.count)
         for input in inputs {
-            results.append(try await request.leavingOut { try finish(try await self(input)) })
+            results.append(try await request.leavingOut(input) { try finish(try await self(input)) })
         }
         return results
     }

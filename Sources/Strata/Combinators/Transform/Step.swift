@@ -1,12 +1,11 @@
-/// A function that may have to wait, or one that never has to: that one can run on the path of a hit in memory, which does not
-/// suspend.
+/// A function that may suspend, or one that never does and so can run on the path of a hit in memory.
 @usableFromInline
-enum Step<Input, Output>: Sendable {
+package enum Step<Input, Output>: Sendable {
     case immediate(@Sendable (Input) throws -> Output)
     case suspending(@Sendable (Input) async throws -> Output)
 
     @inlinable
-    func callAsFunction(_ input: Input) async throws -> Output {
+    package func callAsFunction(_ input: Input) async throws -> Output {
         switch self {
         case .immediate(let body): try body(input)
         case .suspending(let body): try await body(input)
@@ -20,7 +19,7 @@ enum Step<Input, Output>: Sendable {
 
     /// What the function returns if it never waits; `nil` when it might, or has thrown.
     ///
-    /// The closure is called where it lies: taking it out first would count references, on the path of a hit in memory.
+    /// The closure is called in place: a copy would count references, on the path of a hit in memory.
     @inlinable
     @inline(__always)
     func immediately(_ input: Input) -> Output? {
@@ -30,7 +29,7 @@ enum Step<Input, Output>: Sendable {
         }
     }
 
-    /// What a level's memory has, by this function, if that needs no suspension.
+    /// The value in a level's memory after this function, if that needs no suspension.
     @inlinable
     func resident<Level: CacheLevel>(
         of level: Level,

@@ -4,7 +4,7 @@
 /// let documents = ClosureFetcher<URL, [UInt8]> { url in try await download(url) }
 ///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
 /// ```
-public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel, Fetcher {
+public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLevel, Fetcher {
     /// What values are found by.
     public typealias Key = Base.Key
 
@@ -19,27 +19,10 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: WrappingLevel,
         self.transformer = transformer
     }
 
-    /// The fetcher's entry with its value transformed.
-    ///
-    /// - Throws: What the fetcher or the transformer throws.
-    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let entry = try await base.entry(for: key, request) else { return nil }
-        return try await entry.map { try await transformer.transform($0, for: key) }
-    }
+    /// Transforms a value.
+    package var process: Step<(Base.Key, Base.Value), Value> { transformer.step }
 
-    /// The fetcher's entries, asked for by one call, with their values transformed.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request).mapped(keys, by: transformer.step, request)
-    }
-
-    /// What the fetcher has in memory, transformed, if that needs no suspension.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return transformer.step.resident(of: base, key, at: now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
+    /// The value in the fetcher's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
         _ key: Key,

@@ -4,12 +4,12 @@
 /// let pages = RedisLevel<String, Page>(redis, keyspace: "pages").transformKeys { (url: URL) in url.path }
 /// ```
 ///
-/// In a composition each level can have its own transformation, and sees only its own kind of key. Values pass unchanged. A
-/// transformation that throws ends the call with its error, and the level is not touched; above another level, a get then goes
-/// on to that level.
+/// In a composition each level can have its own transformation, and sees only its own kind of key. Values pass
+/// unchanged. A transformation that throws ends the call with its error, and the level is not touched; above another
+/// level, a get then goes on to that level.
 ///
 /// Keys that become equal share an entry. Nothing here tells them apart.
-public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: CacheLevel {
+public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel {
     /// What is kept.
     public typealias Value = Base.Value
 
@@ -46,14 +46,13 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         return entries
     }
 
-    /// What the level's memory has for the transformed key, if that can be had without suspending.
+    /// The value in the level's memory for the transformed key, if that needs no suspension.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         guard let inner = step.immediately(key) else { return nil }
         return base.resident(inner, at: now)
     }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -84,21 +83,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
         try await base.remove(try await step(key))
     }
 
-    /// Told to the level.
-    public func removeAll() async throws { try await base.removeAll() }
-
-    /// Told to the level.
-    public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
-
-    /// Told to the level.
-    public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
-
-    /// That of the level inside.
-    public var origin: EntryOrigin? { base.origin }
-
-    /// Told to the level inside.
-    public func drain(within limit: Duration) async { await base.drain(within: limit) }
-
     /// `keys transformed`, with both types and the level inside.
     public var label: LevelLabel {
         LevelLabel("keys transformed, \(Key.self) to \(Base.Key.self)", parts: [base.label])
@@ -106,19 +90,13 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Cache
 
     // MARK: Coherence
 
-    /// The level's.
-    public var gate: FillGate? { base.gate }
-
     /// That of the transformed key.
     ///
-    /// A transformation that suspends cannot be asked here: then it is a number that the gate never voids by itself, every
-    /// entry leaves with its right ticket, and writes that fail void the number.
+    /// A transformation that suspends cannot run here. The number is then one that the gate never voids by itself,
+    /// every entry leaves with its right ticket, and writes that fail void the number.
     public func fingerprint(of key: Key) -> UInt64 {
         step.immediately(key).map { base.fingerprint(of: $0) } ?? UInt64(truncatingIfNeeded: key.hashValue)
     }
-
-    /// What the level says.
-    public var keepsTickets: Bool { base.keepsTickets }
 
     private func ticketBefore(_ inner: Base.Key) -> Ticket {
         guard !step.isImmediate, let gate = base.gate else { return .none }
@@ -139,8 +117,8 @@ extension CacheLevel {
     ///
     /// A hit in memory still does not suspend.
     ///
-    /// - Parameter transform: From the new key to one of this level's. Run for every call, and more than once for some: it
-    ///   should be quick, always give the same, and have no side effects.
+    /// - Parameter transform: From the new key to one of this level's. Run for every call, and more than once for some:
+    ///   it should be quick, always give the same, and have no side effects.
     /// - Returns: The level with its new keys.
     @inlinable
     public func transformKeys<Other: Hashable & Sendable>(
@@ -151,7 +129,7 @@ extension CacheLevel {
 
     /// This level, asked by other keys, whose transformation may suspend.
     ///
-    /// Over a level that hears of changes made elsewhere, better transform the key before the cache is asked: a read that is
+    /// Over a level that hears of changes made elsewhere, transform the key before you ask the cache: a read that is
     /// pooled above this level may join one that began before such a change.
     ///
     /// - Parameter transform: From the new key to one of this level's. It should always give the same.

@@ -7,7 +7,7 @@
 ///
 /// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
 /// entries stay as they are, and an absence stays one.
-public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLevel {
+public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
 
@@ -22,27 +22,10 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: WrappingLeve
         self.transformer = transformer
     }
 
-    /// The level's entry with its value transformed.
-    ///
-    /// - Throws: What the level or the transformer throws.
-    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let entry = try await base.entry(for: key, request) else { return nil }
-        return try await entry.map { try await transformer.transform($0, for: key) }
-    }
+    /// Transforms a value.
+    package var process: Step<(Base.Key, Base.Value), Value> { transformer.forward }
 
-    /// The level's entries, asked for by one call, with their values transformed.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request).mapped(keys, by: transformer.forward, request)
-    }
-
-    /// What the level's memory has, transformed, if that needs no suspension.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return transformer.forward.resident(of: base, key, at: now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
+    /// The value in the level's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
         _ key: Key,

@@ -1,7 +1,7 @@
 extension TwoWayTransformer where Input == [UInt8] {
     /// A codec as a transformer of levels that keep bytes, compression and protection included.
     ///
-    /// Nothing is noted beside the bytes: neither the codec's number nor the schema's.
+    /// The bytes stand alone, without the codec's number and the schema's.
     public init(_ codec: Codec<Output>) {
         self.init {
             try codec.decode($0)
@@ -53,7 +53,7 @@ extension CacheLevel where Value == [UInt8] {
 
     /// This level, which keeps bytes, as one of the values of a codec.
     ///
-    /// Disfavoured, so that `.transformValues(.json)` is the transformer of that name and no question.
+    /// Disfavoured, so that `.transformValues(.json)` means the transformer of that name.
     @_disfavoredOverload
     public func transformValues<Other: Sendable>(_ codec: Codec<Other>) -> TransformedValues<Self, Other> {
         transformValues(TwoWayTransformer(codec))

@@ -8,9 +8,9 @@
 /// }
 /// ```
 ///
-/// Both directions may suspend and may throw; what they throw reaches the caller as it is. A closure that does not suspend is
-/// better where one can choose: only then is a hit in memory, behind the transformer, answered without suspending. Such a
-/// closure may be run again when it throws, and should be free of side effects.
+/// Both directions may suspend and may throw; what they throw reaches the caller as it is. A closure that does not
+/// suspend is better where one can choose: only then is a hit in memory, behind the transformer, answered without
+/// suspending. Such a closure may be run again when it throws, and should be free of side effects.
 public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let forward: Step<Input, Output>
@@ -83,8 +83,8 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - condition: Asked before each transformation, and then only.
     ///   - inverse: Asked before each transformation back, and then only.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold, and what
-    ///   the condition throws.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold,
+    ///   and what the condition throws.
     @inlinable
     public func conditioned(
         _ condition: @escaping @Sendable (Input) throws -> Bool,
@@ -101,8 +101,8 @@ public struct TwoWayTransformer<Input: Sendable, Output: Sendable>: Sendable {
     /// - Parameters:
     ///   - condition: Asked before each transformation, and then only.
     ///   - inverse: Asked before each transformation back, and then only.
-    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold, and what
-    ///   the condition throws.
+    /// - Returns: A transformer that throws ``CacheError/Code/conditionNotSatisfied`` where a condition does not hold,
+    ///   and what the condition throws.
     @inlinable
     public func conditioned(
         _ condition: @escaping @Sendable (Input) async throws -> Bool,

@@ -1,13 +1,13 @@
 /// A level whose type is erased, for properties that need a name for it.
 ///
 /// A hit in memory still does not suspend; it costs a dynamic call more than the generic form.
-public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
+public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLevel {
     @usableFromInline
     let base: any CacheLevel<Key, Value>
     /// `base.resident`, compiled where the level was erased and its type was known.
     ///
-    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times the
-    /// time of a hit.
+    /// Called through the existential it would be the generic code, which asks the runtime for every step: four times
+    /// the time of a hit.
     @usableFromInline
     let reside: @Sendable (Key, MonotonicInstant, inout ConditionAnswers) -> Resident<Value>?
 
@@ -38,13 +38,6 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
 
     /// What the level inside returns.
     @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var answers = ConditionAnswers()
-        return reside(key, now, &answers)
-    }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
     public func resident(
         _ key: Key,
         at now: MonotonicInstant,
@@ -56,42 +49,30 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLevel {
         try await base.join(key, if: isSought)
     }
 
-    /// What the level inside says.
     public func lacks(_ key: Key, isRead: Bool) -> Bool { base.lacks(key, isRead: isRead) }
 
-    /// Told to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Told to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
 
-    /// Told to the level inside.
     public func remove(_ key: Key) async throws { try await base.remove(key) }
 
-    /// Told to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level inside.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The gate of the level inside.
     public var gate: FillGate? { base.gate }
 
-    /// The fingerprint that the level inside gives.
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
-    /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// That of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The label of the level inside.

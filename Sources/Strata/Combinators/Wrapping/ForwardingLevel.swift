@@ -1,7 +1,7 @@
 /// A level around another one with the same keys and values: what a combinator is made of.
 ///
-/// Writes and everything about coherence go to the level inside. A conforming type says what a read does, and whether the level
-/// inside may answer without suspending: what it leaves out, nobody does.
+/// Writes and everything about coherence go to the level inside. A conforming type says what a read does, and whether
+/// the level inside may answer without suspending: by default it may not.
 ///
 /// ```swift
 /// struct Logged<Base: CacheLevel>: ForwardingLevel {
@@ -14,20 +14,17 @@
 ///     }
 /// }
 /// ```
-public protocol ForwardingLevel<Base>: WrappingLevel where Value == Base.Value {}
+public protocol ForwardingLevel<Base>: WrappingLevel where Key == Base.Key, Value == Base.Value {}
 
 extension ForwardingLevel {
-    /// Told to the level inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 
-    /// Told to the level inside.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(entry, for: key)
     }
 }
 
-// What a fetcher inside does with writes is its own business, also where the wrapper is a fetcher itself.
+// A fetcher inside decides itself what it does with writes, also where the wrapper is a fetcher.
 extension ForwardingLevel where Self: Fetcher {
-    /// Told to the fetcher inside.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 }

@@ -1,7 +1,7 @@
-/// A level around another one with the same keys: what has nothing to do with values goes to the level inside.
+/// A level around another one: what has nothing to do with keys and values goes to the level inside.
 ///
-/// One that keeps the values as they are is a ``ForwardingLevel``, and has less to say.
-public protocol WrappingLevel<Base>: CacheLevel where Key == Base.Key {
+/// One that keeps the keys has less to say, and one that keeps keys and values is a ``ForwardingLevel``.
+public protocol WrappingLevel<Base>: CacheLevel {
     /// The kind of level inside.
     associatedtype Base: CacheLevel
 
@@ -11,41 +11,40 @@ public protocol WrappingLevel<Base>: CacheLevel where Key == Base.Key {
 
 extension WrappingLevel {
     /// Told to the level inside.
-    public func remove(_ key: Key) async throws { try await base.remove(key) }
-
-    /// Told to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
-    /// Told to the level inside.
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
 
-    /// Told to the level inside.
     public func relieve(_ pressure: MemoryPressure) { base.relieve(pressure) }
 
-    /// The gate of the level inside.
     public var gate: FillGate? { base.gate }
-
-    /// The fingerprint that the level inside gives.
-    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
     /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// That of the level inside.
     public var origin: EntryOrigin? { base.origin }
 
-    /// Told to the level inside.
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
     /// The name of the type, with the level inside.
     public var label: LevelLabel { LevelLabel("\(Self.self)", parts: [base.label]) }
 }
 
+extension WrappingLevel where Key == Base.Key {
+    /// Told to the level inside.
+    public func remove(_ key: Key) async throws { try await base.remove(key) }
+
+    /// The fingerprint that the level inside gives.
+    public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
+}
+
 // What a fetcher inside does with writes is its own business, also where the wrapper is a fetcher itself.
 extension WrappingLevel where Self: Fetcher {
     /// Told to the fetcher inside.
-    public func remove(_ key: Key) async throws { try await base.remove(key) }
-
-    /// Told to the fetcher inside.
     public func removeAll() async throws { try await base.removeAll() }
+}
+
+extension WrappingLevel where Self: Fetcher, Key == Base.Key {
+    /// Told to the fetcher inside.
+    public func remove(_ key: Key) async throws { try await base.remove(key) }
 }

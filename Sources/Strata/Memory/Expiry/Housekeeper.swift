@@ -6,24 +6,25 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Something that has to be looked after now and then, also when nobody uses it.
+/// Work that comes due from time to time, also for a level at rest.
 protocol BackgroundJob: AnyObject, Sendable {
-    /// Does what is due, and says when to come again; ``MonotonicInstant/distantFuture`` is when asked to.
+    /// Does what is due, and returns when to come again; ``MonotonicInstant/distantFuture`` for not before it is asked
+    /// for.
     func runDue(at now: MonotonicInstant) -> MonotonicInstant
 }
 
-/// The one background thread of all memory levels of the process: it takes out what has expired where nobody asks.
+/// The one background thread of all memory levels of the process, which removes expired entries from levels at rest.
 ///
-/// A thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool, and a level
-/// has no `run()` that somebody would have to call. It starts with the first entry that has an end, sleeps until something
-/// is due, and lives as long as the process. What it looks after it does not keep alive.
+/// It is a thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool,
+/// and a level has no `run()` that a user would have to call. It starts with the first entry that has an end, sleeps
+/// until something is due, and lives as long as the process. It does not keep levels alive.
 ///
 /// Proof of `Sendable`: the pointers are set once and never freed, the state is touched under the mutex only.
 @safe
 final class Housekeeper: @unchecked Sendable {
-    /// The one that everybody uses.
+    /// The shared instance.
     static let shared = Housekeeper()
-    /// A chore that is always due is tended this often.
+    /// How often a chore runs that is always due.
     static let shortestPause = Duration.milliseconds(50)
 
     private struct Appointment {
@@ -35,7 +36,7 @@ final class Housekeeper: @unchecked Sendable {
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var appointments: [ObjectIdentifier: Appointment] = [:]
     private var hasThread = false
-    /// Counts what others have changed.
+    /// Counts changes by other threads.
     private var changes = 0
 
     private init() {
@@ -55,9 +56,9 @@ final class Housekeeper: @unchecked Sendable {
         #endif
     }
 
-    /// Comes to the chore at the instant, or earlier if that is what was said before.
+    /// Runs the chore at the instant, or earlier if that was asked for before.
     ///
-    /// Takes a lock that is never held while a chore is tended.
+    /// Takes a lock that is never held while a chore runs.
     func come(to chore: some BackgroundJob, at due: MonotonicInstant) {
         let name = ObjectIdentifier(chore)
         unsafe pthread_mutex_lock(mutex)
@@ -65,35 +66,9 @@ final class Housekeeper: @unchecked Sendable {
         if let known = appointments[name], known.chore != nil, known.due <= due { return }
         appointments[name] = Appointment(chore: chore, due: due)
         changes &+= 1
-        if !hasThread { hasThread = startThread() }
+        // Without a thread, what has expired leaves when somebody uses its level.
+        if !hasThread { hasThread = NativeThread.start(name: "strata-memory") { Housekeeper.shared.run() } == 0 }
         unsafe pthread_cond_signal(changed)
-    }
-
-    /// Starts the thread; without one, what has expired leaves when somebody uses its level.
-    private func startThread() -> Bool {
-        var attributes = pthread_attr_t()
-        unsafe pthread_attr_init(&attributes)
-        defer { unsafe pthread_attr_destroy(&attributes) }
-        unsafe pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // The process's signals are for its own threads.
-        var all = sigset_t()
-        var before = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-        #if canImport(Darwin)
-        var thread: pthread_t?
-        #else
-        var thread = pthread_t()
-        #endif
-        return unsafe pthread_create(
-            &thread,
-            &attributes,
-            { _ in
-                Housekeeper.shared.run()
-            },
-            nil
-        ) == 0
     }
 
     private func run() -> Never {
@@ -109,11 +84,11 @@ final class Housekeeper: @unchecked Sendable {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         let name = ObjectIdentifier(chore)
-        // Somebody may have asked to come earlier while the chore was tended.
+        // An earlier time may have been asked for while the chore ran.
         if let due = appointments[name]?.due { appointments[name]?.due = min(due, next) }
     }
 
-    /// What is due; sleeps until then if nothing is, and may come back empty-handed.
+    /// The chores that are due; sleeps until one is, and may return none.
     private func due() -> [any BackgroundJob] {
         unsafe pthread_mutex_lock(mutex)
         let now = MonotonicInstant.now
@@ -135,7 +110,7 @@ final class Housekeeper: @unchecked Sendable {
             }
         }
         unsafe pthread_mutex_unlock(mutex)
-        // Whoever was let go by everybody else meanwhile goes here, where no lock is held.
+        // The last reference to a level may end here, where no lock is held.
         others = []
         guard due.isEmpty else { return due }
         unsafe pthread_mutex_lock(mutex)

@@ -1,7 +1,7 @@
 extension MemoryLevel: BackgroundJob {
-    /// Takes out everything whose time is over, some hundred entries at a time.
+    /// Removes all expired entries, some hundred at a time.
     ///
-    /// - Returns: When there will be more to do.
+    /// - Returns: When more is due.
     package func sweep(at now: MonotonicInstant) -> MonotonicInstant {
         while true {
             var departures = Departures()
@@ -9,7 +9,7 @@ extension MemoryLevel: BackgroundJob {
                 writer.expire(at: now, most: 256, readers, &departures)
                 writer.state.check()
                 let next = writer.state.nextLook
-                // Said under the lock: whoever schedules something earlier from now on asks the housekeeper to come.
+                // Noted under the lock: from now on, an earlier entry asks the housekeeper to come.
                 writer.state.visit = next
                 publishNextLook(&writer)
                 return MonotonicInstant(nanoseconds: next)
@@ -21,7 +21,7 @@ extension MemoryLevel: BackgroundJob {
 
     func runDue(at now: MonotonicInstant) -> MonotonicInstant { sweep(at: now) }
 
-    /// Lets the housekeeper come when the wheel has something to do.
+    /// Asks the housekeeper to come when the wheel has something due.
     @usableFromInline
     func callHousekeeper(at next: Int64) {
         Housekeeper.shared.come(to: self, at: MonotonicInstant(nanoseconds: next))

@@ -1,12 +1,12 @@
-/// Finds what is due without looking at everything: a hierarchy of five wheels with 64 buckets each.
+/// Finds the slots that are due without checking all: a hierarchy of five wheels with 64 buckets each.
 ///
-/// Time is counted in ticks of 67 ms. A bucket of the first wheel is one tick, one of the second 64 ticks, and so on; the
-/// five together reach 2 years, and what is due later is looked at again then. A slot stands in the bucket of the highest
-/// digit, to the base of 64, in which its tick differs from the present one, and moves down one wheel each time that its
-/// bucket comes up (Varghese, Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987). A word of 64 bits for each wheel
-/// says which buckets are taken, so a long pause costs no more than a short one.
+/// Time is counted in ticks of 67 ms. A bucket of the first wheel is one tick, one of the second 64 ticks, and so on;
+/// the five together reach 2 years, and what is due later is looked at again then. A slot stands in the bucket of the
+/// highest digit, to the base of 64, in which its tick differs from the present one, and moves down one wheel each time
+/// that its bucket comes up (Varghese, Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987). A word of 64 bits
+/// for each wheel says which buckets are taken, so a long pause costs no more than a short one.
 ///
-/// Nothing is due early; a slot comes out at most one tick after its time, when somebody asks.
+/// Nothing is due early; a caller gets a slot at most one tick after its time.
 ///
 /// Complexity: everything is O(1) for each slot and each wheel that it passes. 12 bytes a slot, from the first use on.
 @usableFromInline
@@ -57,7 +57,7 @@ package struct TimerWheel: ~Copyable, Sendable {
 
     /// Lets a slot come up at an instant, in place of any other that was set for it.
     ///
-    /// What lies more than nine years after the start never comes up: it is not taken in.
+    /// An instant more than nine years after the start never comes up, and is not stored.
     @usableFromInline
     package mutating func schedule(_ slot: UInt32, at deadline: Int64) {
         let index = Int(slot) + TimerWheel.heads

@@ -1,8 +1,8 @@
-/// What a memory level holds, to be looked through while others read and write.
+/// The entries of a memory level, as a sequence that others may read and write meanwhile.
 ///
-/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from the beginning
-/// to the end comes exactly once; one that comes or goes meanwhile may be seen or not. Looking is no use: it changes neither
-/// what will be evicted nor the counts.
+/// Entries are copied some dozens at a time, and writers wait for no more than that. An entry that is there from
+/// beginning to end comes exactly once; one that comes or goes meanwhile may be seen or not. The sequence counts as no
+/// use: it changes neither the eviction nor the counts.
 public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequence, Sendable {
     /// An entry as it was when it was copied.
     public struct Item: Sendable {
@@ -12,26 +12,26 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
         public let value: Value?
         /// How long ago it was stored, to the second.
         public let age: Duration
-        /// What it counts towards the limit.
+        /// Its weight towards the limit.
         public let weight: Int
-        /// How often it was asked for of late, as the policy counts: up to 15, and halved now and then.
+        /// How often it was read lately, as the policy counts: up to 15, halved from time to time.
         public let frequency: Int
         /// Until when it is fresh.
         public let freshUntil: MonotonicInstant
     }
 
     /// Copies a few entries at a time.
-    public struct Iterator: IteratorProtocol {
+    private struct Batches: IteratorProtocol {
         private let level: MemoryLevel<Key, Value>
         private var batch: [Item] = []
         private var start: UInt32? = 1
 
-        fileprivate init(_ level: MemoryLevel<Key, Value>) {
+        init(_ level: MemoryLevel<Key, Value>) {
             self.level = level
         }
 
         /// The next entry.
-        public mutating func next() -> Item? {
+        mutating func next() -> Item? {
             while batch.isEmpty, let start { (batch, self.start) = level.items(from: start) }
             return batch.popLast()
         }
@@ -40,11 +40,11 @@ public struct MemoryContents<Key: Hashable & Sendable, Value: Sendable>: Sequenc
     fileprivate let level: MemoryLevel<Key, Value>
 
     /// Begins to look.
-    public func makeIterator() -> Iterator { Iterator(level) }
+    public func makeIterator() -> some IteratorProtocol<Item> { Batches(level) }
 }
 
 extension MemoryLevel {
-    /// What the level holds, to be looked through while others read and write.
+    /// The entries of the level, as a sequence that others may read and write meanwhile.
     public var contents: MemoryContents<Key, Value> { MemoryContents(level: self) }
 
     /// Entries in a run of slots, and where the next run begins; `nil` at the end.

@@ -1,7 +1,7 @@
 extension MemoryLevel {
-    /// The keys of the entries that are most worth keeping, the hottest first.
+    /// The keys of the entries most worth keeping, the hottest first.
     ///
-    /// Complexity: O(`most`), and O(`most`) for the writers that have to wait for it.
+    /// Complexity: O(`most`); writers wait for it.
     public func hottest(_ most: Int) -> [Key] { keys(.hottestFirst, most) }
 
     /// The keys of the entries that would be shed first, the coldest first.
@@ -16,9 +16,9 @@ extension MemoryLevel {
         }
     }
 
-    /// The keys of the entries that were stored longest ago, the oldest first; ages are told apart to the second.
+    /// The keys of the oldest entries, the oldest first, to the second.
     ///
-    /// Writers are let in between.
+    /// Writers may run in between.
     ///
     /// Complexity: O(entries × log `most`).
     public func oldest(_ most: Int) -> [Key] {

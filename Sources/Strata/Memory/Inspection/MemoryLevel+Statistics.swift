@@ -1,7 +1,7 @@
 extension MemoryLevel {
-    /// What the level holds and how it was used.
+    /// The contents and the use of the level.
     ///
-    /// Reads that are under way may be missing.
+    /// Reads that are running may be missing.
     public var statistics: MemoryStatistics {
         writer.withLock { writer in
             var statistics = writer.state.counts

@@ -15,11 +15,11 @@ public struct MemoryRemoval<Key: Hashable & Sendable, Value: Sendable>: Sendable
     }
 }
 
-/// What an operation has taken out of a level: let go, and told of, when the level's lock is open again.
+/// The entries that an operation has removed: they are released, and reported, after the level's lock.
 ///
-/// The first one has a place of its own, because one is what most operations have, and an array is an allocation. It stands
-/// there in its parts: the compiler lets go of an optional key in place, and of an optional slot through the type's table of
-/// functions, which takes longer than all else here.
+/// The first one has a place of its own, because most operations remove one, and an array is an allocation. It is
+/// stored in its parts: the compiler releases an optional key in place, and an optional slot through the type's table
+/// of functions, which takes longer than all else here.
 @usableFromInline
 struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline var firstKey: Key?

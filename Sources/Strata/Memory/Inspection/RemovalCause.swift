@@ -9,11 +9,11 @@ public struct RemovalCause: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// It had to make room, for others or because it was less worth keeping than they.
+    /// It was evicted for others.
     @inlinable public static var size: RemovalCause { RemovalCause(number: 0) }
     /// Its lifetime was over.
     @inlinable public static var expired: RemovalCause { RemovalCause(number: 1) }
-    /// Nobody has asked for it for as long as the level allows.
+    /// It was not read for the level's `idleLifetime`.
     @inlinable public static var idle: RemovalCause { RemovalCause(number: 2) }
     /// Another entry of the same key has taken its place.
     @inlinable public static var replaced: RemovalCause { RemovalCause(number: 3) }

@@ -1,16 +1,16 @@
-/// A value that knows what it costs to keep.
+/// A value that knows its cost in a cache.
 ///
-/// Costs are added up and compared with a level's limit. Bytes are the unit that says something about memory, but any will do
-/// that all values of a level share.
+/// The sum of the costs is compared with a level's limit. Bytes say most about memory, but any unit works that all
+/// values of a level share.
 public protocol Costed {
-    /// What it costs to keep the value; less than 1 counts as 1.
+    /// The cost of the value; less than 1 counts as 1.
     var cost: Int { get }
 }
 
 extension String: Costed {
     /// The number of characters.
     ///
-    /// For bytes take ``MemoryLimit/cost(_:of:)`` with `{ $0.utf8.count }`, which is also faster.
+    /// For bytes use ``MemoryLimit/cost(_:of:)`` with `{ $0.utf8.count }`, which is also faster.
     public var cost: Int { count }
 }
 

@@ -1,4 +1,4 @@
-/// One limit for several memory levels, each with a part that nobody takes away.
+/// One limit for several memory levels, each with a guaranteed part.
 ///
 /// ```swift
 /// let budget = MemoryBudget(256 << 20)
@@ -6,13 +6,14 @@
 /// let pages = MemoryLevel<String, [UInt8]>(limit: .share(of: budget, atMost: 128 << 20, cost: { $0.count }))
 /// ```
 ///
-/// The levels together never weigh more than the total: each has an *allowance*, all allowances together are within the total,
-/// and each level keeps to its own as to any limit. A level that has to evict asks for more, in steps of a 64th of the total.
-/// It is given, in this order: what nobody has; what another level has and does not use; and a part of another's that exceeds
-/// its fair share by more than the asking level's own does. A fair share is what the level is guaranteed, and an equal part of
-/// what is guaranteed to nobody. So levels that are busy converge to their fair shares, and what the others leave is used.
+/// The levels together never weigh more than the total: each has an *allowance*, all allowances together are within the
+/// total, and each level keeps to its own as to any limit. A level that has to evict asks for more, in steps of a 64th
+/// of the total. It gets, in this order: what no level has; what another level has and does not use; and the part of
+/// another's allowance that exceeds its fair share by more than the asking level's own does. A fair share is the
+/// level's guaranteed part, and an equal part of what is guaranteed to none. So busy levels converge to their fair
+/// shares, and use what the others leave.
 ///
-/// All levels of a budget must weigh in the same unit. A level that goes gives its allowance back.
+/// All levels of a budget must weigh in the same unit. A level that is released gives its allowance back.
 public final class MemoryBudget: Sendable {
     /// The most that all levels may weigh together.
     public let total: Int
@@ -25,14 +26,15 @@ public final class MemoryBudget: Sendable {
         var allowance: Int
     }
 
-    /// A budget that no level uses yet.
+    /// A budget without levels.
     ///
-    /// - Parameter total: The most that all levels may weigh together, in the unit of their limits; below 0 counts as 0.
+    /// - Parameter total: The most that all levels may weigh together, in the unit of their limits; below 0 counts as
+    ///   0.
     public init(_ total: Int) {
         self.total = min(max(total, 0), 1 << 62)
     }
 
-    /// What each level may weigh at present, in the order in which they came.
+    /// The present allowances, in the order in which the levels came.
     public var allowances: [Int] {
         withMembers { members, _ in (members.map(\.allowance), []) }
     }
@@ -40,9 +42,9 @@ public final class MemoryBudget: Sendable {
     /// The smallest step in which levels get more.
     private var step: Int { max(1, total / 64) }
 
-    /// Takes a level in.
+    /// Adds a level.
     ///
-    /// - Returns: What it may weigh now: what it is guaranteed, as far as others have not been guaranteed it before.
+    /// - Returns: Its allowance: the guaranteed part, as far as it is not guaranteed to others already.
     func join(_ level: some BudgetMember, atLeast: Int, atMost: Int) -> Int {
         withMembers { members, total in
             let guaranteed = members.reduce(0) { $0 + $1.atLeast }
@@ -53,9 +55,9 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    /// Runs `body` with the members that still live, and what it returns beside its result after the lock.
+    /// Runs `body` with the living members, and the effects that it returns after the lock.
     ///
-    /// The levels are held until then: one that everybody else has let go must not go, with all its values, under the lock.
+    /// The levels are kept until then, so that none is released, with all its values, under the lock.
     private func withMembers<Result: Sendable>(_ body: (inout [Member], Int) -> (Result, [BudgetEffect])) -> Result {
         let (result, effects, held) = members.withLock { members in
             let held = members.map(\.level)
@@ -67,11 +69,11 @@ public final class MemoryBudget: Sendable {
         return withExtendedLifetime(held) { result }
     }
 
-    /// Gives a level more, if there is any.
+    /// Gives a level a larger allowance, if there is any left.
     ///
     /// - Parameters:
     ///   - level: The level that asks.
-    ///   - most: What it needs at least to take in a single entry; it gets a step if that is more.
+    ///   - most: What it needs at least for a single entry; it gets a step if that is more.
     func grow(_ level: some BudgetMember, by most: Int) {
         withMembers { members, _ in
             guard let own = members.firstIndex(where: { $0.level === level }) else { return ((), []) }
@@ -94,7 +96,7 @@ public final class MemoryBudget: Sendable {
             guard let (donor, most) = donor(for: own, members, isGuaranteed: isGuaranteed) else { break }
             let part = min(wanted, most)
             members[donor].allowance -= part
-            // The donor evicts before the other may use what it has given.
+            // The donor evicts before the other may use its part.
             if let effect = members[donor].level?.setAllowance(members[donor].allowance) { effects.append(effect) }
             members[own].allowance += part
             wanted -= part
@@ -102,7 +104,7 @@ public final class MemoryBudget: Sendable {
         return effects
     }
 
-    /// Who gives, and how much at most.
+    /// The donor, and how much it gives at most.
     private func donor(for own: Int, _ members: [Member], isGuaranteed: Bool) -> (Int, Int)? {
         let guaranteed = members.reduce(0) { $0 + $1.atLeast }
         let equal = (total - guaranteed) / members.count
@@ -113,7 +115,7 @@ public final class MemoryBudget: Sendable {
             let spare = member.allowance - member.atLeast
             guard spare > 0 else { continue }
             let unused = min(spare, member.allowance - (member.level?.weightHeld ?? 0))
-            // Half of the difference, so that two levels that both ask do not pass the same part to and fro.
+            // Half of the difference, so that two asking levels do not pass the same part to and fro.
             let unfair = isGuaranteed ? spare : min(spare, (excess(index) - excess(own)) / 2)
             let most = max(unused > step ? unused : 0, unfair >= step ? unfair : 0, isGuaranteed ? spare : 0)
             if most > best?.most ?? 0 { best = (index, most) }
@@ -122,14 +124,14 @@ public final class MemoryBudget: Sendable {
     }
 }
 
-/// What is to be done when no lock is held any more: telling listeners.
+/// Effects for after the locks: calls of listeners.
 typealias BudgetEffect = @Sendable () -> Void
 
 /// A level that shares a limit with others.
 protocol BudgetMember: AnyObject, Sendable {
-    /// What its entries weigh.
+    /// The weight of its entries.
     var weightHeld: Int { get }
 
-    /// Keeps to another limit from now on, and evicts what exceeds it.
+    /// Sets another limit, and evicts what exceeds it.
     func setAllowance(_ allowance: Int) -> BudgetEffect?
 }

@@ -11,13 +11,13 @@ extension MemoryLevel: BudgetMember {
         }
         let left = departures.removals
         guard !left.isEmpty else { return nil }
-        // Also without a listener: what values do when they are let go is the user's, and no lock may be held then.
+        // Also without a listener: releasing a value may run code of the user's, and no lock may be held then.
         return { [onRemoval] in
             if let onRemoval { left.forEach(onRemoval) }
         }
     }
 
-    /// Asks the budget for more, on behalf of an entry that did not fit or of those that had to go.
+    /// Asks the budget for more, for an entry that did not fit or for those that had to go.
     @usableFromInline
     @inline(never)
     func askForMore(_ weight: Int) {

@@ -1,5 +1,5 @@
 extension MemoryLimit where Value: Costed {
-    /// The limit of a level that nobody has given one: 50 MiB, if costs are bytes.
+    /// The default limit: 50 MiB, if costs are bytes.
     public static var standard: MemoryLimit { .cost(50 << 20) }
 
     /// Entries of at most this cost together; each value tells its own when it is stored.
@@ -9,10 +9,10 @@ extension MemoryLimit where Value: Costed {
 }
 
 extension MemoryLimit {
-    /// Values of at most so many bytes together, in the encoded form.
+    /// Values of at most this many bytes together, in the encoded form.
     ///
-    /// Encoding costs time on every store, and memory holds values in their own form, which may be larger. A closure that
-    /// estimates is the better choice where one can be had: ``cost(_:of:)``.
+    /// Encoding costs time on every store, and memory holds values in their own form, which may be larger. Prefer a
+    /// closure that estimates, where possible: ``cost(_:of:)``.
     ///
     /// - Parameters:
     ///   - total: The limit in bytes.
@@ -24,7 +24,7 @@ extension MemoryLimit {
 }
 
 extension MemoryLimit where Value: Codable {
-    /// Values of at most so many bytes together, as JSON.
+    /// Values of at most this many bytes together, as JSON.
     public static func encodedBytes(_ total: Int) -> MemoryLimit {
         .encodedBytes(total, by: .json)
     }
@@ -42,7 +42,7 @@ extension MemoryLevel where Value: Costed {
 }
 
 extension MemoryLevel {
-    /// Not to be had: values that do not tell their cost need a limit.
+    /// Unavailable: values that do not tell their cost need a limit.
     @available(
         *,
         unavailable,

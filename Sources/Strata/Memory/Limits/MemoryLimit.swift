@@ -37,7 +37,7 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - budget: The shared limit.
-    ///   - atLeast: What nobody takes away from this level.
+    ///   - atLeast: The guaranteed part of this level.
     ///   - atMost: What it never exceeds; `nil` is the whole budget.
     ///   - weigh: The cost of a value, asked once when it is stored, in the unit of the budget; `nil` counts entries.
     /// - Returns: The limit.

@@ -1,19 +1,19 @@
-/// Hears that memory runs short, and tells levels to give some back.
+/// Notices that memory runs short, and makes levels give some back.
 ///
 /// ```swift
 /// MemoryPressureMonitor.shared.subscribe(products)
 /// ```
 ///
-/// On Linux it looks once a second at what the kernel counts for the control group of the process (`memory.events`, and the
-/// stalls in `memory.pressure`): where memory had to be reclaimed or some task stalled for a tenth of the time, levels shed a
-/// quarter (``MemoryPressure/moderate``); where there was none to be had, or all tasks stalled, everything
-/// (``MemoryPressure/critical``). Looking needs no privilege and runs on the one background thread of all memory levels, from
-/// the first subscription to the last. On other systems nothing is told by itself. Who learns of pressure from elsewhere passes
-/// it on with ``report(_:)``.
+/// On Linux it reads once a second the kernel's counts for the control group of the process (`memory.events`, and the
+/// stalls in `memory.pressure`). When memory had to be reclaimed, or some task stalled for a tenth of the time, levels
+/// shed a quarter (``MemoryPressure/moderate``); when there was none left, or all tasks stalled, everything
+/// (``MemoryPressure/critical``). Reading needs no privilege and runs on the one background thread of all memory
+/// levels, from the first subscription to the last. On other systems nothing is noticed by itself. Pass on pressure
+/// that you notice elsewhere with ``report(_:)``.
 ///
-/// A level is told, never cleared: what it does about it is its own business.
+/// A level gets the signal and is never cleared: it decides itself what to do.
 public final class MemoryPressureMonitor: Sendable {
-    /// The one that watches this process's control group.
+    /// The monitor of this process's control group.
     public static let shared = MemoryPressureMonitor(.ofThisProcess, every: .seconds(1))
 
     private struct State {
@@ -32,10 +32,10 @@ public final class MemoryPressureMonitor: Sendable {
         self.period = period
     }
 
-    /// Tells a level of memory pressure from now on.
+    /// Sends memory pressure to a level from now on.
     ///
-    /// - Returns: Ends it when it is cancelled, and only then: for a level that lives as long as the process it need not be kept.
-    ///   The level lives at least as long as its subscription.
+    /// - Returns: The subscription, which ends only when you cancel it. You need not keep it for a level that lives as
+    ///   long as the process. The level lives at least as long as its subscription.
     @discardableResult
     public func subscribe(_ level: some CacheLevel) -> MemoryPressureSubscription {
         subscribe { level.relieve($0) }
@@ -43,7 +43,7 @@ public final class MemoryPressureMonitor: Sendable {
 
     /// Calls a closure on memory pressure from now on, on a thread of the library's: it must not take long.
     ///
-    /// - Returns: Ends it when it is cancelled, and only then.
+    /// - Returns: The subscription, which ends only when you cancel it.
     @discardableResult
     public func subscribe(_ listener: @escaping @Sendable (MemoryPressure) -> Void) -> MemoryPressureSubscription {
         let number = state.withLock { state in
@@ -56,14 +56,14 @@ public final class MemoryPressureMonitor: Sendable {
         return MemoryPressureSubscription { [self] in state.withLock { $0.listeners[number] = nil } }
     }
 
-    /// Tells all levels of memory pressure that was found out elsewhere, on the caller's thread.
+    /// Sends memory pressure that you noticed elsewhere to all levels, on the caller's thread.
     public func report(_ pressure: MemoryPressure) {
         for listener in state.withLock({ $0.listeners }).values { listener(pressure) }
     }
 
-    /// Looks at the source, and tells everybody if it has got worse since the last time.
+    /// Reads the source, and sends pressure to all subscribers if it has got worse since the last time.
     ///
-    /// - Returns: Whether anybody listens.
+    /// - Returns: Whether there are subscribers.
     @discardableResult
     package func look() -> Bool {
         let (pressure, listeners) = state.withLock { state in
@@ -83,7 +83,7 @@ extension MemoryPressureMonitor: BackgroundJob {
     }
 }
 
-/// A level's or a closure's right to be told of memory pressure, until it is cancelled.
+/// The subscription of a level or a closure, until it is cancelled.
 public final class MemoryPressureSubscription: Sendable {
     private let end: @Sendable () -> Void
 
@@ -91,6 +91,6 @@ public final class MemoryPressureSubscription: Sendable {
         self.end = end
     }
 
-    /// Ends it; a call that is under way is not waited for.
+    /// Ends it, without waiting for a running call.
     public func cancel() { end() }
 }

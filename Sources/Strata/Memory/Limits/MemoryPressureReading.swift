@@ -1,12 +1,12 @@
-/// What the system tells of its memory: counters that only grow, so that two readings show what happened in between.
+/// A reading of the system's memory: counters that only grow, so that two readings show the events in between.
 struct MemoryPressureReading: Equatable, Sendable {
     /// How often the control group was throttled or had to reclaim, because it was at its limits.
     var reclaims = 0
     /// How often the control group could not get memory at all.
     var failures = 0
-    /// For how many microseconds some task was waiting for memory.
+    /// Microseconds in which some task waited for memory.
     var someStalled = 0
-    /// For how many microseconds all tasks were.
+    /// Microseconds in which all tasks did.
     var allStalled = 0
 
     /// Takes the lines of a control group's `memory.events`.
@@ -38,7 +38,7 @@ struct MemoryPressureReading: Equatable, Sendable {
         }
     }
 
-    /// What to make of the change since an earlier reading; `nil` is nothing.
+    /// The pressure since an earlier reading; `nil` for none.
     ///
     /// Stalls count when they took a tenth of the time.
     func pressure(since earlier: MemoryPressureReading, over pause: Duration) -> MemoryPressure? {

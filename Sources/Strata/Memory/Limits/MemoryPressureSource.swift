@@ -6,7 +6,7 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// The files in which the kernel tells of memory; any of them may be missing.
+/// The kernel's files about memory; any of them may be missing.
 package struct MemoryPressureSource: Sendable {
     var events: String?
     var stalls: String?
@@ -17,7 +17,7 @@ package struct MemoryPressureSource: Sendable {
         self.stalls = stalls
     }
 
-    /// Those of the control group (version 2) that this process is in.
+    /// The files of this process's control group (version 2).
     static var ofThisProcess: MemoryPressureSource {
         let groups = bytes(of: "/proc/self/cgroup") ?? []
         let line = groups.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "0::".utf8) }
@@ -47,7 +47,7 @@ package struct MemoryPressureSource: Sendable {
     }
 }
 
-/// `read(2)`, under a name that no method hides.
+/// `read(2)`, under a name that no method shadows.
 private func systemRead(_ file: Int32, _ buffer: UnsafeMutableBufferPointer<UInt8>) -> Int {
     unsafe read(file, buffer.baseAddress, buffer.count)
 }

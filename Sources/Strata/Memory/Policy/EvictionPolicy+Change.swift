@@ -1,16 +1,16 @@
 extension EvictionPolicy {
-    /// Takes the entry in the slot out; nothing happens if there is none.
+    /// Removes the entry in the slot; does nothing if there is none.
     ///
     /// Complexity: O(1).
     ///
-    /// How often its key was asked for is remembered, so a key that was invalidated and comes back is not a stranger.
+    /// Remembers how often its key was read, so a key that was invalidated and comes back is not new.
     @usableFromInline
     package mutating func remove(_ slot: UInt32) {
         guard contains(slot) else { return }
         forget(Int(slot) + EvictionPolicy.heads)
     }
 
-    /// Takes all entries out and forgets how often their keys were asked for.
+    /// Removes all entries, and forgets how often their keys were read.
     ///
     /// Complexity: O(slots).
     ///

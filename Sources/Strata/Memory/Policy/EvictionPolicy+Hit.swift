@@ -1,8 +1,7 @@
 extension EvictionPolicy {
-    /// Notes that the entry in the slot was asked for.
+    /// Notes a read of the entry in the slot.
     ///
-    /// Calls may come late and in batches, and some may be lost; a slot that holds no entry any more is passed over.
-    /// Complexity: O(1).
+    /// Calls may come late and in batches, and some may be lost; an empty slot is ignored. Complexity: O(1).
     @inlinable
     package mutating func recordHit(_ slot: UInt32) {
         let index = Int(slot) &+ EvictionPolicy.heads
@@ -83,7 +82,7 @@ extension EvictionPolicy {
         if requestsLeftInEpoch <= 0 { endEpoch() }
     }
 
-    /// Halves all counts, and lets the rehearsal rest or wakes it.
+    /// Halves all counts, and pauses or resumes the simulation.
     @usableFromInline
     @inline(never)
     mutating func endEpoch() {

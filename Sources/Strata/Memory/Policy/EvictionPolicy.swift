@@ -1,20 +1,20 @@
 /// Decides which entries of a bounded cache stay: admission and eviction that adapt to the workload.
 ///
-/// The policy is apart from the map. It knows entries by their slot (an index into the map's storage), a hash of
-/// their key and a weight; it never sees keys or values. It is not thread-safe: whoever owns it calls it from one
-/// thread at a time.
+/// The policy is separate from the map. It knows entries by their slot (an index into the map's storage), a hash of
+/// their key and a weight; it never sees keys or values. It is not thread-safe: its owner calls it from one thread at a
+/// time.
 ///
 /// Every entry stands in one of three queues: the *window* for new entries, and the *probation* and *protected* parts
 /// of the main region. How these are used is an ``EvictionStrategy``. Which strategy is best depends on the workload,
-/// and no fixed one is good everywhere; so a ``MiniatureSimulation`` replays a sample of the keys through a miniature of each
-/// strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
+/// and no fixed one is good everywhere; so a ``MiniatureSimulation`` replays a sample of the keys through a miniature
+/// of each strategy, and the policy follows the one that would hit most. How it was chosen, with the figures, stands in
 /// `docs/internals/eviction-policy.md`.
 ///
 /// After every operation the total weight is within the limit, exactly.
 ///
 /// Memory: 16 bytes a slot (20 where entries have weights), at most 16 bytes an entry for the sketch of past
-/// frequencies, and up to some 100 KB for the rehearsal. Nothing is allocated by an operation except when the number
-/// of slots or entries exceeds all that was seen before.
+/// frequencies, and up to some 100 KB for the simulation. An operation allocates only when the number of slots or
+/// entries exceeds all that was seen before.
 @usableFromInline
 package struct EvictionPolicy: ~Copyable, Sendable {
     /// Entries by slot, after the heads of the queues.
@@ -73,9 +73,9 @@ package struct EvictionPolicy: ~Copyable, Sendable {
     ///   - isWeighted: Whether entries have weights; if not, each weighs 1 and `limit` is a number of entries.
     ///   - expectedCount: How many entries a full cache will hold, if weights are used and it is known. A
     ///     good guess only saves the growing of tables.
-    ///   - seed: Makes every decision reproducible. At random by default, so that nobody outside
-    ///     can foresee which keys share counters.
-    ///   - strategies: Those to choose from, at most eight; a single one is followed without a rehearsal.
+    ///   - seed: Makes every decision reproducible. Random by default, so that outsiders cannot foresee which keys
+    ///     share counters.
+    ///   - strategies: The strategies to choose from, at most eight; a single one is followed without a simulation.
     @usableFromInline
     package init(
         limit: Int,
@@ -132,7 +132,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
         contains(slot) ? weight(at: Int(slot) + EvictionPolicy.heads) : 0
     }
 
-    /// Bytes of memory that the policy uses beside its slots: the sketch and the rehearsal.
+    /// Bytes of memory that the policy uses beside its slots: the sketch and the simulation.
     @usableFromInline
     package var sideMemory: Int { sketch.byteCount + rehearsal.byteCount }
 }
@@ -157,7 +157,7 @@ extension EvictionPolicy {
         return mixed ^ (mixed &>> 33)
     }
 
-    /// A key's hash as the policy uses it: without the seed, nobody can find keys that collide.
+    /// A key's hash in the policy: without the seed, colliding keys cannot be found.
     @inlinable
     func seeded(_ hash: UInt64) -> UInt32 {
         UInt32(truncatingIfNeeded: EvictionPolicy.mix(hash ^ seed) &>> 32)

@@ -63,8 +63,8 @@ package struct EvictionStrategy: Equatable, Sendable, BitwiseCopyable {
 
     /// The strategies between which the policy chooses; the first is the one it starts with.
     ///
-    /// Chosen from some 300 combinations by the hit ratios in `docs/internals/eviction-policy.md`: the smallest set that
-    /// comes near the best combination of every trace.
+    /// Chosen from some 300 combinations by the hit ratios in `docs/internals/eviction-policy.md`: the smallest set
+    /// that comes near the best combination of every trace.
     @usableFromInline package static let all: [EvictionStrategy] = [
         // The shape of S3-FIFO with LRU queues: best on most recorded traces of web and storage.
         EvictionStrategy(windowShare: 0.1, protectedShare: 0.8, admission: .seenTwice, windowHit: .refreshes),

@@ -68,5 +68,5 @@ struct FlatArray<Element: BitwiseCopyable>: ~Copyable {
 }
 
 // Proof: the memory is reachable through this value alone; the pointer is never handed out and the type cannot be
-// copied, so whoever owns the value owns the memory, and moving the value to another thread moves both.
+// copied, so the owner of the value owns the memory, and moving the value to another thread moves both.
 extension FlatArray: @unchecked Sendable where Element: Sendable {}

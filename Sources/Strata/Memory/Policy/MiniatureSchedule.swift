@@ -1,9 +1,9 @@
-/// When the rehearsal watches and when it rests.
+/// When the simulation runs and when it rests.
 ///
-/// To replay requests in every miniature costs more than all the rest of a hit. While one strategy stays ahead there
-/// is little to learn from it, so after some epochs without a change the rehearsal rests, longer each time. It wakes
-/// when the rest is over or as soon as the hit ratio of the cache itself has moved, and then lets the miniatures,
-/// whose contents are old, settle for an epoch before it counts their hits again.
+/// Replaying requests in every miniature costs more than all the rest of a hit. While one strategy stays ahead there is
+/// little to learn, so after some epochs without a change the simulation rests, longer each time. It resumes when the
+/// rest is over, or as soon as the hit ratio of the cache itself has moved; then it waits one epoch, until the old
+/// contents of the miniatures have gone, before it counts their hits again.
 struct MiniatureSchedule: Sendable {
     private(set) var isResting = false
     /// The miniatures still hold what was asked for before the rest.
@@ -29,7 +29,7 @@ struct MiniatureSchedule: Sendable {
         self = MiniatureSchedule()
     }
 
-    /// Takes note of an epoch that is over, with so many misses among its requests.
+    /// Notes the end of an epoch, with the number of misses among its requests.
     mutating func endEpoch(misses: Int, requests: Int) {
         let share = Float(misses) / Float(max(requests, 1))
         let expected = usual ?? share

@@ -1,7 +1,7 @@
 /// The queue of the policy in which an entry stands.
 @usableFromInline
 enum PolicyQueue: UInt8, BitwiseCopyable, Sendable {
-    /// Not resident: the slot is free or belongs to nobody.
+    /// Not resident: the slot is free or has no owner.
     case none = 0
     /// New entries, before they had to prove anything.
     case window = 1

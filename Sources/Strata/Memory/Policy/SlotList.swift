@@ -1,7 +1,7 @@
 /// Numbers of slots, the last one first to be taken.
 ///
-/// An array that nobody else can hold, so no change asks whether it is shared: a write takes four of these, and there is one
-/// victim as a rule. It never gives memory back.
+/// An array with a single owner, so no change asks whether it is shared: a write takes four of these, and there
+/// is one victim as a rule. It never gives memory back.
 @usableFromInline
 package struct SlotList: ~Copyable, Sendable {
     @usableFromInline var slots = FlatArray<UInt32>(repeating: 0, count: 16)

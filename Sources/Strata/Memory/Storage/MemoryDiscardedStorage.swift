@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The index and the slots of a level that was emptied, until they are let go.
 ///
-/// Proof of `Sendable`: nobody else has the pointers any more, and the value cannot be copied.
+/// Proof of `Sendable`: no other code has the pointers any more, and the value cannot be copied.
 @safe
 @usableFromInline
 struct MemoryDiscardedStorage<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unchecked Sendable {

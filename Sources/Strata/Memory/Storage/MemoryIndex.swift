@@ -2,16 +2,16 @@ public import Synchronization
 
 /// An open-addressing table with linear probing (Knuth, TAOCP 3, 6.4) from keys to slots.
 ///
-/// A bucket is a number of 64 bits: the key's tag above, the slot below; 0 is empty. So a look-up compares keys only where 32
-/// bits of their hashes agree, and reads one line of the processor's cache before it goes to the slot. Removing moves later
-/// keys up, and leaves no tombstones.
+/// A bucket is a number of 64 bits: the key's tag above, the slot below; 0 is empty. So a look-up compares keys only
+/// where 32 bits of their hashes agree, and reads one line of the processor's cache before it goes to the slot.
+/// Removing moves later keys up, and leaves no tombstones.
 ///
-/// A key is added while readers look: it takes a bucket that was empty, after its slot was filled in (released by the writer,
-/// acquired by readers), so a search finds it or ends where it would have ended before. Everything else moves what readers
-/// may be looking for, and needs the partition closed.
+/// A key is added while readers look: it takes a bucket that was empty, after its slot was filled in (released by the
+/// writer, acquired by readers), so a search finds it or ends where it would have ended before. Everything else moves
+/// what readers may be looking for, and needs the partition closed.
 ///
-/// The buckets belong to the partition, which frees them and counts the keys: what stands here changes in a closed partition
-/// only, and to add a key changes nothing of it.
+/// The buckets belong to the partition, which frees them and counts the keys: what stands here changes in a closed
+/// partition only, and to add a key changes nothing of it.
 @safe
 @frozen
 @usableFromInline

@@ -1,10 +1,11 @@
-/// What an entry has beside its value and until when it is served, in 38 bytes: these 32 and the six of ``MemoryShortMetadata``.
+/// What an entry has beside its value and until when it is served, in 38 bytes: these 32 and the six of
+/// ``MemoryShortMetadata``.
 ///
 /// Entries that a user has put into memory have none, and take no room for it.
 ///
 /// Times are spans from what is known exactly, in fewer bits (``ShortSpan``), and end early rather than late: the stale
-/// lifetime by a 67-millionth of its length and after nine years at the latest, the fresh one by a thousandth of the time
-/// between early refresh and its end. How old an entry is, is right to a 33-millionth of the level's age.
+/// lifetime by a 67-millionth of its length and after nine years at the latest, the fresh one by a thousandth of the
+/// time between early refresh and its end. How old an entry is, is right to a 33-millionth of the level's age.
 @usableFromInline
 struct MemoryMetadata: Sendable {
     @usableFromInline let version: EntryVersion

@@ -2,15 +2,15 @@ public import Synchronization
 
 /// The parts of a level's index, each with a mark that keeps readers out while it is changed.
 ///
-/// An index is written by the one writer while its mark is up and no reader is inside. Mark and index stand in one line of the
-/// processor's cache, and no two partitions do. They are two values and not one, because changing a value is an access to all
-/// of it, and the mark is read meanwhile.
+/// An index is written by the one writer while its mark is up and no reader is inside. Mark and index stand in one line
+/// of the processor's cache, and no two partitions do. They are two values and not one, because changing a value is an
+/// access to all of it, and the mark is read meanwhile.
 ///
 /// Does not free its memory: the writer does.
 ///
-/// Proof of `Sendable`: the pointer is set once. Marks are atomics; an index is read by those who have announced themselves
-/// (``ReaderRows``) or have the writer's lock, and changed by the writer when nobody does; its buckets are atomics, and a key is
-/// added beside readers. The count of keys is the writer's.
+/// Proof of `Sendable`: the pointer is set once. Marks are atomics; an index is read by those who have announced
+/// themselves (``ReaderRows``) or have the writer's lock, and changed by the writer when no reader does; its buckets
+/// are atomics, and a key is added beside readers. The count of keys is the writer's.
 @safe
 @frozen
 @usableFromInline

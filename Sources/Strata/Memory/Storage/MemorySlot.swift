@@ -11,7 +11,7 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var partition: UInt8
     /// Whether the slot's details differ from those that follow from this.
     @usableFromInline var hasDetails: Bool
-    /// Bit 0: nobody can tell whether it has changed.
+    /// Bit 0: the entry is suspect: it is not known whether it has changed.
     ///
     /// Bit 1: its details have a seal.
     @usableFromInline var marks: UInt8

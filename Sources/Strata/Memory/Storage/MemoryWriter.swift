@@ -2,9 +2,9 @@ public import Synchronization
 
 /// The one writer of a memory level: changes the index, the slots, the policy and the wheel together.
 ///
-/// It is behind the level's lock. Before it touches what readers look at, it raises the mark of that partition and waits
-/// until nobody reads there; the policy's work is done before, while readers go on. A new key alone is added beside readers
-/// (``MemoryIndex``).
+/// It is behind the level's lock. Before it touches what readers look at, it raises the mark of that partition and
+/// waits until no reader is there; the policy's work is done before, while readers go on. A new key alone is added
+/// beside readers (``MemoryIndex``).
 ///
 /// Proof of `Sendable`: the pointers are reached through this value alone and by readers of the level, who announce
 /// themselves as ``ReaderRows`` has it; the memory is freed with the value, which cannot be copied.
@@ -321,7 +321,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             let end = end(of: number)
             var cause = RemovalCause.expired
             if end > now {
-                // It came up because nobody seemed to ask for it. Readers only note the time, and somebody may have.
+                // It came up because it did not seem to be read. Readers only note the time, and one may have.
                 let lastUse = lastUse(of: number)
                 let idleEnd = lastUse.advanced(byNanoseconds: idleNanoseconds)
                 guard idleNanoseconds > 0, idleEnd <= now else {

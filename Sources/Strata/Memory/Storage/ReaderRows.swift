@@ -8,22 +8,23 @@ public import Musl
 public import Glibc
 #endif
 
-/// Who is reading at the moment, and what was read lately: a row of memory for each thread, which no other thread writes.
+/// Who is reading at the moment, and what was read lately: a row of memory for each thread, which no other thread
+/// writes.
 ///
 /// A lock that all readers take is a line of the processor's cache that moves from core to core with every read, which
 /// costs more than the read. Here a reader announces itself in its own row, one word for each partition of the map, and
-/// looks whether the partition is being changed. A writer raises the partition's mark and then waits until every row has
-/// nobody inside. Either the reader sees the mark or the writer sees the reader: both sides write first and read second,
-/// sequentially consistent (Dekker; as a lock it is known as the "big reader" lock of Linux 2.4).
+/// looks whether the partition is being changed. A writer raises the partition's mark and then waits until every row
+/// has no reader inside. Either the reader sees the mark or the writer sees the reader: both sides write first and read
+/// second, sequentially consistent (Dekker; as a lock it is known as the "big reader" lock of Linux 2.4).
 ///
 /// A thread's row follows from its number. When there are more threads than rows, some share one: that is correct, and
 /// slower.
 ///
-/// The row also takes the slots that were hit, in a ring without any lock. What is overwritten before anybody reads it is
-/// lost.
+/// The row also takes the slots that were hit, in a ring without any lock. What is overwritten before it is read
+/// is lost.
 ///
-/// Proof of `Sendable`: the pointers are set once, what they point to are atomics, the memory lives as long as the value,
-/// which cannot be copied.
+/// Proof of `Sendable`: the pointers are set once, what they point to are atomics, the memory lives as long as the
+/// value, which cannot be copied.
 @safe
 @frozen
 @usableFromInline
@@ -37,7 +38,8 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
     @usableFromInline static var missesWord: Int { 17 }
     @usableFromInline static var ringSize: Int { 64 }
     @usableFromInline static var maximumPartitions: Int { 16 }
-    /// A reader that finds its ring full this many times asks for it to be emptied; writers empty it whenever they come.
+    /// A reader that finds its ring full this many times asks for it to be emptied; writers empty it whenever they
+    /// come.
     @usableFromInline static var drainInterval: UInt64 { 512 }
 
     @usableFromInline let words: UnsafeMutablePointer<Atomic<UInt64>>
@@ -91,7 +93,7 @@ struct ReaderRows: ~Copyable, @unchecked Sendable {
     @inlinable
     var rowsInUse: Int { min(rowCount, unsafe highest.pointee.load(ordering: .sequentiallyConsistent)) }
 
-    /// Waits until nobody reads a partition any more.
+    /// Waits until no reader is inside a partition.
     ///
     /// The partition's mark must be raised, or it may take for ever. Readers hold it for the time of one comparison
     /// of keys and one copy of a value.
@@ -171,7 +173,7 @@ extension ReaderRows {
             Int(truncatingIfNeeded: unsafe words[partition].load(ordering: .relaxed) >> 16)
         }
 
-        /// Notes which slot was hit, and says whether it is time that somebody looks at the notes.
+        /// Notes which slot was hit, and returns whether the notes are due to be handled.
         ///
         /// Two threads in one row may overwrite each other's note, which loses one.
         @inlinable

@@ -1,7 +1,8 @@
-/// Spans of time in few bits, rounded down: a mantissa above five bits of exponent, as small floating-point numbers have.
+/// Spans of time in few bits, rounded down: a mantissa above five bits of exponent, as small floating-point numbers
+/// have.
 ///
-/// A span that the mantissa can hold is exact; a longer one loses at most its part in 2 to the power of one less than the
-/// mantissa's bits. What is too long for all 31 exponents is cut.
+/// A span that the mantissa can hold is exact; a longer one loses at most its part in 2 to the power of one less than
+/// the mantissa's bits. What is too long for all 31 exponents is cut.
 @usableFromInline
 enum ShortSpan {
     /// The number for `value` in a mantissa of `bits` bits; never the one with all bits set.

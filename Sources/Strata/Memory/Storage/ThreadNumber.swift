@@ -10,8 +10,8 @@ internal import Glibc
 
 /// Numbers for threads, from 1: each that asks gets the lowest that no living thread has.
 ///
-/// A thread's number stands in its own storage for `key`, where it is read without a call into this module. It is given back
-/// when the thread ends, so that numbers stay as low as threads are few, however many come and go.
+/// A thread's number stands in its own storage for `key`, where it is read without a call into this module. It is given
+/// back when the thread ends, so that numbers stay as low as threads are few, however many come and go.
 @usableFromInline
 enum ThreadNumber {
     /// Made once for the process, and never given back.
@@ -30,7 +30,8 @@ enum ThreadNumber {
 
     /// The highest number that any thread ever had.
     ///
-    /// In memory of its own that is never freed, so that it can be read from inlined code without asking whether it exists.
+    /// In memory of its own that is never freed, so that it can be read from inlined code without asking whether it
+    /// exists.
     nonisolated(unsafe) static let highest: UnsafeMutablePointer<Atomic<Int>> = {
         let highest = UnsafeMutablePointer<Atomic<Int>>.allocate(capacity: 1)
         unsafe highest.initialize(to: Atomic(0))

@@ -3,7 +3,8 @@ internal import Strata
 extension Envelope {
     /// The envelope as bytes.
     ///
-    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` when the tags or the payload exceed what their lengths can say.
+    /// - Throws: ``/Strata/CacheError/Code/tooLarge`` when the tags or the payload are too long for their length
+    ///   fields.
     package func encoded() throws -> [UInt8] {
         var labels: [UInt8] = []
         for tag in tags {
@@ -39,9 +40,9 @@ extension Envelope {
     /// Reads an envelope.
     ///
     /// - Parameters:
-    ///   - bytes: What was found.
+    ///   - bytes: The bytes.
     ///   - expected: The hash of the key under which it was found; `nil` to take any.
-    /// - Throws: Why the bytes are no envelope of that key.
+    /// - Throws: Why the bytes are not an envelope of that key.
     package init(_ bytes: [UInt8], keyHash expected: UInt64?) throws(EnvelopeFault) {
         guard bytes.count >= 4 else { throw .truncated }
         guard bytes.starts(with: Self.magic) else { throw .foreign }

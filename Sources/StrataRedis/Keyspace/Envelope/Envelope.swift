@@ -1,33 +1,14 @@
 package import Strata
 
-/// What lies under a value key: a value, a remembered absence or a remembered failure, with everything that is needed to
-/// trust it. Format version 1, little-endian:
+/// The content of a value key: a value, a remembered absence or a remembered failure, with everything that a reader
+/// needs to trust it.
 ///
-/// | offset | bytes | what |
-/// |---|---|---|
-/// | 0 | 3 | magic `d7 53 54` |
-/// | 3 | 1 | format version, 1 |
-/// | 4 | 1 | kind: 0 value, 1 absence, 2 failure |
-/// | 5 | 1 | codec |
-/// | 6 | 1 | compression: 0 none, 1 zlib, 2 zstd |
-/// | 7 | 1 | protection: 0 none, 1 AES-GCM, 2 ChaChaPoly, 3 HMAC-SHA-256 |
-/// | 8 | 4 | schema number of the value's type |
-/// | 12 | 8 | XXH64 of the full key |
-/// | 20 | 16 | version stamp, random for each write |
-/// | 36 | 8 | stored at, in milliseconds of the server's clock since 1970 |
-/// | 44 | 8 | fresh until |
-/// | 52 | 8 | stale until |
-/// | 60 | 4 | how long the fetch took, in microseconds |
-/// | 64 | 8 | as-of sequence number |
-/// | 72 | 2 | length of the tags |
-/// | 74 | 4 | length of the payload |
-/// | 78 | 8 | XXH64 of the payload, seeded with that of the tags, seeded with that of the 78 bytes before |
-/// | 86 | | tags, each with a length of two bytes before it, then the payload |
+/// The bytes of format version 1 are described in docs/internals/wire-format.md, which a test compares with this code.
 ///
-/// Whatever does not fit is a miss and is not deleted: it may be a newer release's. What a newer release has written is not
-/// replaced by a fetch either.
+/// Bytes that do not fit are a miss. Nothing deletes them, because a newer release may have written them, and a fetch
+/// does not replace what a newer release has written.
 package struct Envelope: Sendable, Hashable {
-    /// What the envelope says of its key.
+    /// What the envelope says about its key.
     package enum Kind: UInt8, Sendable {
         case value = 0
         case absence = 1
@@ -54,9 +35,9 @@ package struct Envelope: Sendable, Hashable {
     static let magic: [UInt8] = [0xd7, 0x53, 0x54]
     static let formatVersion: UInt8 = 1
     static let headerSize = 86
-    /// How much of the header the checksum covers: all that stands before it.
+    /// The part of the header that the checksum covers: all bytes before it.
     static let checksummedSize = 78
-    /// Where the version stamp is, for reading it alone.
+    /// The place of the version stamp, for reading it alone.
     static let versionRange = 20..<36
 
     package init(
@@ -80,13 +61,13 @@ package struct Envelope: Sendable, Hashable {
     }
 }
 
-/// Why bytes under a value key are no envelope of that key.
+/// Why bytes under a value key are not an envelope of that key.
 ///
 /// Each is a miss.
 package enum EnvelopeFault: Error, Sendable, Hashable, CaseIterable {
     /// Too short, or lengths that do not add up.
     case truncated
-    /// No magic: something else lies there.
+    /// No magic: the bytes come from another program.
     case foreign
     /// A format of a later release.
     case newerFormat

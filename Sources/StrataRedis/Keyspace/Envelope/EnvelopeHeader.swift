@@ -1,6 +1,6 @@
 internal import Strata
 
-/// The fixed part of an envelope of format 1 as it stands: fields with raw numbers, none of them checked.
+/// The header of an envelope of format 1: its raw numbers, unchecked.
 package struct EnvelopeHeader: Sendable, Hashable {
     /// The number of an ``Envelope/Kind``, if it is one.
     package let kind: UInt8
@@ -24,7 +24,7 @@ package struct EnvelopeHeader: Sendable, Hashable {
 
     /// Reads the fields; `nil` when the bytes end before them.
     ///
-    /// Magic and format are for the caller to look at.
+    /// The caller checks magic and format.
     init?(_ bytes: [UInt8]) {
         guard bytes.count >= Envelope.headerSize else { return nil }
         kind = bytes[4]
@@ -45,7 +45,7 @@ package struct EnvelopeHeader: Sendable, Hashable {
         checksum = bytes.littleEndian(at: Envelope.checksummedSize, as: UInt64.self)
     }
 
-    /// How long the whole envelope is if the lengths in the header are right.
+    /// The length of the whole envelope according to the header.
     var size: Int { Envelope.headerSize + Int(tagsLength) + Int(payloadLength) }
 }
 

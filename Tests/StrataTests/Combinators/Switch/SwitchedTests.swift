@@ -2,16 +2,16 @@ import Strata
 import StrataTesting
 import Testing
 
-@Suite("Two lanes")
+@Suite("Two branches")
 struct SwitchedTests {
     private let first = ProbeLevel(["r": 1, "a": 1])
     private let second = ProbeLevel(["r": 2, "b": 2])
 
-    private func level(_ lane: SwitchBranch) -> Switched<ProbeLevel, ProbeLevel> {
-        switchLevels(first, second) { _ in lane }
+    private func level(_ branch: SwitchBranch) -> Switched<ProbeLevel, ProbeLevel> {
+        switchLevels(first, second) { _ in branch }
     }
 
-    @Test("A090 only the key's lane is asked, and its value, miss, failure and cancellation pass through")
+    @Test("A090 only the key's branch is asked, and its value, miss, failure and cancellation pass through")
     func reads() async throws {
         try await expectReadsForwarded(level(.first), to: first)
         #expect(second.calls == [])
@@ -20,35 +20,35 @@ struct SwitchedTests {
     }
 
     @Test(
-        "A091 only the key's lane is written, and its outcome passes through",
+        "A091 only the key's branch is written, and its outcome passes through",
         arguments: [SwitchBranch.first, .second]
     )
-    func writes(lane: SwitchBranch) async throws {
-        let (written, other) = lane == .first ? (first, second) : (second, first)
-        try await level(lane).set(5, for: "k")
+    func writes(branch: SwitchBranch) async throws {
+        let (written, other) = branch == .first ? (first, second) : (second, first)
+        try await level(branch).set(5, for: "k")
         #expect(written.calls == [.set("k", 5)] && other.calls == [])
         written.failSets("full")
-        await #expect(throws: ProbeLevel.Failure(name: "full")) { try await level(lane).set(6, for: "k") }
+        await #expect(throws: ProbeLevel.Failure(name: "full")) { try await level(branch).set(6, for: "k") }
         #expect(other.calls == [])
     }
 
-    @Test("A092 clear and memory pressure reach both lanes once", arguments: [SwitchBranch.first, .second])
-    func clear(lane: SwitchBranch) async throws {
-        try await level(lane).clear()
-        level(lane).relieve(.moderate)
+    @Test("A092 clear and memory pressure reach both branches once", arguments: [SwitchBranch.first, .second])
+    func clear(branch: SwitchBranch) async throws {
+        try await level(branch).clear()
+        level(branch).relieve(.moderate)
         for probe in [first, second] { #expect(probe.calls == [.removeAll, .relieve(.moderate)]) }
     }
 
     @Test(
-        "A093 a key is removed from both lanes, whatever would be chosen; both are tried",
+        "A093 a key is removed from both branches, whatever would be chosen; both are tried",
         arguments: [SwitchBranch.first, .second]
     )
-    func remove(lane: SwitchBranch) async throws {
-        try await level(lane).remove("r")
+    func remove(branch: SwitchBranch) async throws {
+        try await level(branch).remove("r")
         for probe in [first, second] { #expect(probe.calls == [.remove("r")]) }
         first.failRemoves("one")
         second.failRemoves("two")
-        let error = await #expect(throws: CacheError.self) { try await level(lane).remove("r") }
+        let error = await #expect(throws: CacheError.self) { try await level(branch).remove("r") }
         #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "one"), .init(name: "two")])
     }
 
@@ -64,7 +64,7 @@ struct SwitchedTests {
         #expect(first.values["k"] == 7 && second.values["k"] == 8)
     }
 
-    @Test("A095 a lane that is a fetcher is read like any other, and a set into it is a harmless success")
+    @Test("A095 a branch that is a fetcher is read like any other, and a set into it is a harmless success")
     func fetcherLane() async throws {
         let fetcher = ClosureFetcher<String, Int> { _ in 9 }
         let level = switchLevels(first, fetcher) { $0 == "f" ? .second : .first }
@@ -73,7 +73,7 @@ struct SwitchedTests {
         #expect(first.calls == [])
     }
 
-    @Test("a batch asks each lane once for its keys, and answers in their order")
+    @Test("a batch asks each branch once for its keys, and answers in their order")
     func batch() async throws {
         let left = BatchProbe(["a": 1, "c": 3])
         let right = BatchProbe(["b": 2])

@@ -74,7 +74,7 @@ struct EvictionPolicyWorkloadTests {
         for round in 0..<2 {
             for time in 0..<40_000 { cache.request(1000 + time % 160) }
             chosen.append(cache.policy.strategyIndex)
-            // Each key twice, 70 requests apart: whoever does not keep what is new hits nothing.
+            // Each key twice, 70 requests apart: a policy that does not keep new keys hits nothing.
             for time in 0..<40_000 {
                 let key = time % 2 == 0 ? time / 2 : max(0, time / 2 - 35)
                 cache.request(10_000 + round * 100_000 + key)

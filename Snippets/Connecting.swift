@@ -1,0 +1,47 @@
+// The samples of docs/connecting.md; `.ci/snippets` compares the two.
+
+import Logging
+import StrataRedis
+
+struct Vault: Sendable {
+    func password() async throws -> String { "" }
+}
+
+let vault = Vault()
+let logger = Logger(label: "shop")
+
+func byURL() throws {
+    // snippet.connecting-url
+    let redis = try RedisClient("rediss://cache.example.com:6380")
+    // snippet.end
+    withExtendedLifetime(redis) {}
+}
+
+func byOptions() throws {
+    // snippet.connecting-options
+    var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
+    configuration.tls?.authorities = "/etc/redis/ca.pem"
+    configuration.tls?.certificate = "/etc/redis/client.pem"
+    configuration.tls?.key = "/etc/redis/client.key"
+    let redis = try RedisClient(configuration, logger: logger)
+    // snippet.end
+    withExtendedLifetime(redis) {}
+}
+
+func login() async throws {
+    var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
+    // snippet.connecting-credentials
+    configuration.credentials = .file("/run/secrets/redis-password", username: "cache")
+    configuration.credentials = .environment(password: "REDIS_PASSWORD", username: "REDIS_USER")
+    configuration.credentials = CredentialSource(every: .seconds(300)) {
+        RedisCredentials(username: "cache", password: Secret(try await vault.password()))
+    }
+    // snippet.end
+    let redis = try RedisClient(configuration)
+    // snippet.connecting-refresh
+    try await redis.refreshCredentials()
+    // snippet.end
+    // snippet.connecting-access
+    try await redis.requireAccess(AccessRules(for: [.cache], keyspaces: ["products", "prices"]))
+    // snippet.end
+}

@@ -1,0 +1,70 @@
+/// A level made of two: what is not a read goes to both, whatever answers reads.
+package protocol PairedLevel: CacheLevel where Key == First.Key, Value == First.Value {
+    /// The kind of one level.
+    associatedtype First: CacheLevel
+    /// The kind of the other.
+    associatedtype Second: CacheLevel where Second.Key == First.Key, Second.Value == First.Value
+
+    /// The two levels.
+    var pair: Pair<First, Second> { get }
+}
+
+extension PairedLevel {
+    /// One of the levels.
+    package var first: First { pair.first }
+
+    /// The other level.
+    package var second: Second { pair.second }
+
+    /// Stored as ``commit(_:for:)`` says.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
+
+    /// Stored in both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        try await pair.commit(entry, for: key)
+    }
+
+    /// Removed from both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func remove(_ key: Key) async throws { try await pair.remove(key) }
+
+    /// Told to both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func removeAll() async throws { try await pair.removeAll() }
+
+    /// Told to both levels; both are tried.
+    ///
+    /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
+    public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
+
+    /// Told to both levels.
+    public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
+
+    /// Told to both levels.
+    public func drain(within limit: Duration) async { await pair.drain(within: limit) }
+
+    /// The gate of the level that has one.
+    public var gate: FillGate? { pair.gate }
+
+    /// That of the level whose gate it is.
+    public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
+
+    /// Whether both levels say so.
+    public var keepsTickets: Bool { pair.keepsTickets }
+}
+
+// Two fetchers make a fetcher, and are told of writes all the same.
+extension PairedLevel where Self: Fetcher {
+    /// Told to both fetchers.
+    package func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
+
+    /// Told to both fetchers.
+    package func remove(_ key: Key) async throws { try await pair.remove(key) }
+
+    /// Told to both fetchers.
+    package func removeAll() async throws { try await pair.removeAll() }
+}

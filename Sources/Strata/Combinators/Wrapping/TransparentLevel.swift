@@ -1,0 +1,17 @@
+/// A level around another one whose memory answers as if nothing stood around it.
+@usableFromInline
+package protocol TransparentLevel: ForwardingLevel {}
+
+extension TransparentLevel {
+    /// What the level's memory has.
+    @inlinable
+    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
+
+    /// The same, with the answers of conditions inside.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
+}

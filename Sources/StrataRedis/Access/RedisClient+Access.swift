@@ -1,0 +1,92 @@
+internal import Strata
+
+extension RedisClient {
+    /// The rules that the user of this client lacks, in the form of ACL SETUSER, such as `+client|tracking` or `~products:*`.
+    ///
+    /// Each command is tried over a connection of its own, in a form that changes nothing; no right to look at ACLs is needed.
+    ///
+    /// ```swift
+    /// let missing = try await redis.missingRules(of: AccessRules(for: [.cache], keyspaces: ["products"]))
+    /// if !missing.isEmpty { logger.error("Redis: ACL SETUSER shop \(missing.joined(separator: " "))") }
+    /// ```
+    ///
+    /// One round trip for each command and keyspace.
+    ///
+    /// - Parameter rules: What the user is for.
+    /// - Returns: What is missing; nothing when all is allowed.
+    /// - Throws: ``RedisError`` when the server cannot be asked; `CancellationError`.
+    public func missingRules(of rules: AccessRules) async throws -> [String] {
+        var configuration = configuration
+        configuration.connections = 1
+        let probe = try RedisClient(configuration)
+        do {
+            let missing = try await probe.tryRules(rules)
+            await probe.shutDown()
+            return missing
+        } catch {
+            await probe.shutDown()
+            throw error
+        }
+    }
+
+    /// Ends the start of a program whose user may not do what it needs.
+    ///
+    /// - Parameter rules: What the user is for.
+    /// - Throws: ``RedisError/Code/server`` whose message names each rule that is missing; what ``missingRules(of:)`` throws.
+    public func requireAccess(_ rules: AccessRules) async throws {
+        let missing = try await missingRules(of: rules)
+        guard !missing.isEmpty else { return }
+        throw RedisError(
+            code: .server,
+            message: "the user of Redis lacks " + missing.joined(separator: " "),
+            endpoint: configuration.endpoint.description,
+            serverMessage: "NOPERM"
+        )
+    }
+
+    private func tryRules(_ rules: AccessRules) async throws -> [String] {
+        let ending = "strata-check-" + String(UInt64.random(in: 0 ... .max), radix: 36)
+        // The last one changes the state of the connection.
+        let commands = rules.commands.filter { $0 != "subscribe" } + rules.commands.filter { $0 == "subscribe" }
+        // All of them are of the same kinds, so one of each kind stands for a command that takes none of the kind.
+        let patterns = rules.keys.map { (rules.keyRule + $0, AccessProbe.example(of: $0, ending: ending)) }
+        let channels = rules.channels.map { ("&" + $0, AccessProbe.example(of: $0, ending: ending)) }
+        var missing: Set<String> = []
+        for command in commands {
+            let objects: [(rule: String, name: String)] =
+                switch AccessProbe.object(of: command) {
+                case .nothing: [("", "")]
+                case .key: patterns
+                // What the server itself says is only listened to.
+                case .channel: command == "publish" ? channels.filter { $0.1 != Self.invalidations } : channels
+                }
+            for object in objects {
+                let words = AccessProbe.arguments(
+                    of: command,
+                    key: object.name,
+                    channel: object.name,
+                    database: configuration.database
+                )
+                guard let words else { continue }
+                switch try await refusal(of: words) {
+                case .nothing?: missing.insert("+" + command)
+                case .key?, .channel?: missing.insert(object.rule)
+                case nil: break
+                }
+            }
+        }
+        return rules.rules.filter { missing.contains($0) }
+    }
+
+    private static var invalidations: String { String(decoding: LinkMachine.invalidationChannel, as: UTF8.self) }
+
+    /// What a user may not, if anything: other errors are what harmless arguments are answered with.
+    private func refusal(of words: [String]) async throws -> AccessProbe.Object? {
+        do {
+            _ = try await send(words.map { Array($0.utf8) })
+            return nil
+        } catch let error as RedisError where error.code == .server {
+            return error.serverMessage.flatMap { AccessProbe.object(refusedBy: $0) }
+        }
+    }
+}

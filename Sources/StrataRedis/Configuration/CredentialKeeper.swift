@@ -1,0 +1,101 @@
+internal import Strata
+internal import Synchronization
+
+/// Asks a source of credentials, one question at a time, and keeps the last answer.
+final class CredentialKeeper: Sendable {
+    /// After this long a question counts as lost.
+    static let patience: Duration = .seconds(30)
+
+    private struct State: Sendable {
+        var current: RedisCredentials?
+        var failure: RedisError?
+        var question: Task<Void, Never>?
+        /// Tells the question under way from those that were lost.
+        var number: UInt64 = 0
+        var askedAt = MonotonicInstant.distantPast
+        /// Called when the question under way has ended.
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private let source: @Sendable () async throws -> RedisCredentials
+    private let state = Locked(State())
+    private let changes = Atomic<UInt64>(0)
+
+    init(_ source: @escaping @Sendable () async throws -> RedisCredentials) {
+        self.source = source
+    }
+
+    deinit { state.withLock { $0.question }?.cancel() }
+
+    /// What was answered last.
+    var current: RedisCredentials? { state.withLock { $0.current } }
+
+    /// Why the last question had no answer, if so.
+    var failure: RedisError? { state.withLock { $0.failure } }
+
+    /// Whether a question is under way.
+    var isAsking: Bool { state.withLock { $0.question != nil } }
+
+    /// How often the answer was another than before.
+    var generation: UInt64 { changes.load(ordering: .acquiring) }
+
+    /// Asks, or joins the question that is under way.
+    ///
+    /// - Parameter finished: Called once, by whatever thread, when the question has ended.
+    func ask(finished: @escaping @Sendable () -> Void) {
+        let lost: Task<Void, Never>? = state.withLock { state in
+            state.waiting.append(finished)
+            let now = MonotonicInstant.now
+            if state.question != nil, state.askedAt.duration(to: now) < Self.patience { return nil }
+            let lost = state.question
+            state.number += 1
+            state.askedAt = now
+            state.question = begin(state.number)
+            return lost
+        }
+        lost?.cancel()
+    }
+
+    /// Asks, and returns when there is an answer.
+    func answer() async throws(RedisError) {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            ask { continuation.resume() }
+        }
+        if let failure { throw failure }
+    }
+
+    /// The task is owned: it is cancelled when it takes too long, and with the keeper.
+    private func begin(_ number: UInt64) -> Task<Void, Never> {
+        Task { [weak self, source] in
+            let outcome: Result<RedisCredentials, any Error>
+            do { outcome = .success(try await source()) } catch { outcome = .failure(error) }
+            self?.end(number, outcome)
+        }
+    }
+
+    private func end(_ number: UInt64, _ outcome: Result<RedisCredentials, any Error>) {
+        let waiting: [@Sendable () -> Void] = state.withLock { state in
+            guard state.number == number else { return [] }
+            state.question = nil
+            switch outcome {
+            case .success(let credentials):
+                state.failure = nil
+                if state.current != credentials {
+                    state.current = credentials
+                    changes.wrappingAdd(1, ordering: .releasing)
+                }
+            case .failure(let error):
+                // The words of a foreign error may hold anything.
+                state.failure =
+                    error as? RedisError
+                    ?? RedisError(
+                        code: .authentication,
+                        message: "the source of credentials failed: \(type(of: error))"
+                    )
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for finished in waiting { finished() }
+    }
+}

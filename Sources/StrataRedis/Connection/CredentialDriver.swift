@@ -1,0 +1,79 @@
+internal import Logging
+internal import Strata
+
+/// Asks the source of credentials now and then, and has connections that stand log in anew when its answer has changed.
+///
+/// Lives on the I/O thread.
+final class CredentialDriver: LoopDriver {
+    private let source: CredentialSource
+    private let connections: [Connection]
+    private let renewLink: () -> Void
+    private let wakeup: Wakeup
+    private let logger: Logger?
+    private let timeout: Duration
+    private var asksAt: MonotonicInstant
+    /// The answer that connections were told of.
+    private var seen: UInt64
+    /// Whether a connection could not be told.
+    private let trouble = Trouble()
+
+    private final class Trouble: Sendable {
+        let isThere = Locked(false)
+    }
+
+    init(
+        _ source: CredentialSource,
+        connections: [Connection],
+        thread: LoopThread,
+        logger: Logger?,
+        renewLink: @escaping () -> Void
+    ) {
+        self.source = source
+        self.connections = connections
+        self.renewLink = renewLink
+        self.logger = logger
+        wakeup = thread.wakeup
+        timeout = thread.configuration.commandTimeout
+        // Connections are made later than this, with what is known then.
+        seen = source.keeper.generation
+        asksAt = MonotonicInstant.now.advanced(by: source.interval)
+    }
+
+    var interest: (descriptor: Int32, events: Int16)? { nil }
+
+    var nextDeadline: MonotonicInstant { asksAt }
+
+    /// Nothing has to be waited for when the connections end.
+    var isFinished: Bool { true }
+
+    func pump(now: MonotonicInstant) {
+        if now >= asksAt {
+            asksAt = now.advanced(by: source.interval)
+            source.keeper.ask { [wakeup] in wakeup.signal() }
+            if trouble.isThere.withLock({ exchange(&$0, with: false) }) { logIn() }
+        }
+        let generation = source.keeper.generation
+        guard generation != seen else { return }
+        // Nothing stands yet that was made before the first answer.
+        let isFirst = exchange(&seen, with: generation) == 0
+        logIn()
+        if !isFirst { renewLink() }
+    }
+
+    func handle(events: Int16, now: MonotonicInstant) {}
+
+    private func logIn() {
+        for connection in connections {
+            connection.logIn(deadline: .now.advanced(by: timeout)) { [logger, trouble] error in
+                guard let error else { return }
+                trouble.isThere.withLock { $0 = true }
+                // The connection stays what it was: a login that is refused changes nothing.
+                logger?
+                    .warning(
+                        "the new credentials are not accepted: connections keep the old ones",
+                        metadata: ["error": "\(error.code): \(error.message)"]
+                    )
+            }
+        }
+    }
+}

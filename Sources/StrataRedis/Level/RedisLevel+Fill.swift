@@ -1,0 +1,129 @@
+internal import Strata
+
+// What a read has found below this level may be older than what others have written since. So it is stored as a fetched value
+// is: under a lease that was taken before the level below was asked. A set or a removal ends the lease, and what other
+// programs write shows in the version stamp.
+extension RedisLevel {
+    /// Takes the right to fill a key.
+    ///
+    /// One round trip; none where that is not worth it.
+    func claim(_ names: KeyNames, _ rights: FillRights) async {
+        let ticket = shared.gate.ticket(for: names.fingerprint)
+        // Before anything is asked below: what is invalidated from now on voids what that answers.
+        let asOf = shared.tags.asOf
+        var lease: FillLease?
+        if rights.isWorthAsking { lease = try? await leaseToFill(names) }
+        rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
+    }
+
+    /// Takes the rights to fill several keys, pipelined.
+    func claim(_ keys: [Key], _ rights: FillRights) async -> [Entry<Value>?] {
+        await withTaskGroup(of: Void.self) { group in
+            for key in keys { group.addTask { await self.claim(self.names(for: key), rights) } }
+        }
+        return Array(repeating: nil, count: keys.count)
+    }
+
+    /// The lease; `nil` when others fetch the key, or a newer release has written what lies there.
+    private func leaseToFill(_ names: KeyNames) async throws -> FillLease? {
+        let answer = try await redis.budgeted {
+            try await counting {
+                try await Lease.readOrLead(
+                    redis,
+                    keyspace,
+                    names,
+                    duration: LeaseOptions().duration,
+                    replacing: nil,
+                    .beside
+                )
+            }
+        }
+        guard case .leads(let lease, _) = answer else { return nil }
+        let held = FillLease(lease)
+        return lease.replacedHeader.map { isOfNewerRelease($0) } == true ? nil : held
+    }
+
+    /// Stores what a read has found below this level, if its right to that stands.
+    ///
+    /// - Returns: A ticket by which the value may be kept above.
+    /// - Throws: As ``commit(_:for:)``.
+    func fill(_ entry: Entry<Value>, _ names: KeyNames, _ rights: FillRights) async throws -> Ticket? {
+        guard let right = rights.take(of: shared, for: names.value.bytes) as? RedisFillRight else {
+            counters.add(\.refusedStores)
+            rights.refuse()
+            return .void
+        }
+        guard let lease = right.lease else {
+            counters.add(\.refusedStores)
+            rights.refuse()
+            return right.ticket
+        }
+        var dated = entry
+        if dated.asOf == 0 { dated.asOf = right.asOf }
+        let outcome = try await redis.budgeted {
+            let sealed = try await seal(dated, names, fetchedSince: lease.lease.grantedAt)
+            shared.beginWrite(names, sealed.entry.version)
+            do {
+                let outcome = try await counting { try await lease.store(sealed.bytes, expiry: sealed.expiry) }
+                if outcome != .stored { shared.abandonWrite(names, sealed.entry.version) }
+                return outcome
+            } catch {
+                shared.abandonWrite(names, sealed.entry.version)
+                throw error
+            }
+        }
+        switch outcome {
+        case .stored:
+            counters.add(\.stores)
+            return shared.gate.renew(right.ticket, for: names.fingerprint) ?? .void
+        case .refused:
+            counters.add(\.refusedStores)
+            rights.refuse()
+            return .void
+        case .outOfMemory:
+            counters.add(\.failures)
+            rights.refuse()
+            return right.ticket
+        }
+    }
+}
+
+/// The right to fill a key of a Redis level.
+private final class RedisFillRight: FillRight {
+    /// Taken before the lease was asked for: void when the key has changed since.
+    let ticket: Ticket
+    /// The number of the keyspace's invalidations at that time.
+    let asOf: UInt64
+    /// `nil` when it was not given: then nothing is stored.
+    let lease: FillLease?
+
+    init(_ ticket: Ticket, asOf: UInt64, _ lease: FillLease?) {
+        self.ticket = ticket
+        self.asOf = asOf
+        self.lease = lease
+    }
+}
+
+/// A lease that is held for as long as a level below is asked, and ends with this object at the latest.
+private final class FillLease: Sendable {
+    let lease: Lease
+    private let number: UInt64
+    private let isOver = Locked(false)
+
+    init(_ lease: Lease) {
+        self.lease = lease
+        number = lease.redis.leases.keep(lease, upTo: LeaseOptions().renewalLimit) {}
+    }
+
+    deinit {
+        lease.redis.leases.giveBack(number)
+        if !isOver.withLock({ $0 }) { lease.leave() }
+    }
+
+    /// Stores a value, which ends the lease.
+    func store(_ bytes: [UInt8], expiry: [UInt8]) async throws -> Lease.StoreOutcome {
+        let outcome = try await lease.store(bytes, expiry: expiry)
+        isOver.withLock { $0 = true }
+        return outcome
+    }
+}

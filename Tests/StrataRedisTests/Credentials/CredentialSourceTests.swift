@@ -1,0 +1,253 @@
+import Foundation
+import Logging
+import Strata
+import StrataTestSupport
+import StrataTesting
+import Synchronization
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Credentials that change", .timeLimit(.minutes(2)))
+struct CredentialSourceTests {
+    /// A source whose answer a test sets.
+    private final class Vault: Sendable {
+        private let answer = Locked<Result<RedisCredentials, RedisError>>(
+            .success(RedisCredentials(username: "one", password: Secret("1")))
+        )
+        let asked = Atomic<Int>(0)
+
+        func set(_ username: String, _ password: String) {
+            answer.withLock { $0 = .success(RedisCredentials(username: username, password: Secret(password))) }
+        }
+
+        func fail() {
+            answer.withLock { $0 = .failure(RedisError(code: .authentication, message: "the vault is shut")) }
+        }
+
+        func ask() async throws -> RedisCredentials {
+            asked.wrappingAdd(1, ordering: .relaxed)
+            await Task.yield()
+            return try answer.withLock { try $0.get() }
+        }
+    }
+
+    private static let users: [RedisServer.Directive] = [
+        "user one on >1 ~* &* +@all", "user two on >2 ~* &* +@all",
+    ]
+
+    private func configuration(_ server: RedisServer, _ source: CredentialSource) throws -> RedisConfiguration {
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.credentials = source
+        configuration.connectTimeout = .seconds(20)
+        configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
+        configuration.linkPingTimeout = .seconds(20)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(10)
+        return configuration
+    }
+
+    /// The users of a server's connections, by what the connections are for.
+    private func users(_ server: RedisServer) async throws -> (commands: [String], links: [String]) {
+        var users: (commands: [String], links: [String]) = ([], [])
+        for line in try await server.command("CLIENT", "LIST").text.split(whereSeparator: \.isNewline) {
+            let fields = Dictionary(
+                line.split(separator: " ")
+                    .map { $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false) }
+                    .map { (String($0[0]), $0.count > 1 ? String($0[1]) : "") },
+                uniquingKeysWith: { first, _ in first }
+            )
+            guard fields["name"] == "strata", let user = fields["user"] else { continue }
+            if fields["sub"] == "0" { users.commands.append(user) } else { users.links.append(user) }
+        }
+        return users
+    }
+
+    @Test(
+        "a closure's credentials are used, and every connection and the link follow when they change, without a failed call"
+    )
+    func rotation() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let vault = Vault()
+            var configuration = try configuration(
+                server,
+                CredentialSource(every: .seconds(1_000)) { try await vault.ask() }
+            )
+            configuration.connections = 2
+            configuration.linkPingInterval = .milliseconds(50)
+            let redis = try RedisClient(configuration)
+            let level = RedisLevel<String, String>(redis, keyspace: "products", codec: .text)
+            try await level.set("v", for: "k")
+            try await level.set("v", for: "k")
+            try await level.listens()
+            var seen = try await users(server)
+            while seen.links.isEmpty || seen.commands.count > 2 { seen = try await users(server) }
+            #expect(seen.commands == ["one", "one"] && seen.links == ["one"])
+
+            // Calls of all kinds go on meanwhile.
+            let stops = Locked(false)
+            let trouble = Task {
+                var failures = 0
+                while !stops.withLock({ $0 }) {
+                    do { _ = try await level.get("k") } catch { failures += 1 }
+                    if level.untrustedReason != nil { failures += 1 }
+                }
+                return failures
+            }
+            for (user, password) in [("two", "2"), ("one", "1"), ("two", "2")] {
+                vault.set(user, password)
+                try await redis.refreshCredentials()
+                seen = try await users(server)
+                // A link that is being made looks like another connection for commands.
+                #expect(seen.commands.count >= 2 && Set(seen.commands) == [user])
+                while try await users(server).links != [user] { try await nextTurn() }
+            }
+            stops.withLock { $0 = true }
+            #expect(await trouble.value == 0)
+            #expect(level.statistics.failures == 0)
+            await redis.shutDown()
+        }
+    }
+
+    @Test("the source is asked again after a while, and by each new connection")
+    func asked() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let vault = Vault()
+            let redis = try RedisClient(
+                configuration(server, CredentialSource(every: .milliseconds(20)) { try await vault.ask() })
+            )
+            try await redis.ping()
+            vault.set("two", "2")
+            while try await users(server).commands != ["two"] { try await redis.ping() }
+            await redis.shutDown()
+
+            let rare = Vault()
+            let patient = try RedisClient(
+                configuration(server, CredentialSource(every: .seconds(1_000)) { try await rare.ask() })
+            )
+            try await patient.ping()
+            rare.set("two", "2")
+            // Its user goes, and its connection with it: the first attempt may still be the old one's.
+            try await server.command("ACL", "DELUSER", "one")
+            while (try? await patient.ping()) == nil { try await nextTurn() }
+            #expect(try await patient.send("ACL", "WHOAMI").string == "two")
+            await patient.shutDown()
+        }
+    }
+
+    @Test("credentials that the server does not accept, and a source that fails, leave connections as they are")
+    func refused() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let vault = Vault()
+            let recorder = LogRecorder()
+            let redis = try RedisClient(
+                configuration(server, CredentialSource(every: .seconds(1_000)) { try await vault.ask() }),
+                logger: recorder.logger
+            )
+            try await redis.ping()
+            vault.set("two", "wrong-hunter2")
+            let error = await #expect(throws: RedisError.self) { try await redis.refreshCredentials() }
+            #expect(error?.code == .authentication)
+            #expect(try await redis.send("ACL", "WHOAMI").string == "one")
+            while !recorder.lines.contains(where: { $0.level == .warning && $0.text.contains("not accepted") }) {
+                try await redis.ping()
+            }
+            #expect(recorder.lines.allSatisfy { !$0.text.contains("hunter2") })
+            vault.fail()
+            let shut = await #expect(throws: RedisError.self) { try await redis.refreshCredentials() }
+            #expect(shut?.message == "the vault is shut")
+            #expect(try await redis.send("ACL", "WHOAMI").string == "one")
+            await redis.shutDown()
+        }
+    }
+
+    @Test("a source that has never answered fails calls with its error; one that hangs, with the connect timeout")
+    func unanswered() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let vault = Vault()
+            vault.fail()
+            let redis = try RedisClient(configuration(server, CredentialSource { try await vault.ask() }))
+            let error = await #expect(throws: RedisError.self) { try await redis.ping() }
+            #expect(error?.code == .authentication && error?.message == "the vault is shut")
+            await redis.shutDown()
+
+            let gate = AsyncGate()
+            var configuration = try configuration(
+                server,
+                CredentialSource {
+                    try await gate.pass()
+                    return try await vault.ask()
+                }
+            )
+            configuration.connectTimeout = .milliseconds(100)
+            let hanging = try RedisClient(configuration)
+            let late = await #expect(throws: RedisError.self) { try await hanging.ping() }
+            #expect(late?.code == .authentication && late?.message.contains("connect timeout") == true)
+            gate.open()
+            await hanging.shutDown()
+        }
+    }
+
+    @Test("a file is read again when a connection is made; one that others may use is refused")
+    func file() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let folder = try #require(server.folder)
+            let file = "\(folder)/password"
+            try Data("1\n".utf8).write(to: URL(fileURLWithPath: file))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+            let redis = try RedisClient(configuration(server, .file(file, username: "one")))
+            #expect(try await redis.send("ACL", "WHOAMI").string == "one")
+            try Data("new\n".utf8).write(to: URL(fileURLWithPath: file))
+            try await server.command("ACL", "SETUSER", "one", "resetpass", ">new")
+            try await server.command("CLIENT", "KILL", "USER", "one")
+            while (try? await redis.ping()) == nil { try await nextTurn() }
+            await redis.shutDown()
+            for mode in [0o640, 0o604, 0o660, 0o644] {
+                try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+                let loose = try RedisClient(configuration(server, .file(file, username: "one")))
+                let error = await #expect(throws: RedisError.self) { try await loose.ping() }
+                #expect(error?.code == .invalidConfiguration)
+                #expect(error?.message.contains("others may use it") == true)
+                await loose.shutDown()
+            }
+        }
+    }
+
+    @Test("variables of the environment; one that is not set is named")
+    func environment() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            setenv("STRATA_TEST_PASSWORD", "2", 1)
+            setenv("STRATA_TEST_USER", "two", 1)
+            defer {
+                unsetenv("STRATA_TEST_PASSWORD")
+                unsetenv("STRATA_TEST_USER")
+            }
+            let redis = try RedisClient(
+                configuration(server, .environment(password: "STRATA_TEST_PASSWORD", username: "STRATA_TEST_USER"))
+            )
+            #expect(try await redis.send("ACL", "WHOAMI").string == "two")
+            await redis.shutDown()
+            let unset = try RedisClient(configuration(server, .environment(password: "STRATA_TEST_NOWHERE")))
+            let error = await #expect(throws: RedisError.self) { try await unset.ping() }
+            #expect(error?.code == .authentication && error?.message.contains("STRATA_TEST_NOWHERE") == true)
+            await unset.shutDown()
+        }
+    }
+
+    @Test("nothing prints them, and a fixed password beside them is refused")
+    func silent() throws {
+        let credentials = RedisCredentials(username: "hunter2", password: Secret("hunter2"))
+        let source = CredentialSource { credentials }
+        var configuration = RedisConfiguration(endpoint: .tcp(host: "h"))
+        configuration.credentials = source
+        var text = "\(credentials) \(source) \(configuration) \(Handshake(configuration))"
+        dump(credentials, to: &text)
+        dump(source, to: &text)
+        dump(configuration, to: &text)
+        #expect(!text.contains("hunter2"))
+        try configuration.validate()
+        configuration.password = Secret("x")
+        #expect(throws: RedisError.self) { try configuration.validate() }
+    }
+}

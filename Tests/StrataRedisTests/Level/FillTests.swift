@@ -1,0 +1,257 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("A Redis level that is filled from the level below it", .timeLimit(.minutes(1)))
+struct FillTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+    private let source = CountingSource()
+
+    private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
+
+    private func level(of server: RedisServer) throws -> RedisLevel<String, String> {
+        RedisLevel(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+    }
+
+    private var fetcher: ClosureFetcher<String, String> {
+        ClosureFetcher { [source] _ in try await source.fetch() }
+    }
+
+    /// Ways to put the level above another one.
+    enum Shape: CaseIterable {
+        case plain
+        case belowMemory
+        case underMemory
+        case wrapped
+        case fallback
+
+        func cache(
+            _ level: RedisLevel<String, String>,
+            _ fetcher: ClosureFetcher<String, String>
+        ) -> AnyLevel<String, String> {
+            let memory = MemoryLevel<String, String>(limit: .entries(10))
+            return switch self {
+            case .plain: level.compose(fetcher).normalized()
+            case .belowMemory: memory.compose(level).compose(fetcher).normalized()
+            case .underMemory: memory.compose(level.compose(fetcher)).normalized()
+            case .wrapped:
+                level.conditioned { _ in true }.pooled().collecting().capped(4).retry().timeout(.seconds(600))
+                    .transformKeys { (key: String) in key }.compose(fetcher).normalized()
+            case .fallback:
+                level.recover(with: MemoryLevel<String, String>(limit: .entries(10))).compose(fetcher).normalized()
+            }
+        }
+    }
+
+    enum Change: CaseIterable {
+        case set
+        case remove
+        case overwrite
+    }
+
+    private func make(_ change: Change, by other: RedisLevel<String, String>) async throws {
+        switch change {
+        case .set: try await other.set("newer", for: "k")
+        case .remove: try await other.remove("k")
+        case .overwrite: try await other.redis.set(names.value, Array("theirs".utf8))
+        }
+    }
+
+    private func expectChange(_ change: Change, in other: RedisLevel<String, String>) async throws {
+        #expect(try await other.get("k") == (change == .set ? "newer" : nil))
+        while try await other.redis.exists(names.lease) == 1 { try await nextTurn() }
+    }
+
+    @Test(
+        "what was fetched before another instance's change does not overwrite it",
+        arguments: Change.allCases,
+        Shape.allCases
+    )
+    func changed(change: Change, shape: Shape) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            try await other.ready()
+            let cache = shape.cache(one, fetcher)
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await make(change, by: other)
+            source.gate.open()
+            #expect(try await call.value == "value")
+            try await expectChange(change, in: other)
+            await cache.drain(within: .seconds(30))
+            try await expectChange(change, in: other)
+            #expect(one.statistics.stores == 0)
+        }
+    }
+
+    @Test("nothing has changed: the value is stored, under a lease that ends with it", arguments: Shape.allCases)
+    func stored(shape: Shape) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let cache = shape.cache(one, fetcher)
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            #expect(try await other.redis.exists(names.lease) == 1)
+            source.gate.open()
+            #expect(try await call.value == "value")
+            #expect(try await other.get("k") == "value")
+            #expect(try await other.redis.exists(names.lease) == 0)
+            #expect(try await cache.get("k") == "value")
+            #expect(source.calls == 1)
+            #expect(one.statistics.stores == 1)
+        }
+    }
+
+    @Test("a read that leaves Redis out fills it in the same way", arguments: Change.allCases)
+    func beside(change: Change) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let options = ReadOptions(skipsReading: [.redis])
+            let cache = one.compose(fetcher)
+            let call = Task { try await cache.get("k", options) }
+            await source.gate.arrivals()
+            try await make(change, by: other)
+            source.gate.open()
+            #expect(try await call.value == "value")
+            try await expectChange(change, in: other)
+            #expect(try await cache.get("k", options) == "value")
+            #expect(try await other.get("k") == "value")
+        }
+    }
+
+    @Test("several keys: each is stored only if it has not changed", arguments: Change.allCases)
+    func batch(change: Change) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let cache = one.compose(fetcher)
+            let call = Task { try await cache.get(["k", "l"]) }
+            await source.gate.arrivals(2)
+            try await make(change, by: other)
+            source.gate.open()
+            #expect(try await call.value == ["value", "value"])
+            try await expectChange(change, in: other)
+            #expect(try await other.get("l") == "value")
+            #expect(try await other.redis.exists(keyspace.names(for: "l".keyBytes).lease) == 0)
+        }
+    }
+
+    @Test("what is fetched anew in the background does not overwrite a change either", arguments: Change.allCases)
+    func refresh(change: Change) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let now = MonotonicInstant.now
+            let old = Entry<String>(
+                .value("old"),
+                freshUntil: now,
+                staleUntil: now.advanced(by: .seconds(600)),
+                revalidateUntil: now.advanced(by: .seconds(600))
+            )
+            try await one.store(old, for: "k")
+            let cache = one.compose(fetcher)
+            #expect(try await cache.get("k", .stale) == "old")
+            await source.gate.arrivals()
+            try await make(change, by: other)
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            try await expectChange(change, in: other)
+        }
+    }
+
+    @Test("while another instance fetches the key, its value is not stored, and kept above")
+    func othersLead() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let one = try level(of: server)
+            let memory = MemoryLevel<String, String>(limit: .entries(10))
+            let cache = memory.compose(one).compose(fetcher)
+            try await one.ready()
+            let held = Array("T0123456789abcdefsomebody".utf8)
+            try await one.redis.set(names.lease, held, expiringIn: .seconds(50))
+            let read = try await cache.getWithTrace("k")
+            #expect(read.value == "value")
+            #expect(read.trace.steps.map(\.event).contains(.refused))
+            #expect(try await one.redis.exists(names.value) == 0)
+            #expect(try await one.redis.get(names.lease) == held)
+            #expect(one.statistics.refusedStores == 1)
+            #expect(try await cache.get("k") == "value")
+            #expect(source.calls == 1)
+        }
+    }
+
+    @Test("what a newer release has written stays")
+    func newerRelease() async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let one = try level(of: server)
+            try await one.set("old", for: "k")
+            var bytes = try #require(try await one.redis.get(names.value))
+            bytes[3] += 1
+            try await one.redis.set(names.value, bytes)
+            #expect(try await one.compose(fetcher).get("k") == "value")
+            #expect(try await one.redis.get(names.value) == bytes)
+            while try await one.redis.exists(names.lease) == 1 { try await nextTurn() }
+        }
+    }
+
+    enum Failure: CaseIterable {
+        case cancelled
+        case failed
+        case missing
+    }
+
+    @Test("a read that brings nothing leaves no lease behind", arguments: Failure.allCases)
+    func leaves(failure: Failure) async throws {
+        try await RedisServer.withServer { server in
+            let one = try level(of: server)
+            let cache = one.compose(fetcher)
+            source.fail(failure == .failed)
+            if failure == .missing { source.set(nil) }
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            #expect(try await one.redis.exists(names.lease) == 1)
+            if failure == .cancelled { call.cancel() }
+            source.gate.open()
+            _ = try? await call.value
+            while try await one.redis.exists(names.lease) == 1 { try await nextTurn() }
+            #expect(try await one.redis.exists(names.value) == 0)
+        }
+    }
+
+    @Test("the trace says where a fetched value was stored, and where not")
+    func trace() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let memory = MemoryLevel<String, String>(limit: .entries(10))
+            let cache = memory.compose(one.fetching { [source] _ in try await source.fetch() })
+            try await one.ready()
+            let refused = Task { try await cache.getWithTrace("k").trace }
+            await source.gate.arrivals()
+            try await other.set("newer", for: "k")
+            source.gate.open()
+            let steps = try await refused.value.steps
+            #expect(steps.filter { $0.event == .refused }.map(\.origin) == [.redis, .memory])
+            #expect(!steps.contains { $0.event == .stored })
+            try await other.remove("k")
+            while try await cache.get("k", .cached) != nil { try await nextTurn() }
+            let stored = try await cache.getWithTrace("k").trace.steps
+            #expect(stored.filter { $0.event == .stored }.map(\.origin) == [.redis, .memory])
+            #expect(!stored.contains { $0.event == .refused })
+        }
+    }
+
+    @Test("a clear during the fetch voids what is stored")
+    func cleared() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(of: server), try level(of: server))
+            let cache = one.compose(fetcher)
+            let call = Task { try await cache.get("k") }
+            await source.gate.arrivals()
+            try await other.clear()
+            source.gate.open()
+            #expect(try await call.value == "value")
+            #expect(try await other.get("k") == nil)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("More reads at once than there are processors", .timeLimit(.minutes(2)))
+struct CrowdTests {
+    @Test("20 000 reads at once of what a healthy server has are no outage")
+    func healthy() async throws {
+        try await RedisServer.withServer { server in
+            // As a service has it: nothing is made patient for a busy machine.
+            let redis = try RedisClient(RedisConfiguration(url: server.url))
+            let level = RedisLevel<Int, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
+            try await level.ready()
+            for key in 0..<100 { try await level.set("value \(key)", for: key) }
+            let found = await withTaskGroup(of: Int.self) { group in
+                for number in 0..<20_000 {
+                    group.addTask {
+                        let key = number % 100
+                        // One that is late, or for which there is no room, is no error of the server.
+                        guard let value = try? await level.get(key) else { return 0 }
+                        #expect(value == "value \(key)")
+                        return 1
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            #expect(found > 0)
+            let statistics = redis.outageStatistics
+            for role in RedisRole.allCases {
+                #expect(statistics.breakers[role]?.openings == 0)
+                #expect(statistics.breakers[role]?.refusals == 0)
+            }
+            await redis.shutDown()
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("A key that fails in a batch costs no other key anything", .timeLimit(.minutes(1)))
+struct PerKeyFailureTests {
+    private let log = CallLog()
+
+    /// `bad` fails so often, `none` has no value.
+    private func source(failing times: Int = .max) -> ClosureFetcher<String, Int> {
+        ClosureFetcher { [log] key in
+            log.add(key)
+            if key == "bad", log.calls.count(where: { $0 == key }) <= times { throw ProbeLevel.Failure(name: key) }
+            return key == "none" ? nil : key.count
+        }
+    }
+
+    private func expectCalls(_ calls: [String: Int]) {
+        #expect(Dictionary(grouping: log.calls) { $0 }.mapValues(\.count) == calls)
+    }
+
+    private let keys = ["a", "bad", "none", "bb"]
+    private let once = ["a": 1, "bad": 1, "none": 1, "bb": 1]
+
+    @Test("recovered by a closure: it answers for the key that has failed, and none is asked for again")
+    func recovered() async throws {
+        let level = source()
+            .recover { key, error in
+                error as? ProbeLevel.Failure == .init(name: key) ? 100 : nil
+            }
+        #expect(try await level.get(keys) == [1, 100, nil, 2])
+        #expect(level.recovered == 1)
+        expectCalls(once)
+    }
+
+    @Test("recovered by another level: it is asked for the key that has failed")
+    func fallingBack() async throws {
+        let other = BatchProbe(["bad": 100, "none": 100])
+        let level = source().recover(with: other)
+        #expect(try await level.get(keys) == [1, 100, nil, 2])
+        #expect(other.batches == [["bad"]])
+        expectCalls(once)
+    }
+
+    @Test("retried: the key that has failed is tried again, and no other")
+    func retried() async throws {
+        let level = source(failing: 2).retry(RetryPolicy(times: 5, delay: .zero))
+        #expect(try await level.get(keys) == [1, 3, nil, 2])
+        #expect(level.retried == 2)
+        expectCalls(["a": 1, "bad": 3, "none": 1, "bb": 1])
+    }
+
+    @Test("retried in vain: a strict batch throws, one that leaves out failures has the others")
+    func retriedInVain() async throws {
+        let level = source().retry(RetryPolicy(times: 2, delay: .zero))
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await level.get(keys) }
+        #expect(try await level.batchGetSome(keys) == [1, 2])
+        expectCalls(["a": 2, "bad": 6, "none": 2, "bb": 2])
+    }
+
+    @Test("pooled: nobody gets another key's failure, and none is asked for again")
+    func pooled() async throws {
+        #expect(try await source().pooled().batchGetSome(keys) == [1, 2])
+        expectCalls(once)
+    }
+
+    @Test("where it is not known which keys have failed, those that are missing are asked for by themselves")
+    func unknown() async throws {
+        let level = source().transformKeys { (key: Substring) in String(key) }.recover { _, _ in 100 }
+        #expect(try await level.get(keys.map { $0[...] }) == [1, 100, nil, 2])
+        expectCalls(["a": 1, "bad": 2, "none": 2, "bb": 1])
+    }
+
+    @Test("reads that go down together: a condition is asked once for each key, also when one fails")
+    func collected() async throws {
+        let asked = CallLog()
+        let level =
+            source()
+            .conditioned { key in
+                asked.add(key)
+                return key != "bb"
+            }
+            .collecting(within: .milliseconds(50))
+        let reads = keys.map { key in Task { () async throws -> Int? in try await level.get(key) } }
+        #expect(try await reads[0].value == 1)
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await reads[1].value }
+        #expect(try await reads[2].value == nil)
+        let error = await #expect(throws: CacheError.self) { try await reads[3].value }
+        #expect(error?.code == .conditionNotSatisfied)
+        #expect(asked.calls.sorted() == keys.sorted())
+        expectCalls(["a": 1, "bad": 1, "none": 1])
+    }
+
+    @Test("a condition that was asked for what memory has is not asked again")
+    func answered() async throws {
+        let asked = CallLog()
+        let memory = MemoryLevel<String, Int>(limit: .entries(4))
+        try await memory.set(1, for: "k")
+        let level =
+            memory.conditioned { key in
+                asked.add(key)
+                return false
+            }
+            .collecting(within: .milliseconds(1))
+        let error = await #expect(throws: CacheError.self) { try await level.get("k") }
+        #expect(error?.code == .conditionNotSatisfied)
+        #expect(asked.calls == ["k"])
+    }
+}
