@@ -224,16 +224,18 @@ struct Lease: Sendable {
 
     /// Runs a script without waiting, by its text: no caller would be left to send the text when the server lacks it.
     ///
-    /// When the connection is lost it is sent again.
+    /// What is lost with its connection is sent again, `attempts` times in all: a client whose connections end one after the
+    /// other refuses calls at once, with the error of a lost connection too.
     private func post(
         _ script: RedisScript,
         _ arguments: [[UInt8]],
         on connection: Connection,
-        until deadline: MonotonicInstant
+        until deadline: MonotonicInstant,
+        attempts: Int = 3
     ) {
         redis.post(deadline: deadline, on: connection) { outcome in
-            guard case .failure(let error) = outcome, error.code == .connectionLost else { return }
-            post(script, arguments, on: connection, until: deadline)
+            guard attempts > 1, case .failure(let error) = outcome, error.code == .connectionLost else { return }
+            post(script, arguments, on: connection, until: deadline, attempts: attempts - 1)
         } encode: { writer in
             RedisClient.encode("EVAL", script.source, [names.value, names.lease], [record] + arguments, &writer)
         }

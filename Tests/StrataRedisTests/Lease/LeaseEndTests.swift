@@ -120,6 +120,51 @@ struct LeaseEndTests {
         await server.stop()
     }
 
+    @Test(
+        "the end of a lease is refused, for connections were lost one after the other: nothing is tried without an end"
+    )
+    func refusedEnd() async throws {
+        let isGiven = Locked(false)
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            if command[0] == "EVALSHA" {
+                isGiven.withLock { $0 = true }
+                return [.send(text: "*4\r\n:2\r\n$-1\r\n:0\r\n$-1\r\n")]
+            }
+            return isGiven.withLock { $0 } ? [.reset] : [.send(text: "+PONG\r\n")]
+        })
+        var configuration = try RedisConfiguration(url: server.url)
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        configuration.commandTimeout = .seconds(600)
+        configuration.redisBudget = .seconds(600)
+        let redis = try RedisClient(configuration)
+        let answer = try await Lease.readOrLead(redis, keyspace, names, duration: .seconds(600), replacing: nil)
+        guard case .leads(let lease, _) = answer else {
+            Issue.record("no lease")
+            return
+        }
+        while true {
+            // A call that is refused is over before it waits.
+            let refusal = Locked<RedisError?>(nil)
+            let over = AsyncGate()
+            let hasReturned = Locked(false)
+            redis.post(deadline: MonotonicInstant.coarse.advanced(by: .seconds(600))) { outcome in
+                if case .failure(let error) = outcome, !hasReturned.withLock({ $0 }) {
+                    refusal.withLock { $0 = error }
+                }
+                over.open()
+            } encode: { writer in
+                writer.begin(1)
+                writer.argument("PING" as StaticString)
+            }
+            hasReturned.withLock { $0 = true }
+            try await over.pass()
+            if let code = refusal.withLock({ $0?.code }), code == .connectionLost { break }
+        }
+        lease.leave()
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("a call that has spent its time for Redis ends its lease nonetheless")
     func spent() async throws {
         try await RedisServer.withServer { server in

@@ -17,7 +17,8 @@ final class Member<Order: Encodable & Sendable, Answer: Decodable & Sendable>: S
     /// - Throws: `HarnessError` when the system refuses.
     init(_ arguments: [String], url: String) async throws {
         process = try await InstanceProcess.start(
-            try InstanceProcess.builtProduct(named: "load"),
+            // This very file: beside it may lie another build of the same name.
+            Bundle.main.executablePath ?? CommandLine.arguments[0],
             arguments: arguments,
             environment: [Orders.urlVariable: url]
         )

@@ -16,8 +16,8 @@ actor SoakFleet {
     private let server: RedisServer
     private var slots: [Slot] = []
     private(set) var tally = SoakTally()
-    /// How many instances have ended by themselves.
-    private(set) var crashes = 0
+    /// How each instance ended that has ended by itself.
+    private(set) var crashes: [String] = []
 
     init(_ settings: SoakSettings, server: RedisServer) {
         self.settings = settings
@@ -52,7 +52,7 @@ actor SoakFleet {
     // MARK: Faults
 
     func kill(_ number: Int) async throws {
-        if slots[number].member.process.exitStatus != nil { crashes += 1 }
+        if let status = slots[number].member.process.exitStatus { noteCrash(number, status) }
         try await slots[number].member.process.kill()
         try await Task.rest(for: Self.mourning)
         let successor = try await begin(number, life: slots[number].lives, slots[number].proxy)
@@ -97,16 +97,22 @@ actor SoakFleet {
     /// Ends the work and gathers what the processes have counted.
     func finish() async throws {
         for slot in slots { try? await slot.member.send(.finish) }
-        for slot in slots {
+        var silent: [Int] = []
+        for (number, slot) in slots.enumerated() {
             if case .finished(let counted) = try await slot.member.answerIfAny() {
                 tally.add(counted)
             } else {
-                crashes += 1
+                silent.append(number)
             }
         }
         for slot in slots {
             await slot.member.stop()
             await slot.proxy?.stop()
         }
+        for number in silent { noteCrash(number, slots[number].member.process.exitStatus ?? .unknown) }
+    }
+
+    private func noteCrash(_ number: Int, _ status: ExitStatus) {
+        crashes.append("instance \(number), life \(slots[number].lives): \(status)")
     }
 }

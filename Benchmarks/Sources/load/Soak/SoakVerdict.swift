@@ -55,7 +55,7 @@ struct SoakVerdict {
     /// Judges and prints.
     ///
     /// - Returns: Whether all is as promised.
-    func print(_ trouble: SoakTrouble, _ tally: SoakTally, crashes: Int) throws -> Bool {
+    func print(_ trouble: SoakTrouble, _ tally: SoakTally, crashes: [String]) throws -> Bool {
         let files = try FileManager.default.contentsOfDirectory(atPath: settings.folder)
             .filter { $0.hasSuffix(".history") }
             .map { settings.folder + "/" + $0 }
@@ -77,7 +77,7 @@ struct SoakVerdict {
         measure("orphan_waits", Double(report.violations(.orphanWait)), "1")
         measure("option_breaches", Double(breaches), "1")
         measure("unhealed_marks", Double(trouble.counted["unhealed_marks"] ?? 0), "1")
-        measure("crashes", Double(crashes), "1")
+        measure("crashes", Double(crashes.count), "1")
         measure("worst_staleness_ms", report.worstStaleness / .milliseconds(1), "ms")
         measure("worst_calm_staleness_ms", (report.staleness[.normal]?.worst ?? .zero) / .milliseconds(1), "ms")
         measure("operations", Double(totals.gets + totals.writes + totals.invalidations), "1")
@@ -99,13 +99,15 @@ struct SoakVerdict {
         }
         measure("cancelled_calls", Double(tally.cancelled), "1")
         measure("caller_errors", Double(tally.errors.values.reduce(0, +)), "1")
-        var words = report.isClean ? [] : ["\(report)"]
-        words += tally.breaches.map { "\($0.value) × \($0.key)" }
-        words += tally.errors.sorted { $0.value > $1.value }.prefix(20).map { "\($0.value) × \($0.key)" }
+        // What makes the run fail comes last: of a report that is cut the end is kept.
+        var words = tally.errors.sorted { $0.value > $1.value }.prefix(20).map { "\($0.value) × \($0.key)" }
         words += trouble.ownFailures.map { "the driver: \($0)" }
+        words += tally.breaches.map { "\($0.value) × \($0.key)" }
+        words += crashes.map { "crashed: \($0)" }
+        words += report.isClean ? [] : ["\(report)"]
         FileHandle.standardError.write(Data(words.map { $0 + "\n" }.joined().utf8))
         let isHealed = trouble.counted["unhealed_marks"] == nil
-        return report.isClean && breaches == 0 && isHealed && crashes == 0
+        return report.isClean && breaches == 0 && isHealed && crashes.isEmpty
     }
 
     private func measure(_ name: String, _ value: Double, _ unit: String) {
