@@ -1,3 +1,4 @@
+import Logging
 import Strata
 import StrataTesting
 import Synchronization
@@ -18,6 +19,7 @@ final class Instance: Sendable {
         _ url: String,
         _ keyspace: Keyspace,
         coherence: Coherence = .tracking,
+        logger: Logger? = nil,
         _ adjust: (inout RedisConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = try RedisConfiguration(url: url)
@@ -26,7 +28,7 @@ final class Instance: Sendable {
         configuration.redisBudget = .seconds(10)
         configuration.breaker.slowAfter = .seconds(10)
         adjust(&configuration)
-        redis = try RedisClient(configuration)
+        redis = try RedisClient(configuration, logger: logger)
         level = RedisLevel(redis, keyspace: keyspace, codec: .text, coherence: coherence)
         cache = memory.compose(level)
         _ = level.shared.addObserver { [weak self] change in self?.hear(change) }
