@@ -114,6 +114,31 @@ struct SentinelClientTests {
         try await server.stop()
     }
 
+    @Test("a write that is refused as by a replica leads to another search, without any hint")
+    func readOnly() async throws {
+        let (old, new) = try await (RedisServer.start(), RedisServer.start())
+        let (oldPort, newPort) = try (#require(old.port), #require(new.port))
+        let isOver = Locked(false)
+        let asked = Locked(0)
+        let sentinel = try await FakeSentinel.start { _ in
+            asked.withLock { $0 += 1 }
+            return isOver.withLock { $0 } ? (newPort, 1) : (oldPort, 0)
+        }
+        let redis = try client("redis-sentinel://127.0.0.1:\(sentinel.port ?? 0)/?master=m")
+        try await redis.set("k", [1])
+        // Once to connect, and once when failovers begin to be told; each time for the address and for the number.
+        while asked.withLock({ $0 }) < 4 { try await nextTurn() }
+        isOver.withLock { $0 = true }
+        try await old.command("REPLICAOF", "127.0.0.1", "\(newPort)")
+        let error = await #expect(throws: RedisError.self) { try await redis.set("k", [2]) }
+        #expect(error?.serverCode == "READONLY" && error?.effect == .notApplied)
+        while (try? await redis.set("other", [3])) == nil { try await nextTurn() }
+        #expect(try await new.command("EXISTS", "other").integer == 1)
+        await redis.shutDown()
+        await sentinel.stop()
+        for server in [old, new] { try await server.stop() }
+    }
+
     @Test("a Sentinel that lags behind leads no connection back to the old primary")
     func outdated() async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
