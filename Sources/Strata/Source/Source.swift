@@ -79,7 +79,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, patience: freshness.patience(request)) {
+            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
                 [fetch, limiter, pauses, isPausedByErrors] _ in
                 do {
                     let entry = try await limiter.run {

@@ -1,21 +1,25 @@
 internal import Strata
 
-/// A parsed `redis://` or `unix://` URL.
+/// A parsed `redis://`, `redis-sentinel://` or `unix://` URL.
 ///
 /// The user information is taken out at once and never printed.
 ///
-/// Forms: `redis://[[user]:password@]host[:port][/database]` and `unix://[[user]:password@]/path[?db=database]`; the port is
-/// 6379 and the database 0 by default. User, password, host and path are percent-decoded.
+/// Forms: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=database]` and
+/// `redis-sentinel://[[user]:password@]host[:port][,host[:port]…][/database]?master=name`; the port is 6379, a Sentinel's
+/// 26379, and the database 0 by default. User, password, host, path and parameters are percent-decoded.
 ///
 /// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
 /// would be taken for the host.
 struct RedisURL {
-    private typealias Bytes = ArraySlice<UInt8>
+    typealias Bytes = ArraySlice<UInt8>
 
     var endpoint: RedisEndpoint
     var username: String?
     var password: Secret?
     var database: Int
+    var topology: RedisTopology
+    /// The servers that are to be asked where the primary is, if any.
+    var sentinels: SentinelOptions?
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -26,23 +30,30 @@ struct RedisURL {
         let isUnix = scheme == "unix"
         var rest = bytes[separator.upperBound...]
         (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
-        let query = try Self.takeQuery(from: &rest)
+        var parameters = try RedisURLParameters(Self.take(from: "?", of: &rest))
+        topology = try Self.topology(&parameters, isSentinel: scheme == "redis-sentinel")
+        let query = parameters.take("db")
+        let endpoints: [RedisEndpoint]
         switch scheme {
-        case "redis":
+        case "redis", "redis-sentinel":
             let path = Self.take(from: "/", of: &rest)
-            endpoint = try Self.tcpEndpoint(rest)
+            let port = topology == .sentinel ? SentinelOptions.defaultPort : 6379
+            endpoints = try Self.endpoints(rest, port: port)
             database = try Self.database(path: path, query: query)
         case "unix":
             guard rest.first == UInt8(ascii: "/") else {
                 throw Self.invalid("the path of a unix:// URL is not absolute")
             }
-            endpoint = .unix(path: try Self.decode(rest, part: "path"))
+            endpoints = [.unix(path: try Self.decode(rest, part: "path"))]
             database = try Self.database(path: nil, query: query)
         case "rediss":
             throw Self.invalid("rediss:// asks for TLS, which this build does not have")
         default:
-            throw Self.invalid("the scheme of the URL is none of redis, unix")
+            throw Self.invalid("the scheme of the URL is none of redis, redis-sentinel, unix")
         }
+        endpoint = endpoints[0]
+        sentinels = try Self.sentinels(endpoints, topology, &parameters)
+        try parameters.finish()
     }
 
     private static func takeUserInformation(
@@ -67,17 +78,9 @@ struct RedisURL {
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
     }
 
-    private static func takeQuery(from rest: inout Bytes) throws(RedisError) -> Bytes? {
-        guard let query = take(from: "?", of: &rest), !query.isEmpty else { return nil }
-        guard query.starts(with: "db=".utf8), !query.contains(UInt8(ascii: "&")) else {
-            throw invalid("the only parameter a Redis URL may have is db")
-        }
-        return query.dropFirst(3)
-    }
-
-    private static func tcpEndpoint(_ authority: Bytes) throws(RedisError) -> RedisEndpoint {
+    static func tcpEndpoint(_ authority: Bytes, port: UInt16) throws(RedisError) -> RedisEndpoint {
         var host = authority
-        var port: UInt16 = 6379
+        var port = port
         var isNumeric = false
         if authority.first == UInt8(ascii: "["), let bracket = authority.firstIndex(of: UInt8(ascii: "]")) {
             isNumeric = true
@@ -138,7 +141,7 @@ struct RedisURL {
         return rest[(index + 1)...]
     }
 
-    private static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
+    static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
         guard let bytes = PercentEncoding.decode(text, anyCase: true) else {
             throw invalid("the \(part) of the URL holds a % that begins no escape")
         }
@@ -148,7 +151,7 @@ struct RedisURL {
         return decoded
     }
 
-    private static func invalid(_ message: String) -> RedisError {
+    static func invalid(_ message: String) -> RedisError {
         RedisError(code: .invalidConfiguration, message: message)
     }
 }

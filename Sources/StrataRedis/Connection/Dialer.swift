@@ -8,7 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// Makes one connection without blocking: resolves the name on a thread of its own, then tries address after address.
+/// Makes one connection without blocking: finds out where the server is, resolves the name on a thread of its own, then tries
+/// address after address.
 ///
 /// Lives on the I/O thread.
 final class Dialer {
@@ -20,11 +21,16 @@ final class Dialer {
 
     private enum Stage {
         case idle
+        case locating(UInt64)
         case resolving(Resolution)
         case connecting(Socket, until: MonotonicInstant)
     }
 
-    private let endpoint: RedisEndpoint
+    /// The server; with a locator the one that it has named last.
+    private(set) var endpoint: RedisEndpoint
+    private let locator: (any ServerLocator)?
+    /// Which of the servers that the locator has named the last attempt went to.
+    private var generation: UInt64 = 0
     private let timeout: Duration
     private let wakeup: Wakeup
     private var stage = Stage.idle
@@ -34,13 +40,17 @@ final class Dialer {
     /// A look-up that outlived its attempt.
     ///
     /// It is waited for instead of starting a second thread beside it.
-    private var lateResolution: Resolution?
+    private var lateResolution: (resolution: Resolution, endpoint: RedisEndpoint)?
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup) {
+    init(_ configuration: RedisConfiguration, wakeup: Wakeup, locator: (any ServerLocator)? = nil) {
         endpoint = configuration.endpoint
+        self.locator = locator
         timeout = configuration.connectTimeout
         self.wakeup = wakeup
     }
+
+    /// Whether the locator has named another server since.
+    var isOutdated: Bool { locator.map { $0.generation != generation } ?? false }
 
     /// The descriptor that becomes writable when the attempt is over; `nil` while a name is looked up.
     var descriptor: Int32? {
@@ -54,21 +64,43 @@ final class Dialer {
     /// Begins an attempt.
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
+        guard let locator else { return connect(now: now) }
+        stage = .locating(locator.search(now: now))
+        return advance(now: now)
+    }
+
+    private func connect(now: MonotonicInstant) -> Outcome {
         switch endpoint.address {
         case .unix(let path):
             addresses = SocketAddress(path: path).map { [$0] } ?? []
             return connectNext(after: SystemError(number: ENAMETOOLONG), now: now)
         case .tcp(let host, let port):
-            let resolution = lateResolution ?? Resolution(host: host, port: port) { [wakeup] in wakeup.signal() }
-            lateResolution = nil
+            let resolution = lateLookUp() ?? Resolution(host: host, port: port) { [wakeup] in wakeup.signal() }
             stage = .resolving(resolution)
             return advance(now: now)
         }
     }
 
+    /// The look-up that was given up, if it is of the same name.
+    private func lateLookUp() -> Resolution? {
+        defer { lateResolution = nil }
+        return lateResolution?.endpoint == endpoint ? lateResolution?.resolution : nil
+    }
+
     /// Goes on when a look-up has ended or an address has had its time.
     func advance(now: MonotonicInstant) -> Outcome {
         switch stage {
+        case .locating(let search):
+            switch locator?.outcome(of: search) {
+            case .success(let found):
+                endpoint = found
+                generation = locator?.generation ?? 0
+                return connect(now: now)
+            case .failure(let error):
+                stage = .idle
+                return .failed(error)
+            case nil: return .pending
+            }
         case .resolving(let resolution):
             switch resolution.result {
             case .success(let found):
@@ -96,7 +128,7 @@ final class Dialer {
 
     /// Gives an attempt up.
     func abandon() {
-        if case .resolving(let resolution) = stage { lateResolution = resolution }
+        if case .resolving(let resolution) = stage { lateResolution = (resolution, endpoint) }
         stage = .idle
         addresses = []
     }

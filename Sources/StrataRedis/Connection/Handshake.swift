@@ -1,26 +1,35 @@
-/// The commands that open a connection, sent in one write: AUTH, SELECT, CLIENT SETNAME; PING where nothing else would tell
-/// whether a Redis server listens that lets us in.
+/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, CLIENT SETNAME; PING where nothing else would
+/// tell whether a Redis server listens that lets us in.
+///
+/// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:)``.
 struct Handshake: Sendable {
     enum Step: Sendable {
         case authenticate
+        case identify
         case select
         case name
         case ping
     }
 
     let steps: [Step]
+    let topology: RedisTopology
     private let username: Secret?
     private let password: Secret?
     private let database: Int
     private let clientName: String?
 
-    init(_ configuration: RedisConfiguration) {
+    /// - Parameters:
+    ///   - configuration: The credentials, and what the server is to be.
+    ///   - identifies: Whether the server is asked what it is; one that is played by a test may not know how to answer.
+    init(_ configuration: RedisConfiguration, identifies: Bool = true) {
+        topology = configuration.topology
         username = configuration.username.map { Secret($0) }
         password = configuration.password
         database = configuration.database
         clientName = configuration.clientName
         var steps: [Step] = []
         if password != nil { steps.append(.authenticate) }
+        if identifies { steps.append(.identify) }
         if database != 0 { steps.append(.select) }
         if clientName != nil { steps.append(.name) }
         if password == nil && database == 0 { steps.append(.ping) }
@@ -35,6 +44,10 @@ struct Handshake: Sendable {
                 writer.argument("AUTH" as StaticString)
                 if let username { writer.argument(username.text) }
                 writer.argument(password?.text ?? "")
+            case .identify:
+                writer.begin(2)
+                writer.argument("HELLO" as StaticString)
+                writer.argument("2" as StaticString)
             case .select:
                 writer.begin(2)
                 writer.argument("SELECT" as StaticString)
@@ -54,6 +67,9 @@ struct Handshake: Sendable {
     /// What a step's reply means: `nil` when the connection may be used.
     func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
         switch reply {
+        case .error(let text) where step == .identify && !refusesAll(text): return nil
+        case .array where step == .identify:
+            return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
         case .status: return nil
         case .error(let text): return refusal(of: step, text, endpoint: endpoint)
         default:

@@ -17,6 +17,7 @@ final class IOLoop: Sendable {
     let connections: [Connection]
     private let attachment: (any LoopAttachment)?
     private let configuration: RedisConfiguration
+    private let makeLocator: (@Sendable (LoopThread) -> any ServerLocator)?
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
     private let started = Atomic<Bool>(false)
@@ -31,20 +32,23 @@ final class IOLoop: Sendable {
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Told of changes of the connections' state.
     ///   - wakeup: Wakes the thread.
+    ///   - locator: Makes, on the thread, what finds out where the server is; `nil` where that is fixed.
     ///   - attachment: What else the thread drives.
     init(
         configuration: RedisConfiguration,
         logger: Logger?,
         wakeup: Wakeup,
+        locator: (@Sendable (LoopThread) -> any ServerLocator)? = nil,
         attachment: (any LoopAttachment)? = nil
     ) {
         self.configuration = configuration
+        makeLocator = locator
         self.attachment = attachment
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
         observer = ConnectionObserver(
             logger: logger,
-            endpoint: configuration.endpoint.description,
+            endpoint: configuration.place,
             connected: { attachment?.connected() }
         )
         connections = (0..<configuration.connections)
@@ -102,13 +106,15 @@ final class IOLoop: Sendable {
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        let thread = LoopThread(
+        var thread = LoopThread(
             configuration: configuration,
             wakeup: wakeup,
             limit: ReconnectLimit(burst: connections.count + 5),
             buffer: buffer
         )
-        var drivers = attachment?.drivers(for: thread) ?? []
+        thread.locator = makeLocator?(thread)
+        var drivers = thread.locator?.drivers(for: thread) ?? []
+        drivers += attachment?.drivers(for: thread) ?? []
         drivers += connections.map { ConnectionDriver(connection: $0, observer: observer, thread: thread) }
         var descriptors: [pollfd] = []
         var busyWait = BusyWait()

@@ -19,6 +19,8 @@ protocol LoopAttachment: AnyObject, Sendable {
 struct LoopThread {
     let configuration: RedisConfiguration
     let wakeup: Wakeup
+    /// Where the server is, if that has to be found out.
+    var locator: (any ServerLocator)?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
     /// Room for received bytes.

@@ -9,6 +9,8 @@ final class WireStream {
     private let endpoint: String
     private var sending = CommandWriter()
     private var sent = 0
+    /// Whether nothing has come yet.
+    private var isFresh = true
 
     /// - Parameters:
     ///   - socket: A connected socket.
@@ -67,17 +69,25 @@ final class WireStream {
             switch socket.receive(into: buffer) {
             case .moved(let count):
                 var violation: ReplyReader.Violation?
+                let isFirst = exchange(&isFresh, with: false)
                 do {
                     try reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &replies)
                 } catch { violation = error }
                 let goesOn = accept(&replies, count)
                 replies.removeAll(keepingCapacity: true)
                 guard goesOn else { return nil }
+                if violation != nil, isFirst,
+                    let stranger = Stranger(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                {
+                    return lost(stranger.message, code: .wrongServer)
+                }
                 if let violation {
                     return lost("the server broke the protocol: \(violation.message)", code: .protocolViolation)
                 }
                 if count < buffer.count { return nil }
             case .wouldBlock: return nil
+            case .ended where isFresh:
+                return lost("the server closed the connection before it answered, as a port for TLS does")
             case .ended: return lost("the server closed the connection")
             case .failed(let error): return lost("the connection broke: \(error)")
             }

@@ -34,7 +34,7 @@ extension FetchingLevel {
             for (index, key) in keys.enumerated() {
                 let (names, slot) = (names[index], slots?[index])
                 group.addTask {
-                    (index, try await request.leavingOut(key) { try await self.read(key, names, request, seat, looks) })
+                    (index, try await request.leavingOut(key) { try await self.read(key, names, request, slot, looks) })
                 }
             }
             var entries = [Entry<Value>?](repeating: nil, count: keys.count)

@@ -8,7 +8,7 @@ extension RedisError {
     var blamesServer: Bool {
         switch code {
         case .timeout: !isOwnDelay
-        case .connectionFailed, .connectionLost, .authentication, .protocolViolation: true
+        case .connectionFailed, .connectionLost, .authentication, .protocolViolation, .wrongServer, .noPrimary: true
         case .server: serverMessage.map { !Self.isOfOneKey($0) } ?? false
         default: false
         }
