@@ -1,5 +1,6 @@
 import Logging
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Testing
 

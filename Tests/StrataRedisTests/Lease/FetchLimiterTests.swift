@@ -78,9 +78,9 @@ struct FetchLimiterTests {
         let next = Task { try await limiter.run { 7 } }
         while limiter.waiting == 0 { try await nextTurn() }
         hung.cancel()
-        _ = limiter.look(at: .now)
+        _ = limiter.fire(at: .now)
         #expect(limiter.waiting == 1)
-        _ = limiter.look(at: MonotonicInstant.now.advanced(by: .seconds(601)))
+        _ = limiter.fire(at: MonotonicInstant.now.advanced(by: .seconds(601)))
         #expect(try await next.value == 7)
         #expect(limiter.running == 0)
         gate.open()
