@@ -117,3 +117,10 @@ func operating(redis: RedisClient, database: Database) async throws {
     await redis.shutDown(within: .seconds(1))  // failed invalidations and calls under way
     // snippet.end
 }
+
+func sentinels() throws {
+    // snippet.which-redis-sentinel
+    let redis = try RedisClient("redis-sentinel://:password@10.0.0.1,10.0.0.2,10.0.0.3/?master=mymaster")
+    // snippet.end
+    _ = redis
+}

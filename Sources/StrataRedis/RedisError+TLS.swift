@@ -39,6 +39,6 @@ extension RedisError {
 
     /// Whether the same attempt would fail again: what was configured, here or there, has to be changed first.
     var isOfConfiguration: Bool {
-        code == .authentication || code == .tls && tlsReason != .handshake
+        code == .authentication || code == .wrongServer || code == .tls && tlsReason != .handshake
     }
 }

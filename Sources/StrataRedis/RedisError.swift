@@ -18,6 +18,14 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let connectionFailed = Code(description: "connection failed")
         /// The connection ended while the call was under way.
         public static let connectionLost = Code(description: "connection lost")
+        /// What answers is not what was configured: a Sentinel, a node of a cluster, a server of another protocol.
+        ///
+        /// See ``RedisTopology``.
+        public static let wrongServer = Code(description: "wrong server")
+        /// No Sentinel names a primary that calls itself one.
+        ///
+        /// The message names each Sentinel and what it has answered.
+        public static let noPrimary = Code(description: "no primary")
         /// User name or password were refused, or are missing.
         public static let authentication = Code(description: "authentication failed")
         /// No encrypted connection came to stand.
@@ -159,6 +167,11 @@ extension RedisError {
             endpoint: endpoint,
             effect: .ambiguous
         )
+    }
+
+    /// The primary is another server now.
+    static func moved(_ endpoint: String?) -> RedisError {
+        RedisError(code: .connectionLost, message: "another server is the primary now", endpoint: endpoint)
     }
 
     static func shutDown(_ endpoint: String?) -> RedisError {

@@ -69,6 +69,7 @@ struct Answers: Sendable {
         switch command[0] {
         case "CLIENT", "AUTH", "SELECT", "SET": return Array("+OK\r\n".utf8)
         case "PING": return Array("+PONG\r\n".utf8)
+        case "HELLO": return hello(&input)
         case "TIME": return array([decimal(input.number(1_800_000_000)), decimal(input.number(5))])
         case "GET", "GETRANGE": return value(of: first, &input)
         case "MGET": return array(command.dropFirst().map { value(of: $0, &input) })
@@ -82,6 +83,13 @@ struct Answers: Sendable {
         case "EVALSHA", "EVAL": return script(command, &input)
         default: return integer(input.number(1))
         }
+    }
+
+    /// Now and then a server in the wrong place.
+    private static func hello(_ input: inout FuzzInput) -> [UInt8] {
+        let mode = input.choice(16) == 15 ? ["sentinel", "cluster", ""][input.choice(3)] : "standalone"
+        let role = input.choice(8) == 7 ? "replica" : "master"
+        return array(["server", "redis", "version", "7.0.15", "mode", mode, "role", role].map { bulk($0) })
     }
 
     private static func script(_ command: [String], _ input: inout FuzzInput) -> [UInt8] {

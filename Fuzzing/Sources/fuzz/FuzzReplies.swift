@@ -73,6 +73,9 @@ private func check(_ reply: RESPValue, _ limits: ReplyLimits, depth: Int) {
 private func interpret(_ reply: RESPValue) {
     _ = (reply.bytes, reply.string, reply.integer, reply.array, reply.isNull)
     _ = RedisClient.time(in: reply)
+    _ = ServerIdentity(reply)
+        .map { Handshake(RedisConfiguration(endpoint: .unix(path: "/s"))).misplacement($0, endpoint: "") }
+    ask(reply)
     if case .error(let text) = reply {
         let error = RedisError.reply(text, endpoint: "server")
         _ = (error.description, error.serverCode, error.blamesServer)
@@ -80,9 +83,27 @@ private func interpret(_ reply: RESPValue) {
     for element in reply.array ?? [] { interpret(element) }
 }
 
+/// A Sentinel that answers everything with the same.
+private func ask(_ reply: RESPValue) {
+    let options = SentinelOptions(endpoints: [.tcp(host: "sentinel")], primary: "name")
+    var configuration = RedisConfiguration(sentinels: options)
+    for topology in [RedisTopology.sentinel, .auto] {
+        configuration.topology = topology
+        var question = SentinelQuestion(configuration, options, endpoint: options.endpoints[0])
+        var writer = CommandWriter()
+        question.begin(&writer)
+        for _ in 0..<5 where question.received(reply, &writer) != nil { break }
+    }
+    var listening = SentinelListening(options, now: .now)
+    for _ in 0..<4 { _ = listening.received(reply) }
+}
+
 /// The invalidation link with these replies to whatever it asks, a second between them.
 private func drive(_ replies: [RESPValue]) {
-    var machine = LinkMachine(settings: LinkSettings(RedisConfiguration(endpoint: .tcp(host: "server"))), seed: 1)
+    let configuration = RedisConfiguration(endpoint: .tcp(host: "server"))
+    var settings = LinkSettings(configuration)
+    settings.handshake = Handshake(configuration, identifies: false)
+    var machine = LinkMachine(settings: settings, seed: 1)
     var notices: [LinkMachine.Notice] = []
     var now = MonotonicInstant(nanoseconds: 1_000_000_000)
     _ = machine.listen(to: LinkTopics(prefixes: [[1]], channels: [[2]]), now: now, &notices)

@@ -140,13 +140,13 @@ extension RedisClient {
         switch reply {
         case .null: nil
         case .bytes(let bytes): bytes
-        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.endpoint.description)
+        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.place)
         default: throw unexpected(command)
         }
     }
 
     func unexpected(_ command: String) -> RedisError {
-        .unexpected(command, endpoint: configuration.endpoint.description)
+        .unexpected(command, endpoint: configuration.place)
     }
 
     /// A lifetime as the server takes it: whole milliseconds, rounded up, so that nothing becomes "already expired".

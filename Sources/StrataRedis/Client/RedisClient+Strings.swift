@@ -89,7 +89,7 @@ extension RedisClient {
             throw RedisError(
                 code: .tooLarge,
                 message: "a value of \(value.count) bytes could not be read again: the limit is \(longest)",
-                endpoint: configuration.endpoint.description
+                endpoint: configuration.place
             )
         }
         let count = 3 + (milliseconds == nil ? 0 : 2) + (condition == .always ? 0 : 1)

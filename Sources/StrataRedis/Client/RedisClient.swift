@@ -40,7 +40,13 @@ public final class RedisClient: Sendable {
         self.configuration = configuration
         let wakeup = try Wakeup()
         self.companion = companion(wakeup)
-        loop = IOLoop(configuration: configuration, logger: logger, wakeup: wakeup, attachment: self.companion)
+        loop = IOLoop(
+            configuration: configuration,
+            logger: logger,
+            wakeup: wakeup,
+            locator: PrimaryLocator.maker(configuration, logger: logger),
+            attachment: self.companion
+        )
     }
 
     deinit {
@@ -144,7 +150,7 @@ public final class RedisClient: Sendable {
         }
         switch reply {
         case .error(let text): throw refused(text)
-        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.endpoint.description)
+        case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.place)
         default: return reply
         }
     }
@@ -153,13 +159,13 @@ public final class RedisClient: Sendable {
     ///
     /// A server that has become a replica keeps its connections: all of them are given up, so that the name is resolved anew.
     private func refused(_ text: String) -> RedisError {
-        let error = RedisError.reply(text, endpoint: configuration.endpoint.description)
+        let error = RedisError.reply(text, endpoint: configuration.place)
         if error.isOfReplica, demotion.withLock({ $0.leaves(at: .now) }) {
             loop.leave(
                 RedisError(
                     code: .connectionLost,
                     message: "the server takes no more writes: it is looked for anew",
-                    endpoint: configuration.endpoint.description
+                    endpoint: configuration.place
                 )
             )
         }
@@ -181,7 +187,7 @@ public final class RedisClient: Sendable {
         encode: (inout CommandWriter) -> Void
     ) {
         do { try loop.start() } catch {
-            return completion(.failure(error as? RedisError ?? .shutDown(configuration.endpoint.description)))
+            return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
         }
         (connection ?? nextConnection())
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)

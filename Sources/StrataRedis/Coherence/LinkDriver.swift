@@ -18,6 +18,8 @@ final class LinkDriver: LoopDriver {
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
     private let limit: ReconnectLimit
+    private let locator: (any ServerLocator)?
+    private var locatorNews = LocatorNews()
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var notices: [LinkMachine.Notice] = []
@@ -30,7 +32,8 @@ final class LinkDriver: LoopDriver {
         configuration = thread.configuration
         limit = thread.limit
         buffer = thread.buffer
-        dialer = Dialer(thread.configuration, wakeup: thread.wakeup, material: thread.material)
+        locator = thread.locator
+        dialer = Dialer(thread)
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
@@ -47,7 +50,9 @@ final class LinkDriver: LoopDriver {
 
     func pump(now: MonotonicInstant) {
         let news = link.latestNews
-        guard news != rest.news || now >= rest.until else { return }
+        let hasMoved = locator.map { locatorNews.isNews($0) } ?? false
+        guard news != rest.news || now >= rest.until || hasMoved else { return }
+        if let locator { follow(locator, now: now) }
         if let error = link.takeCondemnation(of: number) {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
         }
@@ -62,6 +67,14 @@ final class LinkDriver: LoopDriver {
         // A name is resolved on another thread, which only wakes this one.
         let isDialing = stream == nil && link.withMachine(number) { $0.phase == .opening }
         rest = (isDialing ? .distantPast : nextDeadline, news)
+    }
+
+    /// Leaves a server that is not the one any more: what is changed at another is not heard of there.
+    private func follow(_ locator: any ServerLocator, now: MonotonicInstant) {
+        if stream != nil, dialer.isOutdated {
+            lost(.moved(configuration.place), now: now)
+        }
+        if locatorNews.take(locator) { link.withMachine(number) { $0.hurry(now: now) } }
     }
 
     func handle(events: Int16, now: MonotonicInstant) {
@@ -100,9 +113,9 @@ final class LinkDriver: LoopDriver {
         switch outcome {
         case .pending: break
         case .connected(let socket, let secure):
-            let endpoint = configuration.endpoint.description
+            let endpoint = dialer.endpoint.description
             stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint)
-            link.withMachine(number) { $0.opened() }
+            link.withMachine(number) { $0.opened(to: endpoint) }
         case .failed(let error):
             dialer.abandon()
             link.withMachine(number) { $0.openFailed(error, now: now, &notices) }

@@ -53,6 +53,8 @@ struct LinkMachine: ~Copyable, Sendable {
     /// The topics; empty while there is no listener.
     private var topics: LinkTopics
     private var output = CommandWriter()
+    /// Where the server at the other end listens, which is not always fixed.
+    private var peer: String
     private var handshakeAnswered = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
@@ -67,6 +69,7 @@ struct LinkMachine: ~Copyable, Sendable {
 
     init(settings: LinkSettings, seed: UInt64) {
         self.settings = settings
+        peer = settings.endpoint
         random = SplitMix64(seed: seed)
         topics = LinkTopics()
     }
@@ -113,6 +116,11 @@ struct LinkMachine: ~Copyable, Sendable {
         phaseDeadline = later
     }
 
+    /// The next attempt need not wait any longer: it is worth more than it was.
+    mutating func hurry(now: MonotonicInstant) {
+        if phase == .waiting { phaseDeadline = min(phaseDeadline, now) }
+    }
+
     /// Ends the link for good.
     mutating func shutDown(_ notices: inout [Notice]) -> Action? {
         guard phase != .closed else { return nil }
@@ -128,9 +136,10 @@ struct LinkMachine: ~Copyable, Sendable {
         swap(&output, &buffer)
     }
 
-    mutating func opened() {
+    mutating func opened(to peer: String? = nil) {
         guard phase == .opening else { return }
         phase = .identifying
+        if let peer { self.peer = peer }
         handshakeAnswered = 0
         isTracking = false
         output.removeAll()
@@ -201,7 +210,7 @@ struct LinkMachine: ~Copyable, Sendable {
             if let failure = settings.handshake.failure(
                 of: steps[handshakeAnswered],
                 reply,
-                endpoint: settings.endpoint
+                endpoint: peer
             ) {
                 throw failure
             }

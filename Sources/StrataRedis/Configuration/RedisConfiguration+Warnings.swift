@@ -3,7 +3,7 @@ internal import Logging
 extension RedisConfiguration {
     /// Says once what is allowed, and should not be.
     func warn(_ logger: Logger?) {
-        let place: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
+        let place: Logger.Metadata = ["redis.endpoint": "\(place)"]
         if tls?.dangerouslyAcceptsAnyCertificate == true {
             logger?
                 .warning(
@@ -16,9 +16,12 @@ extension RedisConfiguration {
         }
     }
 
-    /// Whether the way to the server leaves this machine, as far as its address tells.
+    /// Whether the way to a server or a Sentinel leaves this machine, as far as the addresses tell.
     private var isFar: Bool {
-        guard case .tcp(let host, _) = endpoint.address else { return false }
-        return host != "localhost" && host != "::1" && !host.hasPrefix("127.")
+        ([endpoint] + (sentinels?.endpoints ?? []))
+            .contains { endpoint in
+                guard case .tcp(let host, _) = endpoint.address else { return false }
+                return host != "localhost" && host != "::1" && !host.hasPrefix("127.")
+            }
     }
 }

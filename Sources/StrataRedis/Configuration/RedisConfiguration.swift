@@ -17,8 +17,12 @@
 /// | breaker | see ``BreakerOptions`` | an outage costs its first calls, then nothing |
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 public struct RedisConfiguration: Sendable {
-    /// Where the server listens.
+    /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, which counts for nothing else.
     public var endpoint: RedisEndpoint
+    /// What stands behind the address; one server by default.
+    public var topology = RedisTopology.single
+    /// The Sentinels that are asked for the primary, with ``RedisTopology/sentinel`` and ``RedisTopology/auto``.
+    public var sentinels: SentinelOptions?
     /// The ACL user; `nil` means the server's default user.
     public var username: String?
     /// The password; `nil` means that none is sent.
@@ -76,11 +80,21 @@ public struct RedisConfiguration: Sendable {
         self.endpoint = endpoint
     }
 
-    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS,
-    /// `unix://[[user]:password@]/path[?db=n]`.
+    /// A configuration for the primary that Sentinels name, everything else at its default.
+    public init(sentinels: SentinelOptions) {
+        endpoint = sentinels.endpoints.first ?? .tcp(host: "")
+        topology = .sentinel
+        self.sentinels = sentinels
+    }
+
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`,
+    /// `redis-sentinel://[[user]:password@]host[:port],host[:port]…[/database]?master=name`; with TLS `rediss://` and
+    /// `rediss-sentinel://`.
     ///
-    /// `rediss://` takes ``tls`` from the parameters `ca`, `cert`, `key`, `server-name`, `tls13=true` and
-    /// `dangerously-accept-any-certificate=true`; without any, the server is verified as ``TLSOptions`` says.
+    /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
+    /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves. The schemes for TLS take ``tls`` from
+    /// `ca`, `cert`, `key`, `server-name`, `tls13=true` and `dangerously-accept-any-certificate=true`; without any, the server
+    /// is verified as ``TLSOptions`` says.
     ///
     /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
@@ -91,6 +105,14 @@ public struct RedisConfiguration: Sendable {
         password = url.password
         database = url.database
         tls = url.tls
+        topology = url.topology
+        sentinels = url.sentinels
+    }
+
+    /// What errors and log lines call the server; safe to print.
+    var place: String {
+        guard topology == .sentinel, let sentinels else { return endpoint.description }
+        return sentinels.description
     }
 
     func validate() throws {
@@ -127,22 +149,21 @@ public struct RedisConfiguration: Sendable {
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
         try tls?.validate(for: endpoint)
-        switch endpoint.address {
-        case .unix(let path):
-            try require(!path.isEmpty, "the path of the Unix socket is empty")
-            try require(path.utf8.count < SocketAddress.longestPath, "the path of the Unix socket is too long")
-            try require(!path.utf8.contains(0), "the path of the Unix socket holds a NUL")
-        case .tcp(let host, let port):
-            try require((1...255).contains(host.utf8.count), "the host is empty or too long")
-            try require(!host.utf8.contains(0), "the host holds a NUL")
-            try require(port > 0, "the port is zero")
+        switch topology {
+        case .single: break
+        case .sentinel:
+            guard let sentinels else { throw RedisURL.invalid("there is no Sentinel") }
+            try sentinels.validate(needsName: true)
+        case .auto: try sentinels?.validate(needsName: false)
+        case .cluster: throw RedisURL.invalid("topology cluster is not supported")
         }
+        try endpoint.validate()
     }
 }
 
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The server and the database, safe to log: neither user name nor password.
-    public var description: String { "Redis at \(endpoint), database \(database)" }
+    public var description: String { "Redis at \(place), database \(database)" }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// A mirror without user name and password.

@@ -28,4 +28,20 @@ public struct RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
         case .unix(let path): return PrintableText.escape(Array(path.utf8))
         }
     }
+
+    func validate() throws(RedisError) {
+        func require(_ condition: Bool, _ message: String) throws(RedisError) {
+            guard condition else { throw RedisError(code: .invalidConfiguration, message: message) }
+        }
+        switch address {
+        case .unix(let path):
+            try require(!path.isEmpty, "the path of the Unix socket is empty")
+            try require(path.utf8.count < SocketAddress.longestPath, "the path of the Unix socket is too long")
+            try require(!path.utf8.contains(0), "the path of the Unix socket holds a NUL")
+        case .tcp(let host, let port):
+            try require((1...255).contains(host.utf8.count), "the host is empty or too long")
+            try require(!host.utf8.contains(0), "the host holds a NUL")
+            try require(port > 0, "the port is zero")
+        }
+    }
 }

@@ -1,23 +1,27 @@
 internal import Strata
 
-/// A parsed `redis://` or `unix://` URL.
+/// A parsed `redis://`, `redis-sentinel://` or `unix://` URL.
 ///
 /// The user information is taken out at once and never printed.
 ///
-/// Forms: `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, and
-/// `unix://[[user]:password@]/path[?db=database]`; the port is 6379 and the database 0 by default. User, password, host, path
-/// and the parameters of TLS are percent-decoded.
+/// Forms: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=database]` and
+/// `redis-sentinel://[[user]:password@]host[:port][,host[:port]…][/database]?master=name`, with TLS `rediss://` and
+/// `rediss-sentinel://`; the port is 6379, a Sentinel's 26379, and the database 0 by default. User, password, host, path and
+/// parameters are percent-decoded.
 ///
 /// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
 /// would be taken for the host.
 struct RedisURL {
-    private typealias Bytes = ArraySlice<UInt8>
+    typealias Bytes = ArraySlice<UInt8>
 
     var endpoint: RedisEndpoint
     var username: String?
     var password: Secret?
     var database: Int
     var tls: TLSOptions?
+    var topology: RedisTopology
+    /// The servers that are to be asked where the primary is, if any.
+    var sentinels: SentinelOptions?
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -28,23 +32,29 @@ struct RedisURL {
         let isUnix = scheme == "unix"
         var rest = bytes[separator.upperBound...]
         (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
-        var parameters = Self.take(from: "?", of: &rest).map { $0.split(separator: UInt8(ascii: "&")) } ?? []
-        if scheme == "rediss" { tls = try Self.takeTLS(from: &parameters) }
-        let query = try Self.takeDatabase(from: parameters)
+        var parameters = try RedisURLParameters(Self.take(from: "?", of: &rest))
+        if scheme.hasPrefix("rediss") { tls = try Self.takeTLS(from: &parameters) }
+        topology = try Self.topology(&parameters, isSentinel: scheme.hasSuffix("-sentinel"))
+        let query = parameters.take("db")
+        let endpoints: [RedisEndpoint]
         switch scheme {
-        case "redis", "rediss":
+        case "redis", "rediss", "redis-sentinel", "rediss-sentinel":
             let path = Self.take(from: "/", of: &rest)
-            endpoint = try Self.tcpEndpoint(rest)
+            let port = topology == .sentinel ? SentinelOptions.defaultPort : 6379
+            endpoints = try Self.endpoints(rest, port: port)
             database = try Self.database(path: path, query: query)
         case "unix":
             guard rest.first == UInt8(ascii: "/") else {
                 throw Self.invalid("the path of a unix:// URL is not absolute")
             }
-            endpoint = .unix(path: try Self.decode(rest, part: "path"))
+            endpoints = [.unix(path: try Self.decode(rest, part: "path"))]
             database = try Self.database(path: nil, query: query)
         default:
-            throw Self.invalid("the scheme of the URL is none of redis, rediss, unix")
+            throw Self.invalid("the scheme of the URL is none of redis, rediss, redis-sentinel, rediss-sentinel, unix")
         }
+        endpoint = endpoints[0]
+        sentinels = try Self.sentinels(endpoints, topology, &parameters)
+        try parameters.finish()
     }
 
     private static func takeUserInformation(
@@ -69,17 +79,9 @@ struct RedisURL {
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
     }
 
-    private static func takeDatabase(from parameters: [Bytes]) throws(RedisError) -> Bytes? {
-        guard let query = parameters.first else { return nil }
-        guard query.starts(with: "db=".utf8), parameters.count == 1 else {
-            throw invalid("a parameter of the URL is none that a Redis URL may have, or is given twice")
-        }
-        return query.dropFirst(3)
-    }
-
-    private static func tcpEndpoint(_ authority: Bytes) throws(RedisError) -> RedisEndpoint {
+    static func tcpEndpoint(_ authority: Bytes, port: UInt16) throws(RedisError) -> RedisEndpoint {
         var host = authority
-        var port: UInt16 = 6379
+        var port = port
         var isNumeric = false
         if authority.first == UInt8(ascii: "["), let bracket = authority.firstIndex(of: UInt8(ascii: "]")) {
             isNumeric = true
@@ -140,7 +142,7 @@ struct RedisURL {
         return rest[(index + 1)...]
     }
 
-    static func decode(_ text: ArraySlice<UInt8>, part: String) throws(RedisError) -> String {
+    static func decode(_ text: Bytes, part: String) throws(RedisError) -> String {
         guard let bytes = PercentEncoding.decode(text, anyCase: true) else {
             throw invalid("the \(part) of the URL holds a % that begins no escape")
         }
@@ -150,7 +152,7 @@ struct RedisURL {
         return decoded
     }
 
-    private static func invalid(_ message: String) -> RedisError {
+    static func invalid(_ message: String) -> RedisError {
         RedisError(code: .invalidConfiguration, message: message)
     }
 }

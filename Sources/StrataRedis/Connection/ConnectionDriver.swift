@@ -18,6 +18,8 @@ final class ConnectionDriver: LoopDriver {
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
     private let limit: ReconnectLimit
+    private let locator: (any ServerLocator)?
+    private var locatorNews = LocatorNews()
     private var stream: WireStream?
     private var replies: [RESPValue] = []
     private var completions: [ConnectionMachine<Connection.Promise>.Completion] = []
@@ -32,7 +34,8 @@ final class ConnectionDriver: LoopDriver {
         configuration = thread.configuration
         limit = thread.limit
         buffer = thread.buffer
-        dialer = Dialer(thread.configuration, wakeup: thread.wakeup, material: thread.material)
+        locator = thread.locator
+        dialer = Dialer(thread)
         replies.reserveCapacity(256)
         completions.reserveCapacity(256)
     }
@@ -49,6 +52,7 @@ final class ConnectionDriver: LoopDriver {
     var isFinished: Bool { connection.withMachine { $0.phase == .closed } }
 
     func pump(now: MonotonicInstant) {
+        if let locator { follow(locator, now: now) }
         if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
         while true {
             let unsent = stream?.unsent ?? 0
@@ -74,6 +78,14 @@ final class ConnectionDriver: LoopDriver {
         settle()
     }
 
+    /// Leaves a server that is not the one any more, and does not wait any longer when there is another.
+    private func follow(_ locator: any ServerLocator, now: MonotonicInstant) {
+        if stream != nil, dialer.isOutdated {
+            lost(.moved(configuration.place), now: now)
+        }
+        if locatorNews.take(locator) { connection.withMachine { $0.hurry(now: now) } }
+    }
+
     private func perform(_ action: ConnectionMachine<Connection.Promise>.Action, now: MonotonicInstant) {
         switch action {
         case .open:
@@ -94,11 +106,11 @@ final class ConnectionDriver: LoopDriver {
         switch outcome {
         case .pending: break
         case .connected(let socket, let secure):
-            let endpoint = configuration.endpoint.description
+            let endpoint = dialer.endpoint.description
             stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint) {
                 [connection] index in connection.withMachine { $0.mayBeLarge(at: index) }
             }
-            connection.withMachine { $0.opened() }
+            connection.withMachine { $0.opened(to: endpoint) }
         case .failed(let error):
             dialer.abandon()
             connection.withMachine { $0.openFailed(error, now: now, &completions) }
@@ -120,7 +132,7 @@ final class ConnectionDriver: LoopDriver {
         if let error {
             lost(error, now: now)
         } else if !wasReady, connection.withMachine({ $0.phase == .ready }) {
-            observer.ready()
+            observer.ready(at: dialer.endpoint.description, connection.withMachine { $0.remark })
         }
     }
 

@@ -114,13 +114,10 @@ extension ConnectionMachine {
 
     private mutating func answerHandshake(with reply: RESPValue, now: MonotonicInstant) -> RedisError? {
         let steps = settings.handshake.steps
-        if let failure = settings.handshake.failure(
-            of: steps[handshakeAnswered],
-            reply,
-            endpoint: settings.endpoint
-        ) {
+        if let failure = settings.handshake.failure(of: steps[handshakeAnswered], reply, endpoint: peer) {
             return failure
         }
+        note(settings.handshake.remark(on: steps[handshakeAnswered], reply))
         handshakeAnswered += 1
         if handshakeAnswered == steps.count {
             phase = .ready

@@ -28,7 +28,9 @@ extension ConnectionMachine {
         case .opening where now >= phaseDeadline, .handshaking where now >= phaseDeadline:
             let error = RedisError(
                 code: .connectionFailed,
-                message: "no connection within the connect timeout",
+                message: phase == .handshaking
+                    ? "connected, and not answered within the connect timeout: it stands still, or is no Redis server"
+                    : "no connection within the connect timeout",
                 endpoint: settings.endpoint
             )
             fail(error, unsent: 0, now: now, &completions)

@@ -67,6 +67,10 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     /// Bytes that left `outgoing` since the connection was opened; with its content they are the stream.
     private(set) var takenBytes: UInt64 = 0
     private var handshake = CommandWriter()
+    /// Where the server at the other end listens, which is not always fixed.
+    var peer: String
+    /// What the handshake has brought to light of the server.
+    private(set) var remark: String?
     var handshakeAnswered = 0
     /// Attempts that have failed, and connections that were lost before they had proved stable, in a row.
     private var failures = 0
@@ -85,6 +89,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
 
     init(settings: ConnectionSettings, seed: UInt64) {
         self.settings = settings
+        peer = settings.endpoint
         random = SplitMix64(seed: seed)
     }
 
@@ -204,10 +209,19 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         if phase == .opening || phase == .handshaking || phase == .ready { condemnation = error }
     }
 
+    /// The next attempt need not wait any longer: it is worth more than it was.
+    mutating func hurry(now: MonotonicInstant) {
+        if phase == .waiting { phaseDeadline = min(phaseDeadline, now) }
+    }
+
+    mutating func note(_ remark: String?) { self.remark = remark ?? self.remark }
+
     /// The socket is connected.
-    mutating func opened() {
+    mutating func opened(to peer: String? = nil) {
         guard phase == .opening else { return }
         phase = .handshaking
+        if let peer { self.peer = peer }
+        remark = nil
         handshakeAnswered = 0
         handshake.removeAll()
         settings.handshake.encode(into: &handshake)

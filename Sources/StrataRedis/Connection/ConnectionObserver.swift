@@ -7,6 +7,7 @@ final class ConnectionObserver: Sendable {
     private let endpoint: String
     private let connected: @Sendable () -> Void
     private let lastFailure = Locked<String?>(nil)
+    private let lastRemark = Locked<String?>(nil)
 
     /// - Parameters:
     ///   - logger: Gets a line for each change.
@@ -18,11 +19,22 @@ final class ConnectionObserver: Sendable {
         self.connected = connected
     }
 
-    func ready() {
+    /// A connection may be used.
+    ///
+    /// - Parameters:
+    ///   - peer: Where the server listens that it leads to.
+    ///   - remark: What is to be said of that server.
+    func ready(at peer: String, _ remark: String?) {
         connected()
         let hadFailed = lastFailure.withLock { $0.take() != nil }
-        logger?
-            .log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: ["redis.endpoint": "\(endpoint)"])
+        var metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
+        if peer != endpoint { metadata["redis.server"] = "\(peer)" }
+        logger?.log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: metadata)
+        let isNews = lastRemark.withLock { last in
+            defer { last = remark }
+            return last != remark
+        }
+        if isNews, let remark { logger?.warning("\(remark)", metadata: metadata) }
     }
 
     func failed(_ error: RedisError) {
@@ -32,8 +44,11 @@ final class ConnectionObserver: Sendable {
             return last != kind
         }
         guard isNews else { return }
+        // What is configured wrongly does not mend by itself: somebody has to read this.
+        let level: Logger.Level = error.code == .wrongServer || error.code == .noPrimary ? .warning : .info
         logger?
-            .info(
+            .log(
+                level: level,
                 "no connection to Redis",
                 metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
             )

@@ -18,7 +18,7 @@ struct ConnectionSettings: Sendable {
     var checksOrder = true
 
     init(_ configuration: RedisConfiguration) {
-        endpoint = configuration.endpoint.description
+        endpoint = configuration.place
         handshake = Handshake(configuration)
         connectTimeout = configuration.connectTimeout.saturatedNanoseconds
         inFlightLimit = configuration.inFlightLimit

@@ -8,8 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// Makes one connection without blocking: resolves the name on a thread of its own, tries address after address, and has the
-/// server prove who it is where the connection is encrypted.
+/// Makes one connection without blocking: finds out where the server is, resolves the name on a thread of its own, tries
+/// address after address, and has the server prove who it is where the connection is encrypted.
 ///
 /// Lives on the I/O thread.
 final class Dialer {
@@ -22,12 +22,17 @@ final class Dialer {
     private enum Stage {
         case idle
         case authorizing
+        case locating(UInt64)
         case resolving(Resolution)
         case connecting(Socket, until: MonotonicInstant)
         case securing(Socket, SecureSocket)
     }
 
-    private let endpoint: RedisEndpoint
+    /// The server; with a locator the one that it has named last.
+    private(set) var endpoint: RedisEndpoint
+    private let locator: (any ServerLocator)?
+    /// Which of the servers that the locator has named the last attempt went to.
+    private var generation: UInt64 = 0
     private let timeout: Duration
     private let wakeup: Wakeup
     private let material: TLSMaterial?
@@ -39,15 +44,39 @@ final class Dialer {
     /// A look-up that outlived its attempt.
     ///
     /// It is waited for instead of starting a second thread beside it.
-    private var lateResolution: Resolution?
+    private var lateResolution: (resolution: Resolution, endpoint: RedisEndpoint)?
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup, material: TLSMaterial? = nil) {
+    /// - Parameters:
+    ///   - configuration: The server, and the time for an attempt.
+    ///   - wakeup: Wakes the I/O thread.
+    ///   - material: The certificates and keys of an encrypted connection; `nil` where it is plain.
+    ///   - locator: Says where the server is, if that has to be found out.
+    init(
+        _ configuration: RedisConfiguration,
+        wakeup: Wakeup,
+        material: TLSMaterial? = nil,
+        locator: (any ServerLocator)? = nil
+    ) {
         endpoint = configuration.endpoint
+        self.locator = locator
         timeout = configuration.connectTimeout
         self.wakeup = wakeup
         self.material = material
         credentials = configuration.credentials
     }
+
+    /// A dialer of a client's own server.
+    convenience init(_ thread: LoopThread) {
+        self.init(
+            thread.configuration,
+            wakeup: thread.wakeup,
+            material: thread.material,
+            locator: thread.locator
+        )
+    }
+
+    /// Whether the locator has named another server since.
+    var isOutdated: Bool { locator.map { $0.generation != generation } ?? false }
 
     /// What to wait for; `nil` while a name is looked up.
     var interest: (descriptor: Int32, events: Int16)? {
@@ -55,7 +84,7 @@ final class Dialer {
         case .connecting(let socket, _): (socket.descriptor, Int16(POLLOUT))
         case .securing(let socket, let secure):
             (socket.descriptor, Int16(POLLIN) | (secure.wantsToSend ? Int16(POLLOUT) : 0))
-        case .idle, .authorizing, .resolving: nil
+        case .idle, .authorizing, .locating, .resolving: nil
         }
     }
 
@@ -63,7 +92,7 @@ final class Dialer {
         switch stage {
         case .connecting(_, let until): until
         case .securing, .authorizing: deadline
-        case .idle, .resolving: .distantFuture
+        case .idle, .locating, .resolving: .distantFuture
         }
     }
 
@@ -82,25 +111,36 @@ final class Dialer {
     /// Begins an attempt.
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
-        guard let credentials else { return begin(now: now) }
+        guard let credentials else { return locate(now: now) }
         credentials.keeper.ask { [wakeup] in wakeup.signal() }
         // What a slow source has said before is good enough; it is asked all the same.
-        if credentials.keeper.current != nil, !credentials.isQuick { return begin(now: now) }
+        if credentials.keeper.current != nil, !credentials.isQuick { return locate(now: now) }
         stage = .authorizing
         return .pending
     }
 
-    private func begin(now: MonotonicInstant) -> Outcome {
+    private func locate(now: MonotonicInstant) -> Outcome {
+        guard let locator else { return connect(now: now) }
+        stage = .locating(locator.search(now: now))
+        return advance(now: now)
+    }
+
+    private func connect(now: MonotonicInstant) -> Outcome {
         switch endpoint.address {
         case .unix(let path):
             addresses = SocketAddress(path: path).map { [$0] } ?? []
             return connectNext(after: SystemError(number: ENAMETOOLONG), now: now)
         case .tcp(let host, let port):
-            let resolution = lateResolution ?? Resolution(host: host, port: port) { [wakeup] in wakeup.signal() }
-            lateResolution = nil
+            let resolution = lateLookUp() ?? Resolution(host: host, port: port) { [wakeup] in wakeup.signal() }
             stage = .resolving(resolution)
             return advance(now: now)
         }
+    }
+
+    /// The look-up that was given up, if it is of the same name.
+    private func lateLookUp() -> Resolution? {
+        defer { lateResolution = nil }
+        return lateResolution?.endpoint == endpoint ? lateResolution?.resolution : nil
     }
 
     /// Goes on when a look-up has ended or an address has had its time.
@@ -112,7 +152,18 @@ final class Dialer {
             if credentials.keeper.current == nil, let failure = credentials.keeper.failure {
                 return .failed(located(failure))
             }
-            return begin(now: now)
+            return locate(now: now)
+        case .locating(let search):
+            switch locator?.outcome(of: search) {
+            case .success(let found):
+                endpoint = found
+                generation = locator?.generation ?? 0
+                return connect(now: now)
+            case .failure(let error):
+                stage = .idle
+                return .failed(error)
+            case nil: return .pending
+            }
         case .resolving(let resolution):
             switch resolution.result {
             case .success(let found):
@@ -137,7 +188,7 @@ final class Dialer {
             if let error = socket.connectError() { return connectNext(after: error, now: now) }
             return connected(socket)
         case .securing(let socket, let secure): return secured(socket, secure)
-        case .idle, .authorizing, .resolving: return .pending
+        case .idle, .authorizing, .locating, .resolving: return .pending
         }
     }
 
@@ -174,7 +225,7 @@ final class Dialer {
 
     /// Gives an attempt up.
     func abandon() {
-        if case .resolving(let resolution) = stage { lateResolution = resolution }
+        if case .resolving(let resolution) = stage { lateResolution = (resolution, endpoint) }
         stage = .idle
         addresses = []
     }

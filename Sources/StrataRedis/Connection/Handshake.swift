@@ -1,21 +1,29 @@
-/// The commands that open a connection, sent in one write: AUTH, SELECT, CLIENT SETNAME; PING where nothing else would tell
-/// whether a Redis server listens that lets us in.
+/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, CLIENT SETNAME; PING where nothing else would
+/// tell whether a Redis server listens that lets us in.
+///
+/// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:)``.
 struct Handshake: Sendable {
     enum Step: Sendable {
         case authenticate
+        case identify
         case select
         case name
         case ping
     }
 
     let steps: [Step]
+    let topology: RedisTopology
     private let username: Secret?
     private let password: Secret?
     private let credentials: CredentialSource?
     private let database: Int
     private let clientName: String?
 
-    init(_ configuration: RedisConfiguration) {
+    /// - Parameters:
+    ///   - configuration: The credentials, and what the server is to be.
+    ///   - identifies: Whether the server is asked what it is; one that is played by a test may not know how to answer.
+    init(_ configuration: RedisConfiguration, identifies: Bool = true) {
+        topology = configuration.topology
         username = configuration.username.map { Secret($0) }
         password = configuration.password
         credentials = configuration.credentials
@@ -24,6 +32,7 @@ struct Handshake: Sendable {
         var steps: [Step] = []
         let logsIn = password != nil || credentials != nil
         if logsIn { steps.append(.authenticate) }
+        if identifies { steps.append(.identify) }
         if database != 0 { steps.append(.select) }
         if clientName != nil { steps.append(.name) }
         if !logsIn && database == 0 { steps.append(.ping) }
@@ -34,6 +43,10 @@ struct Handshake: Sendable {
         for step in steps {
             switch step {
             case .authenticate: encodeLogin(into: &writer)
+            case .identify:
+                writer.begin(2)
+                writer.argument("HELLO" as StaticString)
+                writer.argument("2" as StaticString)
             case .select:
                 writer.begin(2)
                 writer.argument("SELECT" as StaticString)
@@ -63,6 +76,9 @@ struct Handshake: Sendable {
     /// What a step's reply means: `nil` when the connection may be used.
     func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
         switch reply {
+        case .error(let text) where step == .identify && !refusesAll(text): return nil
+        case .array where step == .identify:
+            return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
         case .status: return nil
         case .error(let text): return refusal(of: step, text, endpoint: endpoint)
         default:

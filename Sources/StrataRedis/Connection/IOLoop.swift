@@ -17,6 +17,7 @@ final class IOLoop: Sendable {
     let connections: [Connection]
     private let attachment: (any LoopAttachment)?
     private let configuration: RedisConfiguration
+    private let makeLocator: (@Sendable (LoopThread) -> any ServerLocator)?
     private let wakeup: Wakeup
     private let observer: ConnectionObserver
     private let logger: Logger?
@@ -32,21 +33,24 @@ final class IOLoop: Sendable {
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Told of changes of the connections' state.
     ///   - wakeup: Wakes the thread.
+    ///   - locator: Makes, on the thread, what finds out where the server is; `nil` where that is fixed.
     ///   - attachment: What else the thread drives.
     init(
         configuration: RedisConfiguration,
         logger: Logger?,
         wakeup: Wakeup,
+        locator: (@Sendable (LoopThread) -> any ServerLocator)? = nil,
         attachment: (any LoopAttachment)? = nil
     ) {
         self.configuration = configuration
+        makeLocator = locator
         self.attachment = attachment
         let settings = ConnectionSettings(configuration)
         self.wakeup = wakeup
         self.logger = logger
         observer = ConnectionObserver(
             logger: logger,
-            endpoint: configuration.endpoint.description,
+            endpoint: configuration.place,
             connected: { attachment?.connected() }
         )
         connections = (0..<configuration.connections)
@@ -104,7 +108,7 @@ final class IOLoop: Sendable {
     private func run() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        let thread = LoopThread(
+        var thread = LoopThread(
             configuration: configuration,
             wakeup: wakeup,
             material: configuration.tls.flatMap { TLSMaterial($0, logger: logger) },
@@ -112,7 +116,9 @@ final class IOLoop: Sendable {
             buffer: buffer
         )
         configuration.warn(logger)
-        var drivers = attachment?.drivers(for: thread) ?? []
+        thread.locator = makeLocator?(thread)
+        var drivers = thread.locator?.drivers(for: thread) ?? []
+        drivers += attachment?.drivers(for: thread) ?? []
         drivers += connections.map { ConnectionDriver(connection: $0, observer: observer, thread: thread) }
         if let source = configuration.credentials {
             drivers.append(

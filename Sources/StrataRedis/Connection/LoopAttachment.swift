@@ -24,6 +24,8 @@ struct LoopThread {
     let wakeup: Wakeup
     /// The certificates and keys of encrypted connections; `nil` where they are plain.
     let material: TLSMaterial?
+    /// Where the server is, if that has to be found out.
+    var locator: (any ServerLocator)?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
     /// Room for received bytes.

@@ -85,7 +85,7 @@ final class WireStream {
             defer { round += 1 }
             switch receive(into: buffer, pulls: round < Self.rounds) {
             case .moved(let count):
-                hasHeard = true
+                let isFirst = !exchange(&hasHeard, with: true)
                 var violation: ReplyReader.Violation?
                 do {
                     try reader.read(UnsafeRawBufferPointer(rebasing: buffer[..<count]), into: &replies)
@@ -93,6 +93,11 @@ final class WireStream {
                 let goesOn = accept(&replies, count)
                 replies.removeAll(keepingCapacity: true)
                 guard goesOn else { return nil }
+                if violation != nil, isFirst,
+                    let stranger = Stranger(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                {
+                    return lost(stranger.message, code: .wrongServer)
+                }
                 if let violation {
                     if Self.isTLS(buffer, count), secure == nil {
                         return lost(.tls(.serverSpeaksTLS, "the server speaks TLS at this port: use rediss://"))

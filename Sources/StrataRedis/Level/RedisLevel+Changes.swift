@@ -24,7 +24,7 @@ extension RedisLevel {
         throw RedisError(
             code: .timeout,
             message: "not ready within \(limit): \(failure)",
-            endpoint: redis.configuration.endpoint.description
+            endpoint: redis.configuration.place
         )
     }
 

@@ -39,7 +39,7 @@ extension RedisLevel {
             throw RedisError(
                 code: .timeout,
                 message: "the write reached the server after its deadline",
-                endpoint: redis.configuration.endpoint.description
+                endpoint: redis.configuration.place
             )
         }
     }

@@ -14,7 +14,7 @@ final class OutageControl: Sendable {
     let commandTimeout: Int64
 
     init(_ configuration: RedisConfiguration, logger: Logger?) {
-        let endpoint = configuration.endpoint.description
+        let endpoint = configuration.place
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
         let limit = min(configuration.redisBudget, configuration.commandTimeout)

@@ -8,7 +8,8 @@ extension RedisError {
     var blamesServer: Bool {
         switch code {
         case .timeout: !isOwnDelay
-        case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation: true
+        case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation, .wrongServer, .noPrimary:
+            true
         case .server: serverMessage.map { !Self.isOfOneKey($0) } ?? false
         default: false
         }

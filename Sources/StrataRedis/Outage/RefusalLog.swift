@@ -25,9 +25,27 @@ final class RefusalLog: Sendable {
             return true
         }
         guard isNews else { return }
-        logger.warning(
-            "Redis refuses what the cache asks of it",
-            metadata: ["redis.endpoint": "\(endpoint)", "redis.role": "\(role.rawValue)", "error": "\(code)"]
-        )
+        var metadata: Logger.Metadata = [
+            "redis.endpoint": "\(endpoint)", "redis.role": "\(role.rawValue)", "error": "\(code)",
+        ]
+        if let command = Self.command(in: text) { metadata["command"] = "\(command)" }
+        logger.warning("Redis refuses what the cache asks of it", metadata: metadata)
+    }
+
+    /// The command that a user may not run, or that the server does not have, if the refusal names it; nothing else of it.
+    static func command(in text: String) -> String? {
+        let beginnings = ["has no permissions to run the '", "ERR unknown command '", "ERR unknown command `"]
+        for beginning in beginnings {
+            guard let range = text.firstRange(of: beginning) else { continue }
+            let name = text[range.upperBound...].prefix { $0 != "'" && $0 != "`" }
+            let isName = name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                default: byte == UInt8(ascii: "|") || byte == UInt8(ascii: "-")
+                }
+            }
+            return isName && (1...40).contains(name.utf8.count) ? name.lowercased() : nil
+        }
+        return nil
     }
 }

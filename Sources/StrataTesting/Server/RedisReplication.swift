@@ -21,6 +21,12 @@ public final class RedisReplication: Sendable {
         public var downAfter: Duration = .milliseconds(500)
         /// How long until a failover that did not work is tried again; 5 s by default.
         public var failoverTimeout: Duration = .seconds(5)
+        /// The password of the Sentinels themselves; `nil`, the default, for none.
+        public var sentinelPassword: String?
+        /// Whether the Sentinels name servers by host names, `localhost`, and not by addresses.
+        ///
+        /// Off by default, as it is for Sentinels.
+        public var usesHostNames = false
         /// How the primary and the replicas are started.
         ///
         /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password.
@@ -43,6 +49,12 @@ public final class RedisReplication: Sendable {
 
     /// The primary and the replicas.
     public var servers: [RedisServer] { [primary] + replicas }
+
+    /// A URL by which a client finds the primary, without a password: `redis-sentinel://127.0.0.1:26379,…/?master=strata`.
+    public var url: String {
+        let places = sentinels.compactMap(\.port).map { "127.0.0.1:\($0)" }
+        return "redis-sentinel://\(places.joined(separator: ","))/?master=\(name)"
+    }
 
     private init(name: String, primary: RedisServer, replicas: [RedisServer], sentinels: [RedisServer]) {
         self.name = name
@@ -158,10 +170,16 @@ public final class RedisReplication: Sendable {
         if let password = server.credentials?.password {
             server.directives.append(.init("masterauth", password))
         }
+        let host = host(configuration)
         if let port = primary?.port {
-            server.directives.append(.init("replicaof", "127.0.0.1", String(port)))
+            server.directives.append(.init("replicaof", host, String(port)))
         }
+        if configuration.usesHostNames { server.directives.append(.init("replica-announce-ip", host)) }
         return server
+    }
+
+    private static func host(_ configuration: Configuration) -> String {
+        configuration.usesHostNames ? "localhost" : "127.0.0.1"
     }
 
     private static func sentinelConfiguration(
@@ -174,13 +192,20 @@ public final class RedisReplication: Sendable {
         sentinel.executable = configuration.server.executable
         sentinel.environment = configuration.server.environment
         sentinel.role = .sentinel
-        sentinel.directives = [
-            .init("sentinel", "monitor", name, "127.0.0.1", String(primary.port ?? 0), String(quorum)),
+        if configuration.usesHostNames {
+            sentinel.directives += ["sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"]
+        }
+        sentinel.directives += [
+            .init("sentinel", "monitor", name, host(configuration), String(primary.port ?? 0), String(quorum)),
             .init("sentinel", "down-after-milliseconds", name, milliseconds(configuration.downAfter)),
             .init("sentinel", "failover-timeout", name, milliseconds(configuration.failoverTimeout)),
         ]
         if let password = configuration.server.credentials?.password {
             sentinel.directives.append(.init("sentinel", "auth-pass", name, password))
+        }
+        if let password = configuration.sentinelPassword {
+            sentinel.credentials = .init(password: password)
+            sentinel.directives.append(.init("sentinel", "sentinel-pass", password))
         }
         return sentinel
     }

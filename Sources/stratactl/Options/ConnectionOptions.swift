@@ -11,8 +11,14 @@ import Foundation
 struct ConnectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where the server is: redis://[user@]host[:port][/database], rediss:// for TLS, or unix://[user@]/path[?db=database].",
-            discussion: "Without it STRATA_REDIS_URL counts, then redis://127.0.0.1:6379."
+            """
+            Where the server is: redis://[user@]host[:port][/database], rediss:// for TLS, or \
+            unix://[user@]/path[?db=database].
+            """,
+            discussion: """
+                By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. Without it \
+                STRATA_REDIS_URL counts, then redis://127.0.0.1:6379.
+                """
         )
     )
     var url: String?
@@ -61,7 +67,7 @@ struct ConnectionOptions: ParsableArguments {
         do {
             let text = url ?? Self.environment("STRATA_REDIS_URL") ?? "redis://127.0.0.1:6379"
             let configuration = try RedisConfiguration(url: text)
-            if url != nil, configuration.password != nil {
+            if url != nil, configuration.password != nil || configuration.sentinels?.password != nil {
                 StandardError.line(
                     "stratactl: warning: every user of this machine can read the password in --url; "
                         + "STRATA_REDIS_URL, STRATA_REDIS_PASSWORD and --password-file keep it to yourself"

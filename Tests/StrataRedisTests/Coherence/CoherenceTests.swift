@@ -1,3 +1,4 @@
+import Logging
 import Strata
 import StrataTesting
 import Synchronization
@@ -18,6 +19,7 @@ final class Instance: Sendable {
         _ url: String,
         _ keyspace: Keyspace,
         coherence: Coherence = .tracking,
+        logger: Logger? = nil,
         _ adjust: (inout RedisConfiguration) -> Void = { _ in }
     ) throws {
         var configuration = try RedisConfiguration(url: url)
@@ -28,7 +30,7 @@ final class Instance: Sendable {
         // Memory stays trusted on a machine that is busy for seconds.
         configuration.linkPingTimeout = .seconds(60)
         adjust(&configuration)
-        redis = try RedisClient(configuration)
+        redis = try RedisClient(configuration, logger: logger)
         level = RedisLevel(redis, keyspace: keyspace, codec: .text, coherence: coherence)
         cache = memory.compose(level)
         _ = level.shared.addObserver { [weak self] change in self?.hear(change) }

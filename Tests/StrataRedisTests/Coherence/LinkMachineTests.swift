@@ -16,7 +16,9 @@ struct LinkMachineTests {
             var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
             configuration.reconnectDelay = .milliseconds(50) ... .seconds(5)
             configuration.password = password.map { Secret($0) }
-            machine = LinkMachine(settings: LinkSettings(configuration), seed: seed)
+            var settings = LinkSettings(configuration)
+            settings.handshake = Handshake(configuration, identifies: false)
+            machine = LinkMachine(settings: settings, seed: seed)
         }
 
         mutating func advance(by duration: Duration = .zero) -> LinkMachine.Action? {

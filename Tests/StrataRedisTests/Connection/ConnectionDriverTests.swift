@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Bytes between a connection and its socket", .timeLimit(.minutes(2)))
 struct ConnectionDriverTests {
+    private static let handshake = "*2\r\n$5\r\nHELLO\r\n$1\r\n2\r\n*1\r\n$4\r\nPING\r\n"
+
     private func configuration(of server: ScriptedServer) throws -> RedisConfiguration {
         var configuration = try RedisConfiguration(url: server.url)
         configuration.clientName = nil
@@ -32,7 +34,7 @@ struct ConnectionDriverTests {
     @Test("a reply that comes while its command still waits for room in the socket is not its reply")
     func replyBeforeCommand() async throws {
         let server = try await ScriptedServer.start(script: [
-            .receive("*1\r\n$4\r\nPING\r\n".utf8.count), .send(text: "+PONG\r\n"), .receive(1),
+            .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1),
             .send(text: "+one\r\n+two\r\n"),
             .hang,
         ])
@@ -55,7 +57,7 @@ struct ConnectionDriverTests {
     @Test("a connection that ends while most of a batch waits for room: only what was sent may have been run")
     func lossWithUnsentBytes() async throws {
         let server = try await ScriptedServer.start(script: [
-            .receive("*1\r\n$4\r\nPING\r\n".utf8.count), .send(text: "+PONG\r\n"), .receive(1), .close,
+            .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1), .close,
         ])
         let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
         let connection = loop.connections[0]

@@ -24,19 +24,19 @@ struct HandshakeTests {
     }
 
     static let examples = [
-        Example(commands: ["PING"]),
-        Example(name: "app", commands: ["CLIENT SETNAME app", "PING"]),
-        Example(password: "pw", commands: ["AUTH pw"]),
-        Example(password: "", commands: ["AUTH "]),
-        Example(username: "u", password: "pw", commands: ["AUTH u pw"]),
-        Example(database: 5, commands: ["SELECT 5"]),
-        Example(database: 5, name: "app", commands: ["SELECT 5", "CLIENT SETNAME app"]),
+        Example(commands: ["HELLO 2", "PING"]),
+        Example(name: "app", commands: ["HELLO 2", "CLIENT SETNAME app", "PING"]),
+        Example(password: "pw", commands: ["AUTH pw", "HELLO 2"]),
+        Example(password: "", commands: ["AUTH ", "HELLO 2"]),
+        Example(username: "u", password: "pw", commands: ["AUTH u pw", "HELLO 2"]),
+        Example(database: 5, commands: ["HELLO 2", "SELECT 5"]),
+        Example(database: 5, name: "app", commands: ["HELLO 2", "SELECT 5", "CLIENT SETNAME app"]),
         Example(
             username: "u",
             password: "p\r\nw",
             database: 7,
             name: "app",
-            commands: ["AUTH u p\r\nw", "SELECT 7", "CLIENT SETNAME app"]
+            commands: ["AUTH u p\r\nw", "HELLO 2", "SELECT 7", "CLIENT SETNAME app"]
         ),
     ]
 
@@ -144,5 +144,68 @@ struct HandshakeTests {
         let description = error?.description ?? ""
         #expect(description.contains(#"ERR \x1b[31m"#))
         #expect(description.utf8.allSatisfy { $0 >= 0x20 } && description.utf8.count < 400)
+    }
+}
+
+@Suite("What a server says it is")
+struct ServerIdentityTests {
+    private static func hello(_ words: [String]) -> RESPValue { .array(words.map { .bytes(Array($0.utf8)) }) }
+
+    private static func handshake(_ topology: RedisTopology) -> Handshake {
+        var configuration = RedisConfiguration(endpoint: .tcp(host: "h"))
+        configuration.topology = topology
+        return Handshake(configuration)
+    }
+
+    @Test(
+        "which server may be used for which topology",
+        arguments: [
+            ("standalone", "master", [.single, .sentinel, .auto]), ("standalone", "replica", [.single, .auto]),
+            ("sentinel", nil, []), ("cluster", "master", [.cluster]), ("cluster", "replica", [.cluster]),
+            ("something else", "master", [.single, .sentinel, .auto, .cluster]),
+            (nil, nil, [.single, .sentinel, .auto, .cluster]),
+        ] as [(String?, String?, Set<RedisTopology>)]
+    )
+    func places(mode: String?, role: String?, usable: Set<RedisTopology>) {
+        let words = ["server", "redis", "version", "7.0.15", "proto", "2"] + (mode.map { ["mode", $0] } ?? [])
+        let reply = Self.hello(words + (role.map { ["role", $0] } ?? []))
+        for topology in RedisTopology.allCases {
+            let error = Self.handshake(topology).failure(of: .identify, reply, endpoint: "h:1")
+            #expect((error == nil) == usable.contains(topology), "\(topology)")
+            guard let error else { continue }
+            #expect(error.code == (topology == .sentinel && mode == "standalone" ? .noPrimary : .wrongServer))
+            #expect(error.effect == .notApplied && error.endpoint == "h:1")
+        }
+    }
+
+    @Test("an answer that is none, and a refusal to answer, let a server pass that answers the rest")
+    func unknown() {
+        let handshake = Self.handshake(.single)
+        let replies: [RESPValue] = [
+            .status("OK"), .array([]), .array([.integer(1)]), .array([.null, .null]), .error("ERR unknown command"),
+            .error("NOPERM"), .error("LOADING"), .error(""),
+        ]
+        for reply in replies { #expect(handshake.failure(of: .identify, reply, endpoint: "h") == nil, "\(reply)") }
+        for text in ["NOAUTH x", "DENIED x", "ERR max number of clients reached"] {
+            #expect(handshake.failure(of: .identify, .error(text), endpoint: "h") != nil)
+        }
+        for reply in [.null, .integer(1), .bytes([])] as [RESPValue] {
+            #expect(handshake.failure(of: .identify, reply, endpoint: "h")?.code == .protocolViolation)
+        }
+    }
+
+    @Test(
+        "only a Redis older than 6.2 is too old",
+        arguments: [
+            ("redis", "6.0.16", true), ("redis", "5.0.3", true), ("redis", "6.2.0", false), ("redis", "7.0.15", false),
+            ("redis", "255.255.255", false), ("redis", "", false), ("redis", "x.y", false), ("redis", "6", false),
+            ("dragonfly", "1.2", false), ("redis", "9223372036854775808.1", false),
+        ]
+    )
+    func versions(server: String, version: String, isTooOld: Bool) throws {
+        let identity = try #require(
+            ServerIdentity(Self.hello(["server", server, "version", version, "role", "master"]))
+        )
+        #expect(identity.isTooOld == isTooOld)
     }
 }

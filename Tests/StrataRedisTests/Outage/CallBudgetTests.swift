@@ -51,7 +51,7 @@ struct CallBudgetTests {
     func silentServer() async throws {
         // A command may take longer than the test.
         let server = try await ScriptedServer.start(answering: { command, _ in
-            ["PING", "CLIENT"].contains(command[0]) ? [.send(text: "+PONG\r\n")] : [.hang]
+            ["HELLO", "PING", "CLIENT"].contains(command[0]) ? [.send(text: "+PONG\r\n")] : [.hang]
         })
         var configuration = try RedisConfiguration(url: server.endpoint.url)
         configuration.commandTimeout = .seconds(600)

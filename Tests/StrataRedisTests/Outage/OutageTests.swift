@@ -99,7 +99,7 @@ struct OutageTests {
     func refusedLink() async throws {
         let server = try await ScriptedServer.start(answering: { command, _ in
             switch command[0] {
-            case "PING": [.send(text: "+PONG\r\n")]
+            case "HELLO", "PING": [.send(text: "+PONG\r\n")]
             case "CLIENT": [.send(text: "-NOPERM this user has no permissions\r\n")]
             default: [.send(text: "$-1\r\n"), .close]
             }

@@ -71,6 +71,28 @@ struct RefusingServerTests {
         #expect(recorder.lines.allSatisfy { !$0.text.contains("a permission") })
     }
 
+    @Test(
+        "the command that is refused is named, and nothing else of what the server says",
+        arguments: [
+            ("NOPERM this user has no permissions to run the 'evalsha' command", "evalsha"),
+            ("NOPERM User app has no permissions to run the 'client|tracking' command", "client|tracking"),
+            ("ERR unknown command 'EVALSHA', with args beginning with: 'secret' ", "evalsha"),
+            ("ERR unknown command `EVAL`, with args beginning with: `secret`, ", "eval"),
+            ("NOPERM this user has no permissions to access one of the keys used as arguments", nil),
+            ("ERR unknown command 'not a name', with", nil), ("ERR unknown command ''", nil),
+            ("ERR unknown command '", nil),
+            ("ERR unknown command '\u{1b}[31m'", nil), ("", nil),
+        ] as [(String, String?)]
+    )
+    func refusedCommand(text: String, command: String?) {
+        #expect(RefusalLog.command(in: text) == command)
+        let recorder = LogRecorder()
+        RefusalLog(endpoint: "test", logger: recorder.logger).note(.reply(text, endpoint: nil), .lease)
+        #expect(recorder.lines.count == 1)
+        #expect(recorder.lines.first?.text.contains("secret") == false)
+        #expect(recorder.lines.first?.text.contains("command=") == (command != nil))
+    }
+
     @Test("one that has become a replica is left: all connections and the link are made anew")
     func demoted() async throws {
         try await RedisServer.withServer { server in

@@ -31,6 +31,7 @@ final class MachineRig {
         configure(&configuration)
         var settings = ConnectionSettings(configuration)
         settings.checksOrder = checksOrder
+        settings.handshake = Handshake(configuration, identifies: false)
         machine = Machine(settings: settings, seed: seed)
     }
 

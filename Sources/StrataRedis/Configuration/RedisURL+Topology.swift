@@ -1,0 +1,52 @@
+/// What a URL says of more than one server.
+extension RedisURL {
+    static func topology(
+        _ parameters: inout RedisURLParameters,
+        isSentinel: Bool
+    ) throws(RedisError) -> RedisTopology {
+        guard let text = parameters.take("topology") else { return isSentinel ? .sentinel : .single }
+        guard let topology = RedisTopology(rawValue: String(decoding: text, as: UTF8.self)) else {
+            throw invalid("the topology of the URL is none of single, sentinel, cluster, auto")
+        }
+        guard !isSentinel || topology == .sentinel else {
+            throw invalid("the URL begins with redis-sentinel:// and names another topology")
+        }
+        return topology
+    }
+
+    /// One address, or several between commas.
+    static func endpoints(_ authority: Bytes, port: UInt16) throws(RedisError) -> [RedisEndpoint] {
+        var endpoints: [RedisEndpoint] = []
+        for part in authority.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            guard endpoints.count < SentinelOptions.mostEndpoints else {
+                throw invalid("the URL names more than \(SentinelOptions.mostEndpoints) hosts")
+            }
+            endpoints.append(try tcpEndpoint(part, port: port))
+        }
+        return endpoints
+    }
+
+    static func sentinels(
+        _ endpoints: [RedisEndpoint],
+        _ topology: RedisTopology,
+        _ parameters: inout RedisURLParameters
+    ) throws(RedisError) -> SentinelOptions? {
+        guard topology == .sentinel || topology == .auto else {
+            guard endpoints.count == 1 || topology == .cluster else {
+                throw invalid("the URL names several hosts, and no topology that has several")
+            }
+            return nil
+        }
+        func text(_ name: String) throws(RedisError) -> String? {
+            guard let bytes = parameters.take(name) else { return nil }
+            return try decode(bytes, part: "parameter \(name)")
+        }
+        var options = SentinelOptions(endpoints: endpoints, primary: try text("master") ?? "")
+        guard topology == .auto || !options.primary.isEmpty else {
+            throw invalid("the URL of Sentinels lacks the parameter master, the name of the primary")
+        }
+        options.username = try text("sentinelUser")
+        options.password = try text("sentinelPassword").map { Secret($0) }
+        return options
+    }
+}

@@ -1,0 +1,183 @@
+internal import Logging
+internal import Strata
+
+/// Finds the primary by asking Sentinels, for all connections of a client and its link.
+///
+/// At most ``askers`` of them are asked at a time, and one search serves all who want to connect. When a search finds
+/// another server than the one before, every connection to the old one is left: see ``ServerLocator/generation``. A Sentinel
+/// that tells of failovers is listened to; what it tells only begins a search.
+///
+/// Lives on the I/O thread.
+final class PrimaryLocator: ServerLocator, LoopDriver {
+    /// How many Sentinels are asked at a time.
+    static let askers = 8
+    /// For how long what was found serves those who come after: connections that were lost together come one by one.
+    private static let freshness: Duration = .milliseconds(50)
+    /// How long between two searches that Sentinels have caused at the least.
+    private static let hintInterval: Duration = .milliseconds(100)
+
+    private let configuration: RedisConfiguration
+    let sentinels: SentinelOptions
+    private let logger: Logger?
+    private var running: PrimarySearch?
+    private var number: UInt64 = 0
+    private var last: (outcome: Result<RedisEndpoint, RedisError>, at: MonotonicInstant)?
+    private var epoch: UInt64 = 0
+    private var current: RedisEndpoint?
+    /// Whether a Sentinel has said something that makes a search worth it.
+    private var isHinted = false
+    private var hintedAt = MonotonicInstant.distantPast
+    /// Whether the search that runs was begun because of that.
+    private var hasCause = false
+    /// Whether the search before has found nothing.
+    private var wasFailing = false
+    /// The Sentinels that are being asked.
+    private var busy: Set<Int> = []
+    private var lastRemark: String?
+
+    private(set) var generation: UInt64 = 0
+    private(set) var news: UInt64 = 0
+    /// The Sentinel that has answered first the last time.
+    private(set) var favourite = 0
+
+    /// - Parameters:
+    ///   - configuration: The Sentinels.
+    ///   - sentinels: The same, taken out.
+    ///   - logger: Gets a line when Sentinels disagree.
+    init(_ configuration: RedisConfiguration, _ sentinels: SentinelOptions, logger: Logger?) {
+        self.configuration = configuration
+        self.sentinels = sentinels
+        self.logger = logger
+    }
+
+    /// What makes a locator for a configuration; `nil` where the server is fixed.
+    static func maker(
+        _ configuration: RedisConfiguration,
+        logger: Logger?
+    ) -> (@Sendable (LoopThread) -> any ServerLocator)? {
+        switch configuration.topology {
+        case .single, .cluster: return nil
+        case .sentinel, .auto:
+            let sentinels = configuration.sentinels ?? SentinelOptions(endpoints: [configuration.endpoint], primary: "")
+            return { _ in PrimaryLocator(configuration, sentinels, logger: logger) }
+        }
+    }
+
+    func drivers(for thread: LoopThread) -> [any LoopDriver] {
+        let count = min(Self.askers, sentinels.endpoints.count)
+        let dialers = SentinelDialers(configuration, sentinels, thread: thread)
+        let askers = (0..<count).map { _ in SentinelAsker(self, configuration, dialers, buffer: thread.buffer) }
+        let listener = SentinelListener(
+            self,
+            configuration,
+            SentinelDialers(configuration, sentinels, thread: thread),
+            buffer: thread.buffer,
+            logger: logger
+        )
+        return [listener] + askers + [self]
+    }
+
+    // MARK: ServerLocator
+
+    func search(now: MonotonicInstant) -> UInt64 {
+        if running != nil { return number }
+        if let last, case .success = last.outcome, now < last.at.advanced(by: Self.freshness) { return number }
+        begin()
+        return number
+    }
+
+    private func begin(isHinted: Bool = false) {
+        hasCause = isHinted
+        number += 1
+        wasFailing = if case .failure = last?.outcome { true } else { false }
+        last = nil
+        running = PrimarySearch(sentinels.endpoints, favourite: favourite)
+    }
+
+    func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>? {
+        search <= number ? last?.outcome : nil
+    }
+
+    // MARK: For those who ask
+
+    /// Whether there is a Sentinel to ask.
+    var hasQuestion: Bool { running?.queue.isEmpty == false }
+
+    /// The next Sentinel to ask, and for which search; to be released when it has been asked.
+    func nextQuestion() -> (sentinel: Int, search: UInt64)? {
+        // The search before may not have let it go yet.
+        guard let sentinel = running?.queue.first, busy.insert(sentinel).inserted else { return nil }
+        running?.queue.removeFirst()
+        return (sentinel, number)
+    }
+
+    func release(_ sentinel: Int) { busy.remove(sentinel) }
+
+    /// Whether a search still runs.
+    func isRunning(_ search: UInt64) -> Bool { running != nil && search == number }
+
+    func answered(_ sentinel: Int, _ search: UInt64, _ answer: SentinelAnswer, now: MonotonicInstant) {
+        guard isRunning(search) else { return }
+        running?.answered(sentinel, answer, now: now)
+        conclude(now: now)
+    }
+
+    /// Whether the primary was found by Sentinels, which can tell when that changes.
+    private(set) var hasSentinels = false
+
+    /// A Sentinel tells of a failover, or could not tell of one for a while.
+    func hinted() { isHinted = true }
+
+    // MARK: LoopDriver
+
+    var interest: (descriptor: Int32, events: Int16)? { nil }
+
+    var isFinished: Bool { true }
+
+    var nextDeadline: MonotonicInstant {
+        if let running { return running.deadline }
+        return isHinted ? hintedAt.advanced(by: Self.hintInterval) : .distantFuture
+    }
+
+    func pump(now: MonotonicInstant) {
+        if running != nil { conclude(now: now) }
+        guard isHinted, running == nil, now >= hintedAt.advanced(by: Self.hintInterval) else { return }
+        isHinted = false
+        hintedAt = now
+        begin(isHinted: true)
+    }
+
+    func handle(events: Int16, now: MonotonicInstant) {}
+
+    private func conclude(now: MonotonicInstant) {
+        guard let search = running,
+            let verdict = search.verdict(now: now, knowing: epoch, name: configuration.place)
+        else { return }
+        running = nil
+        favourite = search.first ?? favourite
+        note(search.disagreement)
+        switch verdict {
+        case .success(let found):
+            epoch = found.epoch
+            hasSentinels = !search.isSingle
+            let isOther = found.endpoint != current
+            current = found.endpoint
+            if isOther { generation += 1 }
+            // Even where it is the same server: it may accept now what it has refused before.
+            if isOther || hasCause || wasFailing { news += 1 }
+            last = (.success(found.endpoint), now)
+        case .failure(let error): last = (.failure(error), now)
+        }
+    }
+
+    /// Says once that Sentinels name different primaries.
+    private func note(_ remark: String?) {
+        defer { lastRemark = remark }
+        guard let remark, remark != lastRemark else { return }
+        logger?
+            .warning(
+                "the Sentinels name different primaries",
+                metadata: ["redis.endpoint": "\(configuration.place)", "answers": "\(remark)"]
+            )
+    }
+}

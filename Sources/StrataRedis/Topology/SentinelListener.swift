@@ -1,0 +1,130 @@
+internal import Logging
+internal import Strata
+
+/// Keeps listening to one of the Sentinels, to the next when that one is lost, once they have named a primary.
+///
+/// Lives on the I/O thread.
+final class SentinelListener: LoopDriver {
+    private unowned let locator: PrimaryLocator
+    private let configuration: RedisConfiguration
+    private let dialers: SentinelDialers
+    private let buffer: UnsafeMutableRawBufferPointer
+    private let logger: Logger?
+    private let delay: ClosedRange<Int64>
+    private var random = SplitMix64(seed: .random(in: 0 ... .max))
+    private var connection: SentinelConnection?
+    private var listening: SentinelListening?
+    private var sentinel = 0
+    /// Attempts that have failed in a row.
+    private var failures = 0
+    private var retryAt = MonotonicInstant.distantPast
+    private var isDeaf = false
+
+    init(
+        _ locator: PrimaryLocator,
+        _ configuration: RedisConfiguration,
+        _ dialers: SentinelDialers,
+        buffer: UnsafeMutableRawBufferPointer,
+        logger: Logger?
+    ) {
+        self.locator = locator
+        self.configuration = configuration
+        self.dialers = dialers
+        self.buffer = buffer
+        self.logger = logger
+        delay = ConnectionSettings(configuration).reconnectDelay
+    }
+
+    var interest: (descriptor: Int32, events: Int16)? { connection?.interest }
+
+    var nextDeadline: MonotonicInstant {
+        guard let connection else { return locator.hasSentinels ? retryAt : .distantFuture }
+        return min(connection.nextDeadline, listening?.nextDeadline ?? .distantFuture)
+    }
+
+    /// The loop ends with the connections.
+    var isFinished: Bool { true }
+
+    func pump(now: MonotonicInstant) {
+        if connection == nil {
+            guard locator.hasSentinels, now >= retryAt else { return }
+            begin(now: now)
+        }
+        connection?.pump(now: now) { hear($0, &$1, now: now) }
+        guard let connection, !connection.isClosed else { return lose(now: now) }
+        var heard = SentinelListening.Heard.nothing
+        connection.write { writer in heard = listening?.advance(now: now, &writer) ?? .nothing }
+        if case .failed(let reason) = heard { fail(reason, now: now) }
+    }
+
+    func handle(events: Int16, now: MonotonicInstant) {
+        connection?.handle(events: events, now: now) { hear($0, &$1, now: now) }
+        if connection?.isClosed == true { lose(now: now) }
+    }
+
+    private func begin(now: MonotonicInstant) {
+        sentinel = (locator.favourite + failures) % locator.sentinels.endpoints.count
+        let connection = SentinelConnection(dialers[sentinel], limits: configuration.replyLimits, buffer: buffer)
+        self.connection = connection
+        listening = SentinelListening(locator.sentinels, now: now)
+        connection.start(now: now) { hear($0, &$1, now: now) }
+    }
+
+    private func hear(
+        _ event: SentinelConnection.Event,
+        _ output: inout CommandWriter,
+        now: MonotonicInstant
+    ) -> Bool {
+        let heard: SentinelListening.Heard
+        switch event {
+        case .connected:
+            SentinelListening.begin(locator.sentinels, &output)
+            return true
+        case .reply(let reply): heard = listening?.received(reply) ?? .nothing
+        case .failed(let error): heard = .failed(error.message)
+        }
+        switch heard {
+        case .nothing: break
+        case .began:
+            failures = 0
+            note(nil)
+            locator.hinted()
+        case .failover: locator.hinted()
+        case .failed(let reason):
+            failures += 1
+            if failures >= locator.sentinels.endpoints.count { note(reason) }
+            return false
+        }
+        return true
+    }
+
+    private func fail(_ reason: String, now: MonotonicInstant) {
+        failures += 1
+        if failures >= locator.sentinels.endpoints.count { note(reason) }
+        lose(now: now)
+    }
+
+    private func lose(now: MonotonicInstant) {
+        connection?.close()
+        connection = nil
+        listening = nil
+        let error = RedisError(code: .connectionLost, message: "")
+        // The next Sentinel is asked at once, until all have been.
+        let isRound = failures % locator.sentinels.endpoints.count == 0
+        let pause = isRound ? ReconnectDelay.next(delay, failures: failures, error, using: &random) : 0
+        retryAt = now.advanced(byNanoseconds: pause)
+    }
+
+    /// Says once when no Sentinel tells of failovers any more, and when one does again.
+    private func note(_ reason: String?) {
+        guard isDeaf != (reason != nil) else { return }
+        isDeaf = reason != nil
+        let metadata: Logger.Metadata = ["redis.endpoint": "\(configuration.place)"]
+        guard let reason else { return logger?.info("a Sentinel tells of failovers", metadata: metadata) ?? () }
+        logger?
+            .warning(
+                "no Sentinel tells of failovers: one is noticed when the connection breaks",
+                metadata: metadata.merging(["error": "\(reason)"]) { $1 }
+            )
+    }
+}

@@ -1,0 +1,99 @@
+internal import Strata
+
+/// Listening to a Sentinel, without its socket: it tells when it has seen a failover.
+///
+/// What it tells is a hint: the primary is asked for anew. So nothing depends on a message that gets lost, and whoever may
+/// publish at a Sentinel can cause no more than some searches.
+struct SentinelListening: Sendable {
+    /// How often the Sentinel is pinged, and how long it may take for the answer.
+    static let pingInterval: Duration = .seconds(2)
+    static let pingTimeout: Duration = .seconds(1)
+    /// The second comes first: when the new primary is promoted, and not when all replicas follow it.
+    static let channels = ["+switch-master", "+promoted-slave"]
+
+    enum Heard: Equatable {
+        case nothing
+        /// From now on failovers are told; one may have been missed before.
+        case began
+        case failover
+        case failed(String)
+    }
+
+    private let name: String
+    private var repliesOwed: Int
+    private let authenticates: Bool
+    private var subscriptions = 0
+    private var lastPing: MonotonicInstant
+    private var awaitsPong = false
+
+    init(_ options: SentinelOptions, now: MonotonicInstant) {
+        name = options.primary
+        authenticates = options.password != nil
+        repliesOwed = Self.channels.count + (authenticates ? 1 : 0)
+        lastPing = now
+    }
+
+    static func begin(_ options: SentinelOptions, _ writer: inout CommandWriter) {
+        if let password = options.password {
+            writer.begin(options.username == nil ? 2 : 3)
+            writer.argument("AUTH" as StaticString)
+            if let username = options.username { writer.argument(username) }
+            writer.argument(password.text)
+        }
+        // One by one: an ACL may permit the first and not the second.
+        for channel in channels {
+            writer.begin(2)
+            writer.argument("SUBSCRIBE" as StaticString)
+            writer.argument(channel)
+        }
+    }
+
+    /// Whether it is time for a PING, or too late for the answer to one.
+    mutating func advance(now: MonotonicInstant, _ writer: inout CommandWriter) -> Heard {
+        guard now >= nextDeadline else { return .nothing }
+        guard !awaitsPong, repliesOwed == 0 else { return .failed("it does not answer") }
+        lastPing = now
+        awaitsPong = true
+        writer.begin(1)
+        writer.argument("PING" as StaticString)
+        return .nothing
+    }
+
+    var nextDeadline: MonotonicInstant {
+        lastPing.advanced(by: awaitsPong || repliesOwed > 0 ? Self.pingTimeout : Self.pingInterval)
+    }
+
+    mutating func received(_ reply: RESPValue) -> Heard {
+        if repliesOwed > 0 { return subscribed(reply) }
+        guard case .array(let parts) = reply else { return .failed("it answers as no Sentinel does") }
+        switch parts.first?.string {
+        case "pong":
+            awaitsPong = false
+            return .nothing
+        case "message" where parts.count == 3: return concerns(parts[2].string ?? "") ? .failover : .nothing
+        default: return .failed("it answers as no Sentinel does")
+        }
+    }
+
+    private mutating func subscribed(_ reply: RESPValue) -> Heard {
+        // A message may come between the two subscriptions.
+        if case .array(let parts) = reply, parts.first?.string == "message" { return .failover }
+        defer { repliesOwed -= 1 }
+        let isLogin = authenticates && repliesOwed > Self.channels.count
+        switch reply {
+        case .error(let text):
+            let code = RedisError.printableCode(of: text)
+            if isLogin { return .failed("it refuses AUTH: \(code)") }
+            if repliesOwed == 1, subscriptions == 0 { return .failed("it refuses SUBSCRIBE: \(code)") }
+        case .array: subscriptions += 1
+        case .status where isLogin: break
+        default: return .failed("it answers as no Sentinel does")
+        }
+        return repliesOwed == 1 ? .began : .nothing
+    }
+
+    /// Whether a message is about the primary: `NAME old-host old-port new-host new-port`, or `slave … @ NAME host port`.
+    private func concerns(_ message: String) -> Bool {
+        name.isEmpty || message.hasPrefix(name + " ") || message.contains("@ \(name) ")
+    }
+}

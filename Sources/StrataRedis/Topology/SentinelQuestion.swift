@@ -1,0 +1,171 @@
+internal import Strata
+
+/// The conversation with one Sentinel: who it is, where the primary is, and how new that knowledge is.
+///
+/// ```
+/// AUTH, HELLO ──▶ (SENTINEL MASTERS, where no name was given) ──▶ GET-MASTER-ADDR-BY-NAME, MASTER
+/// ```
+///
+/// During a failover GET-MASTER-ADDR-BY-NAME names the new primary as soon as it has been promoted; MASTER has the number of
+/// the configuration, and needs a permission of its own, without which an answer counts as old.
+struct SentinelQuestion: Sendable {
+    private enum Step {
+        case authenticating
+        case identifying
+        case choosing
+        case locating
+        case dating(RedisEndpoint)
+    }
+
+    private let options: SentinelOptions
+    private let isAuto: Bool
+    private let credentials: (username: String?, password: Secret)?
+    private let endpoint: String
+    private var name: String
+    private var step: Step
+
+    /// - Parameters:
+    ///   - configuration: The Sentinels, and what a server would be told that is none.
+    ///   - options: The Sentinels.
+    ///   - endpoint: The one that is asked.
+    init(_ configuration: RedisConfiguration, _ options: SentinelOptions, endpoint: RedisEndpoint) {
+        self.options = options
+        self.endpoint = endpoint.description
+        isAuto = configuration.topology == .auto
+        name = options.primary
+        if let password = options.password {
+            credentials = (options.username, password)
+        } else if isAuto, let password = configuration.password {
+            credentials = (configuration.username, password)
+        } else if isAuto, let current = configuration.credentials?.keeper.current {
+            credentials = (current.username, current.password)
+        } else {
+            credentials = nil
+        }
+        step = credentials == nil ? .identifying : .authenticating
+    }
+
+    /// Writes what is asked first.
+    func begin(_ writer: inout CommandWriter) {
+        if let credentials {
+            writer.begin(credentials.username == nil ? 2 : 3)
+            writer.argument("AUTH" as StaticString)
+            if let username = credentials.username { writer.argument(username) }
+            writer.argument(credentials.password.text)
+        }
+        writer.begin(2)
+        writer.argument("HELLO" as StaticString)
+        writer.argument("2" as StaticString)
+    }
+
+    /// Takes a reply, and writes what is asked next.
+    ///
+    /// - Returns: The answer, when it is complete.
+    mutating func received(_ reply: RESPValue, _ writer: inout CommandWriter) -> SentinelAnswer? {
+        switch step {
+        case .authenticating:
+            step = .identifying
+            // Under auto the credentials may be meant for another kind of server.
+            guard case .error(let text) = reply, !isAuto else { return nil }
+            return .failed(refused("AUTH", text))
+        case .identifying: return identified(by: reply, &writer)
+        case .choosing: return chosen(from: reply, &writer)
+        case .locating: return located(by: reply)
+        case .dating(let primary): return .primary(primary, epoch: Self.epoch(in: reply))
+        }
+    }
+
+    private mutating func identified(by reply: RESPValue, _ writer: inout CommandWriter) -> SentinelAnswer? {
+        if case .error(let text) = reply, !text.hasPrefix("ERR unknown command") {
+            return .failed(refused("HELLO", text))
+        }
+        let mode = ServerIdentity(reply)?.mode
+        switch mode {
+        case .sentinel: break
+        case .cluster: return .failed(wrong("is a node of a cluster, and cluster mode is not supported"))
+        case nil where !isAuto: break  // Older than HELLO; what it is asked now only a Sentinel knows.
+        case .standalone, nil: return isAuto ? .single : .failed(wrong("is a Redis server and no Sentinel"))
+        }
+        if name.isEmpty {
+            step = .choosing
+            Self.write(["SENTINEL", "MASTERS"], &writer)
+        } else {
+            ask(&writer)
+        }
+        return nil
+    }
+
+    private mutating func ask(_ writer: inout CommandWriter) {
+        step = .locating
+        Self.write(["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name], &writer)
+        Self.write(["SENTINEL", "MASTER", name], &writer)
+    }
+
+    private mutating func chosen(from reply: RESPValue, _ writer: inout CommandWriter) -> SentinelAnswer? {
+        guard case .array(let primaries) = reply else { return .failed(refused("SENTINEL MASTERS", reply)) }
+        guard primaries.count == 1, let name = Self.field("name", of: primaries[0])?.string, !name.isEmpty else {
+            return .failed(wrong("watches \(primaries.count) primaries: say which by the parameter master"))
+        }
+        self.name = name
+        ask(&writer)
+        return nil
+    }
+
+    private mutating func located(by reply: RESPValue) -> SentinelAnswer? {
+        switch reply {
+        case .null: return .unknown
+        case .array(let parts):
+            guard let primary = Self.endpoint(parts) else { return .failed(wrong("names no address that can be used")) }
+            step = .dating(primary)
+            return nil
+        default: return .failed(refused("SENTINEL", reply))
+        }
+    }
+
+    // MARK: Parts
+
+    /// A host and a port, checked as those of a configuration are.
+    static func endpoint(_ parts: [RESPValue]) -> RedisEndpoint? {
+        guard parts.count == 2, case .bytes(let bytes) = parts[0],
+            let host = String(validating: bytes, as: UTF8.self),
+            let port = parts[1].number(in: 1...65_535)
+        else { return nil }
+        let endpoint = RedisEndpoint.tcp(host: host, port: UInt16(port))
+        return (try? endpoint.validate()) == nil ? nil : endpoint
+    }
+
+    private static func epoch(in reply: RESPValue) -> UInt64 {
+        field("config-epoch", of: reply).flatMap { $0.number(in: 0 ... .max) }.map(UInt64.init) ?? 0
+    }
+
+    private static func field(_ name: String, of reply: RESPValue) -> RESPValue? {
+        guard case .array(let parts) = reply else { return nil }
+        let index = stride(from: 0, to: parts.count - 1, by: 2).first { parts[$0].string == name }
+        return index.map { parts[$0 + 1] }
+    }
+
+    private static func write(_ words: [String], _ writer: inout CommandWriter) {
+        writer.begin(words.count)
+        for word in words { writer.argument(word) }
+    }
+
+    private func refused(_ command: String, _ reply: RESPValue) -> RedisError {
+        guard case .error(let text) = reply else {
+            return wrong("answers \(command) as no Sentinel does")
+        }
+        return refused(command, text)
+    }
+
+    private func refused(_ command: String, _ text: String) -> RedisError {
+        let isLogin = command == "AUTH" || text.hasPrefix("NOAUTH") || text.hasPrefix("WRONGPASS")
+        return RedisError(
+            code: isLogin ? .authentication : .server,
+            message: "refuses \(command): \(RedisError.printableCode(of: text))",
+            endpoint: endpoint
+        )
+    }
+
+    private func wrong(_ message: String) -> RedisError {
+        RedisError(code: .wrongServer, message: message, endpoint: endpoint)
+    }
+}

@@ -1,0 +1,154 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// Real failovers: the primary dies, stands still, or is replaced on purpose.
+@Suite("A failover", .serialized, .timeLimit(.minutes(3)))
+struct FailoverTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    /// Two instances that hear each other at the primary of a set.
+    private func pair(_ set: RedisReplication) async throws -> (one: Instance, other: Instance) {
+        let (one, other) = try (set.instance(keyspace), set.instance(keyspace))
+        for instance in [one, other] { try await instance.listen() }
+        try await other.cache.set("before", for: "k")
+        await one.hears("k")
+        #expect(try await one.cache.get("k") == "before")
+        return (one, other)
+    }
+
+    /// Values are written and read at the new primary, and each instance hears of what the other changes there.
+    private func expectMoved(_ one: Instance, _ other: Instance, to promoted: RedisServer) async throws {
+        // A set of a cache that fails is repeated as a removal, and would take away what is set next.
+        for instance in [one, other] {
+            while (try? await instance.redis.set("probe", [1])) == nil { try await nextTurn() }
+        }
+        try await other.cache.set("after", for: "moved")
+        #expect(try await one.cache.get("moved") == "after")
+        let ports = try await [one, other].concurrently { try await $0.redis.send("CONFIG", "GET", "port") }
+        for case .array(let parts) in ports { #expect(parts.last?.string == promoted.port.map { "\($0)" }) }
+        for instance in [one, other] { while !instance.level.shared.tags.isKnown { try await instance.redis.ping() } }
+        // Memory of one is voided by a change of the other.
+        #expect(try await one.cache.get("moved") == "after")
+        try await other.cache.set("changed", for: "moved")
+        while try await one.cache.get("moved") != "changed" { try await nextTurn() }
+        try await one.cache.invalidate(tag: "none")
+    }
+
+    @Test("the primary dies: callers of caches get values throughout, and all goes on at the promoted one")
+    func killed() async throws {
+        try await RedisReplication.withSet { set in
+            let (one, other) = try await pair(set)
+            let cache = one.level.fetching { "source \($0)" }
+            #expect(try await cache.get("a") == "source a")
+            try await set.primary.kill()
+            let isOver = Locked(false)
+            async let reads: Int = {
+                var count = 0
+                while !isOver.withLock({ $0 }) {
+                    #expect(try await cache.get("\(count % 100)") == "source \(count % 100)")
+                    count += 1
+                    try await nextTurn()
+                }
+                return count
+            }()
+            let promoted = try await set.waitForFailover(from: set.primary)
+            try await expectMoved(one, other, to: promoted)
+            isOver.withLock { $0 = true }
+            #expect(try await reads > 0)
+        }
+    }
+
+    @Test("memory is voided when the link moves: what the new primary has lost is not served on")
+    func voided() async throws {
+        try await RedisReplication.withSet { set in
+            let (one, other) = try await pair(set)
+            #expect(one.remembers("k") == "before")
+            let listened = one.changes.count { $0 == .listening }
+            // It stands still, and never says that its connections are of no use.
+            try await set.primary.pause()
+            let promoted = try await set.waitForFailover(from: set.primary)
+            // Unheard by anybody: no link stands there yet, or it will tell.
+            try await promoted.command(bytes: [Array("DEL".utf8), one.level.names(for: "k").value.bytes])
+            await one.wait { $0.count { $0 == .listening } > listened }
+            try await one.level.listens()
+            #expect(one.remembers("k") == nil)
+            try await expectMoved(one, other, to: promoted)
+            try await set.primary.resume()
+        }
+    }
+
+    @Test("a primary that stood still and comes back is written by nobody, though it still calls itself one")
+    func comesBack() async throws {
+        try await RedisReplication.withSet { set in
+            let (one, other) = try await pair(set)
+            try await set.primary.pause()
+            let promoted = try await set.waitForFailover(from: set.primary)
+            try await expectMoved(one, other, to: promoted)
+            try await set.primary.resume()
+            // Until it is told that it is a replica; each connection is made anew meanwhile.
+            var isReplica = false
+            var number = 0
+            while !isReplica || number < 50 {
+                number += 1
+                if number % 10 == 0 { try await promoted.command("CLIENT", "KILL", "TYPE", "normal") }
+                _ = try? await other.redis.set(RedisKey("switched-\(number)"), [1])
+                _ = try? await one.redis.get(RedisKey("switched-\(number)"))
+                isReplica = try await set.primary.command("ROLE").elements?.first?.text == "slave"
+            }
+            #expect(try await !set.primary.wasAskedByClient(about: "switched-"))
+            #expect(try await promoted.wasAskedByClient(about: "switched-"))
+        }
+    }
+
+    @Test("a failover on purpose, there and back")
+    func onPurpose() async throws {
+        try await RedisReplication.withSet { set in
+            let (one, other) = try await pair(set)
+            var primary = set.primary
+            for _ in 0..<2 {
+                var promoted: RedisServer?
+                // The Sentinels give up one for which they find no replica fit.
+                while promoted == nil {
+                    _ = try? await set.sentinels[0].command("SENTINEL", "FAILOVER", set.name)
+                    promoted = try? await set.waitForFailover(from: primary, within: .seconds(5))
+                    try Task.checkCancellation()
+                }
+                primary = try #require(promoted)
+                try await expectMoved(one, other, to: primary)
+            }
+        }
+    }
+
+    @Test("a Sentinel dies with the primary, the one that tells us of failovers: another one does")
+    func sentinelDies() async throws {
+        try await RedisReplication.withSet { set in
+            let (one, other) = try await pair(set)
+            // Whoever listens to it has to go to another one.
+            var listened: RedisServer?
+            while listened == nil {
+                for sentinel in set.sentinels {
+                    if try await sentinel.command("CLIENT", "LIST").text.contains(" sub=2 ") { listened = sentinel }
+                }
+            }
+            try await listened?.kill()
+            try await set.primary.kill()
+            let promoted = try await set.waitForFailover(from: set.primary)
+            try await expectMoved(one, other, to: promoted)
+        }
+    }
+}
+
+extension Sequence where Element: Sendable {
+    /// The results for all elements, which are asked at once, in any order.
+    fileprivate func concurrently<Result: Sendable>(
+        _ body: @escaping @Sendable (Element) async throws -> Result
+    ) async throws -> [Result] {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            for element in self { group.addTask { try await body(element) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+}
