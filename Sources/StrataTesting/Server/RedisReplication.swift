@@ -153,6 +153,11 @@ public final class RedisReplication: Sendable {
         _ = try BlockingThread.poll(for: "the Sentinels", until: deadline, every: .milliseconds(10), cancellation) {
             try sentinels.allSatisfy { try set.isInformed($0, until: deadline) } ? true : nil
         }
+        // A Sentinel makes a replica again what was promoted while the primary is well, if it has not heard of a failover for
+        // four such periods; the one that leads it hears of the promotion after a second.
+        for sentinel in sentinels {
+            _ = try? sentinel.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "500", until: deadline)
+        }
         return set
     }
 
