@@ -43,6 +43,17 @@ extension RedisReplication {
 }
 
 extension RedisServer {
+    /// Ends the connections of our clients, and of nobody else: Sentinels need theirs to see what is going on.
+    func killOwnClients() async throws {
+        for client in try await command("CLIENT", "LIST", "TYPE", "normal").text.split(whereSeparator: \.isNewline) {
+            let fields = client.split(separator: " ")
+            guard fields.contains("name=strata"), let id = fields.first(where: { $0.hasPrefix("id=") }) else {
+                continue
+            }
+            try await command("CLIENT", "KILL", "ID", String(id.dropFirst(3)))
+        }
+    }
+
     /// Whether a client of ours has asked this server for anything that names this key.
     func wasAskedByClient(about key: String) async throws -> Bool {
         let entries = try await command("SLOWLOG", "GET", "100000").elements ?? []
