@@ -29,7 +29,8 @@ public final class RedisReplication: Sendable {
         public var usesHostNames = false
         /// How the primary and the replicas are started.
         ///
-        /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password.
+        /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password. With TLS the Sentinels
+        /// speak it too, and all of them among each other.
         public var server = RedisServer.Configuration()
         /// How long it may take until everything is connected; 20 s by default.
         package var deadline: Duration = .seconds(20)
@@ -51,9 +52,12 @@ public final class RedisReplication: Sendable {
     public var servers: [RedisServer] { [primary] + replicas }
 
     /// A URL by which a client finds the primary, without a password: `redis-sentinel://127.0.0.1:26379,…/?master=strata`.
+    ///
+    /// With TLS it is `rediss-sentinel://`, and the client has to be told of the authority.
     public var url: String {
-        let places = sentinels.compactMap(\.port).map { "127.0.0.1:\($0)" }
-        return "redis-sentinel://\(places.joined(separator: ","))/?master=\(name)"
+        let places = sentinels.compactMap(\.replicationPort).map { "127.0.0.1:\($0)" }
+        let scheme = primary.tlsPort == nil ? "redis-sentinel" : "rediss-sentinel"
+        return "\(scheme)://\(places.joined(separator: ","))/?master=\(name)"
     }
 
     private init(name: String, primary: RedisServer, replicas: [RedisServer], sentinels: [RedisServer]) {
@@ -176,9 +180,10 @@ public final class RedisReplication: Sendable {
             server.directives.append(.init("masterauth", password))
         }
         let host = host(configuration)
-        if let port = primary?.port {
+        if let port = primary?.replicationPort {
             server.directives.append(.init("replicaof", host, String(port)))
         }
+        if server.tls != nil { server.directives.append("tls-replication yes") }
         if configuration.usesHostNames { server.directives.append(.init("replica-announce-ip", host)) }
         return server
     }
@@ -197,11 +202,20 @@ public final class RedisReplication: Sendable {
         sentinel.executable = configuration.server.executable
         sentinel.environment = configuration.server.environment
         sentinel.role = .sentinel
+        sentinel.tls = configuration.server.tls
+        if sentinel.tls != nil { sentinel.directives.append("tls-replication yes") }
         if configuration.usesHostNames {
             sentinel.directives += ["sentinel resolve-hostnames yes", "sentinel announce-hostnames yes"]
         }
         sentinel.directives += [
-            .init("sentinel", "monitor", name, host(configuration), String(primary.port ?? 0), String(quorum)),
+            .init(
+                "sentinel",
+                "monitor",
+                name,
+                host(configuration),
+                String(primary.replicationPort ?? 0),
+                String(quorum)
+            ),
             .init("sentinel", "down-after-milliseconds", name, milliseconds(configuration.downAfter)),
             .init("sentinel", "failover-timeout", name, milliseconds(configuration.failoverTimeout)),
         ]
@@ -229,6 +243,11 @@ public final class RedisReplication: Sendable {
     private func namedPrimary(by sentinel: RedisServer, until deadline: ContinuousClock.Instant) -> RedisServer? {
         let reply = try? sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name, until: deadline)
         guard let port = reply?.elements?.last?.integer else { return nil }
-        return servers.first { $0.port.map(Int64.init) == port }
+        return servers.first { $0.replicationPort.map(Int64.init) == port }
     }
+}
+
+extension RedisServer {
+    /// Where the others of its set connect: by TLS, if it speaks that.
+    fileprivate var replicationPort: UInt16? { tlsPort ?? port }
 }

@@ -124,6 +124,32 @@ struct FailoverTests {
         }
     }
 
+    #if TLS
+    @Test("by TLS: Sentinels, servers and links, before and after")
+    func encrypted() async throws {
+        let authority = try await TestAuthority.make()
+        let tls = RedisServer.TLS(try await authority.issue(), authorities: authority.certificate)
+        try await RedisReplication.withSet {
+            $0.server.tls = tls
+        } _: { set in
+            let instances = try (0..<2)
+                .map { _ in
+                    try set.instance(keyspace) { $0.tls?.authorities = authority.certificate }
+                }
+            for instance in instances { try await instance.listen() }
+            try await set.primary.kill()
+            let promoted = try await set.waitForFailover(from: set.primary)
+            try await expectMoved(instances[0], instances[1], to: promoted)
+            // Not one connection of ours is in plain text.
+            let clients = try await promoted.command("CLIENT", "LIST").text.split(whereSeparator: \.isNewline)
+            let places = clients.filter { $0.contains(" name=strata ") }
+                .map { $0.split(separator: " ").first { $0.hasPrefix("laddr=") }.map(String.init) }
+            #expect(places.count >= 4)
+            #expect(Set(places) == ["laddr=127.0.0.1:\(promoted.tlsPort ?? 0)"])
+        }
+    }
+    #endif
+
     @Test("a Sentinel dies with the primary, the one that tells us of failovers: another one does")
     func sentinelDies() async throws {
         try await RedisReplication.withSet { set in
