@@ -140,9 +140,9 @@ final class WireStream {
         return lost(message + " before its first reply: does it speak TLS at this port?")
     }
 
-    /// Whether bytes that are no reply begin as an alert of TLS does, or a part of its handshake (RFC 8446, section 5.1).
+    /// Whether bytes that are no reply begin as a record of TLS does (RFC 8446, section 5.1).
     private static func isTLS(_ bytes: UnsafeMutableRawBufferPointer, _ count: Int) -> Bool {
-        count >= 3 && (bytes[0] == 0x15 || bytes[0] == 0x16) && bytes[1] == 3 && bytes[2] <= 4
+        count >= 3 && (0x14...0x17).contains(bytes[0]) && bytes[1] == 3 && bytes[2] <= 4
     }
 
     private func lost(_ message: String, code: RedisError.Code = .connectionLost) -> RedisError {

@@ -187,7 +187,9 @@ struct TLSFaultTests {
         while let line = await lines.next(), !line.hasPrefix("ACCEPT") {}
         let redis = try RedisClient(configuration)
         let first = Task { try await redis.ping() }
+        // The handshake: HELLO and PING.
         while let line = await lines.next(), !line.hasPrefix("PING") {}
+        try await server.send("-ERR unknown command")
         try await server.send("+PONG")
         while let line = await lines.next(), !line.hasPrefix("PING") {}
         // Asks for an answer, too.
