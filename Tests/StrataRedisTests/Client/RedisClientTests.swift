@@ -48,7 +48,7 @@ struct RedisClientTests {
         }
     }
 
-    @Test("a call that was sent, and made again in vain: it is not known whether it was applied")
+    @Test("a call is lost after it was sent, and cannot be sent again: the first may have been applied")
     func sentAndMadeAgainInVain() async throws {
         let arrived = AsyncGate()
         let server = try await ScriptedServer.start(answering: { command, _ in
