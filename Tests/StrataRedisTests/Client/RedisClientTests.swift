@@ -55,10 +55,7 @@ struct RedisClientTests {
             if command[0] == "GET" { arrived.open() }
             return command[0] == "GET" ? [] : [.send(text: "+PONG\r\n")]
         })
-        var configuration = try RedisConfiguration(url: server.endpoint.url)
-        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
-        configuration.commandTimeout = .seconds(20)
-        let redis = try RedisClient(configuration)
+        let redis = try RedisClient(.patient(server.url))
         let call = Task { try await redis.get("k") }
         try await arrived.pass()
         await server.stop()

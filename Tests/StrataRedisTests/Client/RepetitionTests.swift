@@ -17,10 +17,7 @@ struct RepetitionTests {
             let isFirst = seen.withLock { $0.insert(command[0]).inserted }
             return isFirst && command[0] != "EVAL" ? [.reset] : [.send(text: answer)]
         })
-        var configuration = try RedisConfiguration(url: server.url)
-        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
-        configuration.commandTimeout = .seconds(20)
-        let redis = try RedisClient(configuration)
+        let redis = try RedisClient(.patient(server.url))
         try await body(redis)
         await redis.shutDown()
         await server.stop()
