@@ -27,7 +27,7 @@ struct Stratactl: AsyncParsableCommand {
         version: "stratactl \(version), hiredis \(HiredisVersion.current)",
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
-            LeasesCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
+            LeasesCommand.self, WhyCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
         ]
     )
 
