@@ -19,7 +19,7 @@ struct Stratactl: AsyncParsableCommand {
 
             EXIT STATUS:
               0   done
-              1   failed: server out of reach, login refused, an error reply
+              1   failed: server out of reach, login refused, an error reply; `doctor` has warnings
               2   nothing was removed, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
@@ -27,7 +27,8 @@ struct Stratactl: AsyncParsableCommand {
         version: "stratactl \(version), hiredis \(HiredisVersion.current)",
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
-            LeasesCommand.self, WhyCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
+            LeasesCommand.self, WhyCommand.self, DoctorCommand.self, RemoveCommand.self, ClearCommand.self,
+            AccessCommand.self,
         ]
     )
 
