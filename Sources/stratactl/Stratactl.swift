@@ -27,8 +27,8 @@ struct Stratactl: AsyncParsableCommand {
         version: "stratactl \(version), hiredis \(HiredisVersion.current)",
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
-            LeasesCommand.self, WhyCommand.self, DoctorCommand.self, RemoveCommand.self, ClearCommand.self,
-            AccessCommand.self,
+            LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
+            DoctorCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
         ]
     )
 
