@@ -20,7 +20,7 @@ struct Stratactl: AsyncParsableCommand {
             EXIT STATUS:
               0   done
               1   failed: server out of reach, login refused, an error reply; `doctor` has warnings
-              2   nothing was removed, for lack of --yes
+              2   nothing was removed or invalidated, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,
@@ -28,7 +28,8 @@ struct Stratactl: AsyncParsableCommand {
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
-            DoctorCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
+            DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
+            AccessCommand.self,
         ]
     )
 
