@@ -29,7 +29,7 @@ struct Stratactl: AsyncParsableCommand {
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
-            AccessCommand.self,
+            AccessCommand.self, ConfigCommand.self,
         ]
     )
 
@@ -39,6 +39,7 @@ struct Stratactl: AsyncParsableCommand {
     static func main() async {
         do {
             try ArgumentBytes.check()
+            try CommandName.check(CommandLine.arguments.dropFirst())
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
