@@ -111,6 +111,7 @@ struct DoctorTests {
         let directives: [RedisServer.Directive] = [
             "maxmemory 100mb", "maxmemory-policy allkeys-lfu", "save \"\"",
             .init(stringLiteral: "user looker on nopass \(AccessRules(for: [.look]).description)"),
+            .init(stringLiteral: "user service on nopass \(AccessRules(for: [.cache]).description)"),
             "user nobody on nopass resetkeys -@all +ping +client|setname",
         ]
         try await Cache.with(.init(directives: directives)) { cache in
@@ -140,7 +141,11 @@ struct DoctorTests {
             for check in Self.checks.subtracting(["permissions", "latency"]) {
                 #expect(known[check]?.first?.severity == "unknown", "\(check)")
             }
+            #expect(known["permissions"]?.map { $0.severity } == ["warning", "warning"])
             #expect(nobody.status == .exited(1))
+            // A service's user need not be one who looks.
+            let own = try findings(of: try await run(as: "service", "--format", "json"))
+            #expect(own["permissions"]?.map { $0.severity } == ["note", "ok"])
         }
     }
 

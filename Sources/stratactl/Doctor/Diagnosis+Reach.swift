@@ -18,7 +18,8 @@ extension Diagnosis {
     }
 
     static func permissions(_ facts: ServerFacts) -> [Finding] {
-        facts.lacks.map { lack in
+        let fitsOne = facts.lacks.contains { $0.rules.isEmpty }
+        return facts.lacks.map { lack in
             let purpose = "'\(lack.purpose.rawValue)'"
             guard !lack.rules.isEmpty else {
                 return .ok("permissions", "this user may do all that the purpose \(purpose) needs")
@@ -26,10 +27,10 @@ extension Diagnosis {
             let rules = lack.rules.map { PrintableText.escape(Array($0.utf8)) }.joined(separator: " ")
             let text = "for the purpose \(purpose) this user lacks \(rules)"
             let advice = "`stratactl acl --for \(lack.purpose.rawValue)` prints all that it needs."
-            // A user who looks needs no more; whether this is a service's is not known.
-            return facts.hasPurpose || lack.purpose == .look
+            // Where the purpose is not said, one of those that were tried suffices.
+            return facts.hasPurpose || !fitsOne
                 ? .warning("permissions", text, advice)
-                : .note("permissions", text, "Right for a user who only looks, not for a service. \(advice)")
+                : .note("permissions", text, "Right if that is not what the user is for. \(advice)")
         }
     }
 
