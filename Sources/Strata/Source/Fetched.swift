@@ -26,6 +26,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let one: One
     private let several: Several?
     private let policy: FreshnessPolicy
+    /// Counts the fetches.
+    package let meter = FetchMeter()
 
     package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
         self.one = one
@@ -69,22 +71,32 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ slot: Slot? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
+        meter.begin()
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
             let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
             outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
         } catch {
-            if Task.isCancelled, error is CancellationError { throw error }
+            if Task.isCancelled, error is CancellationError {
+                meter.end(with: error, from: start, isFailure: false)
+                throw error
+            }
+            meter.end(with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
         // A source that returns its cancellation as a failure has not failed.
-        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError { throw error }
+        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError {
+            meter.end(with: error, from: start, isFailure: false)
+            throw error
+        }
         let end = MonotonicInstant.now
         if case .failure(let error, _) = outcome {
+            meter.end(with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
         } else {
+            meter.end(from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
