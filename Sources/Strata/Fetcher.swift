@@ -36,7 +36,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         let value: Value?
         meter.begin()
         do {
-            value = try await fetch(key)
+            value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
             meter.end(with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
             request.recorder?.failed(error, at: .source, from: start)

@@ -48,7 +48,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
         let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(slots: count) { asked in
-            try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
+            try await limiter.run {
+                // One call for all: it belongs to the first read.
+                try await asked.first?.1.recorder.inScope { try await several(Dictionary(asked) { first, _ in first }) }
+                    ?? [:]
+            }
         }
         return (0..<count).map { _ in round.slot() }
     }
@@ -76,7 +80,12 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
             let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
-            outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
+            outcome =
+                if wasWaiting {
+                    answer ?? .absent()
+                } else {
+                    try await recorder.inScope({ try await one(key, context) }, failure: \.failure)
+                }
         } catch {
             if Task.isCancelled, error is CancellationError {
                 meter.end(with: error, from: start, isFailure: false)
@@ -142,5 +151,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return entry(.value(value), EntryLifetime(freshFor: .zero))
         case .failure(let error, let retryAfter): throw SourceFailure(error, retryAfter: retryAfter)
         }
+    }
+}
+
+extension FetchOutcome {
+    /// The error of an outcome that is one.
+    fileprivate var failure: (any Error)? {
+        guard case .failure(let error, _) = self else { return nil }
+        return error
     }
 }
