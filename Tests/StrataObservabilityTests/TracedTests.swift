@@ -94,11 +94,14 @@ struct TracedTests {
     @Test("a read that joins another is linked to its span, and fetches nothing")
     func joiner() async throws {
         let gate = AsyncGate()
-        let base = try await redisLevel()
-            .fetching { key in
-                try await gate.pass()
-                return "value \(key)"
-            }
+        let level = try await redisLevel()
+        // Before the link stands, later reads do not join the flights of earlier ones.
+        #expect(try await level.get(0) == nil)
+        while level.redis.outageStatistics.untrustedReason != nil { try await nextTurn() }
+        let base = level.fetching { key in
+            try await gate.pass()
+            return "value \(key)"
+        }
         let cache = base.traced(as: "c", tracer: tracer)
         async let first = cache.get(1)
         await gate.arrivals()

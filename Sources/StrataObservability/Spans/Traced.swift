@@ -68,10 +68,10 @@ public struct Traced<Base: CacheLevel>: ForwardingLevel {
             do {
                 entry = try await base.entry(for: key, request.read)
             } catch {
-                link(span, leader, request)
+                link(span, leader, request, isJoined: false)
                 throw error
             }
-            link(span, leader, request)
+            link(span, leader, request, isJoined: entry?.isJoined == true)
             if span.isRecording { note(entry, in: span) }
             return entry
         }
@@ -144,8 +144,10 @@ public struct Traced<Base: CacheLevel>: ForwardingLevel {
     }
 
     /// Links the span of a read that has joined another one to that one's.
-    private func link(_ span: any Span, _ leader: ServiceContext?, _ request: TracedRequest) {
-        guard let leader, request.newSteps.contains(where: { $0.event == .joined }) else { return }
+    ///
+    /// A read may also join at the fetch alone, which is no step, but shows in its entry.
+    private func link(_ span: any Span, _ leader: ServiceContext?, _ request: TracedRequest, isJoined: Bool) {
+        guard let leader, isJoined || request.newSteps.contains(where: { $0.event == .joined }) else { return }
         span.addLink(SpanLink(context: leader, attributes: [:]))
     }
 
