@@ -109,8 +109,8 @@ public struct RedisConfiguration: Sendable {
         sentinels = url.sentinels
     }
 
-    /// What errors and log lines call the server; safe to print.
-    var place: String {
+    /// What errors, log lines and labels call the server; safe to print.
+    package var place: String {
         guard topology == .sentinel, let sentinels else { return endpoint.description }
         return sentinels.description
     }
