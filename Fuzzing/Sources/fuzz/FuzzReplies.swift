@@ -94,7 +94,7 @@ private func ask(_ reply: RESPValue) {
         question.begin(&writer)
         for _ in 0..<5 where question.received(reply, &writer) != nil { break }
     }
-    var listening = SentinelListening(options, now: .now)
+    var listening = SentinelListening(configuration, options, now: .now)
     for _ in 0..<4 { _ = listening.received(reply) }
 }
 

@@ -34,7 +34,9 @@ extension MemoryLevel {
         at now: MonotonicInstant
     ) -> Resident<Value>? {
         guard unsafe now < content.pointee.servedUntil, let value = unsafe content.pointee.value else { return nil }
-        if unsafe content.pointee.isSealed, !isSealLive(slot, partition) { return nil }
+        if unsafe content.pointee.isMarked, unsafe content.pointee.isSuspect || !isSealLive(slot, partition) {
+            return nil
+        }
         if idleNanoseconds > 0, !use(slot, partition, at: now) { return nil }
         return Resident(value: value, ticket: unsafe content.pointee.ticket)
     }

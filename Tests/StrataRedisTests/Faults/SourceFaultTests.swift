@@ -59,6 +59,32 @@ struct SourceFaultTests {
         }
     }
 
+    @Test("failures in a row are counted, and each doubles how long nobody tries")
+    func counted() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(failureBackOff: .seconds(10) ... .seconds(1_000))
+            slow.fail(true)
+            slow.gate.open()
+            // The fifth failure, whose time is over.
+            try await server.command(
+                bytes: [
+                    Array("SET".utf8), names.lease.bytes, Array("F5:x".utf8), Array("PX".utf8), Array("30000".utf8),
+                ]
+            )
+            let instance = try await FaultInstance(server.url, keyspace, slow, options: options)
+            await #expect(throws: CountingSource.Failure()) { try await instance.cache.get("k") }
+            let redis = try TestServer.client(of: server)
+            let record = try #require(try await redis.get(names.lease))
+            guard case .failed(let attempts, _) = LeaseRecord(record) else { return #expect(Bool(false)) }
+            #expect(attempts == 6)
+            guard case .remaining(let left) = try await redis.timeToLive(of: names.lease) else {
+                return #expect(Bool(false))
+            }
+            // 10 s doubled five times, and the time for which a failure is remembered beyond.
+            #expect(left <= .seconds(320) + Lease.failureMemory && left > .seconds(320))
+        }
+    }
+
     @Test("no memory at the server: values come from the source, no lease is left behind, and those who wait are told")
     func noEviction() async throws {
         try await RedisServer.withServer { server in

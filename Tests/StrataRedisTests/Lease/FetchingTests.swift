@@ -130,6 +130,8 @@ struct FetchingTests {
             let early = Task { try await cache.get("k") }
             await source.gate.arrivals()
             try await instance(of: server).set("set", for: "k")
+            // Who wants the key now need not wait for the fetch.
+            #expect(try await cache.level.redis.exists(keyspace.names(for: "k".keyBytes).lease) == 0)
             source.gate.open()
             #expect(try await early.value == "value")
             #expect(try await cache.get("k") == "set")

@@ -34,6 +34,32 @@ struct UnclaimedFlightTests {
         #expect(outputs == [1, 1] && log.outputs.isEmpty)
     }
 
+    @Test("a drain returns when all flights have landed, and not with the first of them")
+    func drained() async throws {
+        let other = AsyncGate()
+        for (key, gate) in [("k", held), ("l", other)] {
+            flights.launch(key) {
+                try await gate.pass()
+                return 1
+            }
+            await gate.arrivals()
+        }
+        let hasDrained = Locked(false)
+        let drain = Task { [flights] in
+            let landed = await flights.drain(within: .seconds(30))
+            hasDrained.withLock { $0 = true }
+            return landed
+        }
+        while flights.table.state.withLock({ $0.drainers.isEmpty }) { try await nextTurn() }
+        held.open()
+        while log.outputs.isEmpty { try await nextTurn() }
+        for _ in 0..<100 { try await nextTurn() }
+        #expect(!hasDrained.withLock { $0 })
+        other.open()
+        #expect(await drain.value)
+        #expect(log.outputs == [1, 1])
+    }
+
     @Test("what was begun for nobody is unclaimed, unless somebody has joined")
     func launched() async throws {
         flights.launch("k") { 1 }

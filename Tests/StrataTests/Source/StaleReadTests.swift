@@ -45,6 +45,32 @@ struct StaleReadTests {
         #expect(source.calls == 1)
     }
 
+    @Test(
+        "a fresh value that may be void is replaced; it is served when the source fails, and only to who takes old values"
+    )
+    func suspect() async throws {
+        var entry = Entry.aged("old", fresh: 60, stale: 60)
+        entry.isSuspect = true
+        try await memory.store(entry, for: "k")
+        try await memory.store(entry, for: "l")
+        let cache = cache()
+        #expect(try await cache.get("k") == "value")
+        #expect(try await cache.get("k") == "value")
+        #expect(source.calls == 1)
+        source.fail()
+        #expect(try await cache.get("l") == "old")
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("l", .fresh) }
+    }
+
+    @Test("of an entry that may be void a read makes a spare at most, also a refresh")
+    func verdictOnSuspect() {
+        var entry = Entry.aged("old", fresh: 60, stale: 60, version: EntryVersion(high: 1, low: 1))
+        #expect(ReadRequest().verdict(on: entry, at: .now) == .serve)
+        entry.isSuspect = true
+        #expect(ReadRequest().verdict(on: entry, at: .now) == .fallBack)
+        #expect(ReadRequest(options: ReadOptions(staleness: .never)).verdict(on: entry, at: .now) == .useless)
+    }
+
     @Test("A205 outside that window the source is tried first, and the old value is only the fallback")
     func ifError() async throws {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
