@@ -32,7 +32,11 @@ public final class RedisCluster: Sendable {
     /// All nodes.
     public var nodes: [RedisServer] { primaries + replicas }
 
-    private init(primaries: [RedisServer], replicas: [RedisServer]) {
+    /// How it was started.
+    let configuration: Configuration
+
+    private init(_ configuration: Configuration, primaries: [RedisServer], replicas: [RedisServer]) {
+        self.configuration = configuration
         self.primaries = primaries
         self.replicas = replicas
     }
@@ -68,12 +72,12 @@ public final class RedisCluster: Sendable {
         let replicaCount = configuration.primaries * configuration.replicasPerPrimary
         let primaries = try (0..<configuration.primaries).map { _ in RedisServer(try .launch(node, cancellation)) }
         let replicas = try (0..<replicaCount).map { _ in RedisServer(try .launch(node, cancellation)) }
-        let cluster = RedisCluster(primaries: primaries, replicas: replicas)
+        let cluster = RedisCluster(configuration, primaries: primaries, replicas: replicas)
         try cluster.join(until: deadline, cancellation)
         return cluster
     }
 
-    private static func nodeConfiguration(_ configuration: Configuration) -> RedisServer.Configuration {
+    static func nodeConfiguration(_ configuration: Configuration) -> RedisServer.Configuration {
         var node = configuration.server
         node.port = nil
         node.listensOnTCP = true
