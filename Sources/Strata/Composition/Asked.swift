@@ -6,6 +6,8 @@ struct Asked: Sendable {
     let tagChanges: UInt64
     /// The same of the upper level's own gate.
     let tagChangesAbove: UInt64?
+    /// The key as the upper level's gate knows it.
+    var fingerprint: UInt64 = 0
     /// The number of the upper level's invalidations that stood when the lower level was asked.
     var asOf: UInt64 = 1
 
@@ -14,7 +16,7 @@ struct Asked: Sendable {
     /// Where none is known, what is fetched counts as older than everything.
     func asking(_ gate: FillGate?) -> Asked {
         var asked = self
-        asked.asOf = max(1, gate?.sequence ?? 1)
+        asked.asOf = max(1, gate?.sequence(for: fingerprint) ?? 1)
         return asked
     }
 }

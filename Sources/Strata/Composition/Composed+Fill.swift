@@ -1,10 +1,15 @@
 extension Composed {
     /// What is to be taken down before anything is asked.
     func heardTicket(_ key: Key) -> Asked {
-        Asked(
-            ticket: upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none,
+        guard let gate = upper.gate else {
+            return Asked(ticket: .none, tagChanges: fillGate.tagChanges, tagChangesAbove: nil)
+        }
+        let fingerprint = upper.fingerprint(of: key)
+        return Asked(
+            ticket: gate.ticket(for: fingerprint),
             tagChanges: fillGate.tagChanges,
-            tagChangesAbove: upper.gate?.tagChanges
+            tagChangesAbove: gate.tagChanges,
+            fingerprint: fingerprint
         )
     }
 

@@ -22,7 +22,7 @@ extension FillGate {
         guard !tagFingerprints.isEmpty else { return }
         // First: a seal that is taken after the counters have moved is seen to be late by this one.
         tagChangeCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        for fingerprint in tagFingerprints { void(fingerprint) }
+        for fingerprint in tagFingerprints { void(apart(fingerprint)) }
     }
 
     /// A seal of these tags, to be taken before they are checked; `nil` for no tags.
@@ -35,8 +35,11 @@ extension FillGate {
     }
 
     func slots(_ fingerprints: [UInt64]) -> [UInt32] {
-        fingerprints.map { UInt32(truncatingIfNeeded: place(of: $0).slot) }
+        fingerprints.map { UInt32(truncatingIfNeeded: place(of: apart($0)).slot) }
     }
+
+    /// In a gate with parts tags have their counters apart from keys': they belong to no part, and are voided with none.
+    private func apart(_ fingerprint: UInt64) -> UInt64 { parts == 1 ? fingerprint : fingerprint | UInt64(parts) }
 
     func sum(ofSlots slots: [UInt32]) -> UInt64 {
         var sum: UInt64 = 0
@@ -49,15 +52,21 @@ extension FillGate {
         return sum
     }
 
-    /// The highest number of the level's invalidations that this process knows; 0 where they have none.
+    /// The highest number of the level's invalidations that this process knows, for a key; 0 where they have none.
     ///
     /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
-    public var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+    ///
+    /// - Parameter fingerprint: The key's: a level may number the invalidations of its parts apart.
+    /// - Returns: The number.
+    public func sequence(for fingerprint: UInt64) -> UInt64 { sequence(ofPart: part(of: fingerprint)) }
 
-    /// Sets the number.
+    /// The same of a part.
+    package func sequence(ofPart part: Int) -> UInt64 { unsafe sequences[part & partMask].load(ordering: .acquiring) }
+
+    /// Sets the number of a part.
     ///
     /// It sinks only where a higher one turns out to have been made up: nothing is valid that bears one above the level's own.
-    package func setSequence(_ number: UInt64) {
-        lastSequence.store(number, ordering: .releasing)
+    package func setSequence(_ number: UInt64, ofPart part: Int = 0) {
+        unsafe sequences[part & partMask].store(number, ordering: .releasing)
     }
 }

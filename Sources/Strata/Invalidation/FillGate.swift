@@ -22,7 +22,11 @@ internal import Glibc
 /// for again. What is read meanwhile gets a timed ticket and is kept for ``untrustedLifetime`` at most, so that an outage of the
 /// messenger bounds how old a value can be and does not switch memory off.
 ///
-/// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
+/// A gate may have parts, of keys that different messengers tell of: each with a trust and a sequence of its own. The lowest
+/// bits of a fingerprint are its key's part, and so are those of the row in which the key has its counter, so a ticket tells
+/// its part.
+///
+/// Proof of `Sendable`: the pointers are set once, the counters are atomics, the memory lives as long as the gate.
 @safe
 public final class FillGate: Sendable {
     /// The count takes 40 bits: at a million changes of one counter a second it comes round after 12 days, and then only
@@ -43,8 +47,15 @@ public final class FillGate: Sendable {
     /// it is touched first.
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
+    /// Of each part: until when it is trusted, in nanoseconds.
     @usableFromInline
-    let trust: Atomic<Int64>
+    nonisolated(unsafe) let trusts: UnsafeMutablePointer<Atomic<Int64>>
+    /// Of each part: the highest number of its invalidations.
+    nonisolated(unsafe) let sequences: UnsafeMutablePointer<Atomic<UInt64>>
+    let parts: Int
+    /// The bits of a fingerprint that tell its part; of several parts there are as many again, in which tags have their counters.
+    @usableFromInline
+    let partMask: Int
     /// Modulo 8; see ``place(of:)``.
     @usableFromInline
     let generation = Atomic<UInt64>(0)
@@ -56,7 +67,6 @@ public final class FillGate: Sendable {
     let claims = Atomic<Int>(0)
     let shared = Atomic<Int>(0)
     let tagChangeCount = Atomic<UInt64>(0)
-    let lastSequence = Atomic<UInt64>(0)
     /// How many words the table begins with.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
@@ -74,7 +84,26 @@ public final class FillGate: Sendable {
     ///   - size: For how many keys there is room at the beginning; 8 bytes each.
     ///   - untrustedLifetime: How long an entry may be kept that was read while nobody could hear of changes. With `nil` the gate
     ///     needs no messenger and is always trusted.
-    public init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
+    public convenience init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
+        self.init(size: size, untrustedLifetime: untrustedLifetime, parts: 1)
+    }
+
+    /// A gate with parts.
+    ///
+    /// - Parameters:
+    ///   - size: For how many keys there is room at the beginning; 8 bytes each.
+    ///   - untrustedLifetime: How long an entry may be kept that was read while nobody could hear of changes.
+    ///   - parts: How many parts it has: a power of two, up to 64.
+    package init(size: Int = 1 << 12, untrustedLifetime: Duration?, parts: Int) {
+        precondition((1...64).contains(parts) && parts & (parts - 1) == 0, "parts of a gate are a power of two")
+        self.parts = parts
+        partMask = parts == 1 ? 0 : 2 * parts - 1
+        unsafe trusts = .allocate(capacity: partMask + 1)
+        unsafe sequences = .allocate(capacity: partMask + 1)
+        for part in 0...partMask {
+            unsafe (trusts + part).initialize(to: Atomic(untrustedLifetime == nil ? .max : .min))
+            unsafe (sequences + part).initialize(to: Atomic(0))
+        }
         var rounded = 1 << 10
         while rounded < min(size, Self.largest) { rounded *= 2 }
         smallest = rounded
@@ -84,18 +113,23 @@ public final class FillGate: Sendable {
             fatalError("no address space for a gate")
         }
         unsafe counters = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.largest)
-        trust = Atomic(untrustedLifetime == nil ? .max : .min)
         self.untrustedLifetime = untrustedLifetime ?? .zero
     }
 
-    deinit { unsafe free(counters) }
+    deinit {
+        unsafe free(counters)
+        unsafe trusts.deinitialize(count: partMask + 1)
+        unsafe trusts.deallocate()
+        unsafe sequences.deinitialize(count: partMask + 1)
+        unsafe sequences.deallocate()
+    }
 
     // MARK: Tickets
 
     /// A ticket for a key, to be taken before asking below.
     public func ticket(for fingerprint: UInt64) -> Ticket {
         // Trust is looked at first: when it ends in between, the ticket is one of those that its return voids.
-        let timed: UInt64 = .coarse < trustedUntil ? 0 : 1
+        let timed: UInt64 = .coarse < trustedUntil(ofPart: part(of: fingerprint)) ? 0 : 1
         let (slot, word) = place(of: fingerprint)
         return Ticket(bits: timed << 62 | UInt64(slot) << 40 | word & Self.countMask)
     }
@@ -121,7 +155,7 @@ public final class FillGate: Sendable {
     /// Whether an entry with this ticket may be served at `now` without asking below.
     @inlinable
     public func admits(_ ticket: Ticket, at now: MonotonicInstant) -> Bool {
-        isLive(ticket) && (now < trustedUntil || ticket.isTimed || ticket == .none)
+        isLive(ticket) && (now < trustedUntil(of: ticket) || ticket.isTimed || ticket == .none)
     }
 
     /// Whether somebody who asks at `now` may be given what was asked for with this ticket at `start`.
@@ -129,20 +163,41 @@ public final class FillGate: Sendable {
     /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
     public func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
-        if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
+        if ticket == .none || !ticket.isTimed && now < trustedUntil(of: ticket) { return true }
         return start.duration(to: now) < untrustedLifetime
     }
 
     // MARK: Trust
 
     /// Until when silence means that nothing has changed; ``MonotonicInstant/distantFuture`` where nobody has to listen.
-    @inlinable
+    ///
+    /// Of the part that is trusted for the shortest time.
     public var trustedUntil: MonotonicInstant {
-        MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring))
+        (0..<parts).reduce(.distantFuture) { min($0, trustedUntil(ofPart: $1)) }
     }
 
-    /// Extends the trust, or ends it with an instant that has passed.
+    /// Extends the trust of all parts, or ends it with an instant that has passed.
     public func setTrustedUntil(_ instant: MonotonicInstant) {
-        trust.store(instant.nanoseconds, ordering: .releasing)
+        for part in 0..<parts { setTrustedUntil(instant, ofPart: part) }
+    }
+
+    /// Until when a part is trusted.
+    package func trustedUntil(ofPart part: Int) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: unsafe trusts[part & partMask].load(ordering: .acquiring))
+    }
+
+    /// Extends the trust of a part, or ends it with an instant that has passed.
+    package func setTrustedUntil(_ instant: MonotonicInstant, ofPart part: Int) {
+        unsafe trusts[part & partMask].store(instant.nanoseconds, ordering: .releasing)
+    }
+
+    /// The part of a key.
+    package func part(of fingerprint: UInt64) -> Int { Int(truncatingIfNeeded: fingerprint) & partMask }
+
+    /// The part of a ticket's key is that of its row.
+    @inlinable
+    func trustedUntil(of ticket: Ticket) -> MonotonicInstant {
+        let part = (ticket.slot >> Self.rowShift) & partMask
+        return MonotonicInstant(nanoseconds: unsafe trusts[part].load(ordering: .acquiring))
     }
 }

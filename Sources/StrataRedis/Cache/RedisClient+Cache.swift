@@ -11,10 +11,14 @@ extension RedisClient {
     ///   - logger: Gets one line for each change of the connections' state; nothing is logged without one.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
-        try self.init(configuration, logger: logger) { CacheContext(configuration, wakeup: $0, logger: logger) }
+        try self.init(configuration, logger: logger) {
+            CacheContext(configuration, wakeup: $0, logger: logger)
+        } node: {
+            try RedisClient(configuration.node(at: $0), logger: logger)
+        }
     }
 
-    /// A client for the server of a `redis://` or `unix://` URL, everything else at its default.
+    /// A client for the server of a `redis://` or `unix://` URL, or the cluster of a `redis-cluster://` one, everything else at its default.
     ///
     /// - Parameters:
     ///   - url: See ``RedisConfiguration/init(url:)``.
@@ -31,7 +35,11 @@ extension RedisClient {
 
     var outage: OutageControl { cache.outage }
 
+    /// The link of a single server, or of a cluster's node.
     var link: InvalidationLink { cache.link }
+
+    /// The parts of a keyspace: one for the whole of it, unless the servers are a cluster.
+    var parts: [KeyspacePart?] { cluster == nil ? [nil] : KeyspacePart.all.map { $0 } }
 
     var leases: LeaseKeeper { cache.leases }
 }

@@ -80,7 +80,9 @@ struct OwnWrites: Sendable {
     }
 
     /// Everything counts as changed, or nothing is told any more.
-    mutating func removeAll() {
-        writes.removeAll()
+    ///
+    /// - Parameter isMeant: Whether that is so for a key.
+    mutating func removeAll(where isMeant: (UInt64) -> Bool = { _ in true }) {
+        writes = writes.filter { !isMeant($0.key) }
     }
 }

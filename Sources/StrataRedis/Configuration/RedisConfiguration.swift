@@ -17,6 +17,12 @@
 public struct RedisConfiguration: Sendable {
     /// Where the server listens.
     public var endpoint: RedisEndpoint
+    /// How the servers belong together; a single one by default.
+    public var topology = RedisTopology.single
+    /// Other addresses at which a cluster can be found, beside ``endpoint``.
+    public var furtherEndpoints: [RedisEndpoint] = []
+    /// Whether this is for one node of a cluster.
+    var isNode = false
     /// The ACL user; `nil` means the server's default user.
     public var username: String?
     /// The password; `nil` means that none is sent.
@@ -70,7 +76,8 @@ public struct RedisConfiguration: Sendable {
         self.endpoint = endpoint
     }
 
-    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`.
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`,
+    /// `redis-cluster://[[user]:password@]host[:port][,host[:port]…]`, which is `redis://…?topology=cluster`.
     ///
     /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
@@ -80,6 +87,8 @@ public struct RedisConfiguration: Sendable {
         username = url.username
         password = url.password
         database = url.database
+        topology = url.topology
+        furtherEndpoints = url.furtherEndpoints
     }
 
     func validate() throws {
@@ -110,7 +119,14 @@ public struct RedisConfiguration: Sendable {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
-        switch endpoint.address {
+        try validateTopology()
+        for endpoint in seeds { try endpoint.validate(require) }
+    }
+}
+
+extension RedisEndpoint {
+    fileprivate func validate(_ require: (Bool, String) throws -> Void) throws {
+        switch address {
         case .unix(let path):
             try require(!path.isEmpty, "the path of the Unix socket is empty")
             try require(path.utf8.count < SocketAddress.longestPath, "the path of the Unix socket is too long")
@@ -125,7 +141,11 @@ public struct RedisConfiguration: Sendable {
 
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The server and the database, safe to log: neither user name nor password.
-    public var description: String { "Redis at \(endpoint), database \(database)" }
+    public var description: String {
+        topology == .single
+            ? "Redis at \(endpoint), database \(database)"
+            : "Redis \(topology.rawValue) at \(seeds.map(\.description).joined(separator: ", "))"
+    }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// A mirror without user name and password.

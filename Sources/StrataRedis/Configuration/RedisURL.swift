@@ -5,7 +5,7 @@ internal import Strata
 /// The user information is taken out at once and never printed.
 ///
 /// Forms: `redis://[[user]:password@]host[:port][/database]` and `unix://[[user]:password@]/path[?db=database]`; the port is
-/// 6379 and the database 0 by default. User, password, host and path are percent-decoded.
+/// 6379 and the database 0 by default. A cluster may have several hosts, by commas. User, password, host and path are percent-decoded.
 ///
 /// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
 /// would be taken for the host.
@@ -16,6 +16,9 @@ struct RedisURL {
     var username: String?
     var password: Secret?
     var database: Int
+    var topology = RedisTopology.single
+    /// The endpoints behind the first.
+    var furtherEndpoints: [RedisEndpoint] = []
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -26,11 +29,15 @@ struct RedisURL {
         let isUnix = scheme == "unix"
         var rest = bytes[separator.upperBound...]
         (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
-        let query = try Self.takeQuery(from: &rest)
+        let (query, named) = try Self.takeQuery(from: &rest)
+        if scheme == "redis-cluster" { topology = .cluster }
+        if let named { topology = named }
         switch scheme {
-        case "redis":
+        case "redis", "redis-cluster":
             let path = Self.take(from: "/", of: &rest)
-            endpoint = try Self.tcpEndpoint(rest)
+            var authorities = rest.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)[...]
+            endpoint = try Self.tcpEndpoint(authorities.popFirst() ?? [])
+            for authority in authorities { furtherEndpoints.append(try Self.tcpEndpoint(authority)) }
             database = try Self.database(path: path, query: query)
         case "unix":
             guard rest.first == UInt8(ascii: "/") else {
@@ -41,7 +48,7 @@ struct RedisURL {
         case "rediss":
             throw Self.invalid("rediss:// asks for TLS, which this build does not have")
         default:
-            throw Self.invalid("the scheme of the URL is none of redis, unix")
+            throw Self.invalid("the scheme of the URL is none of redis, redis-cluster, unix")
         }
     }
 
@@ -67,12 +74,23 @@ struct RedisURL {
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
     }
 
-    private static func takeQuery(from rest: inout Bytes) throws(RedisError) -> Bytes? {
-        guard let query = take(from: "?", of: &rest), !query.isEmpty else { return nil }
-        guard query.starts(with: "db=".utf8), !query.contains(UInt8(ascii: "&")) else {
-            throw invalid("the only parameter a Redis URL may have is db")
+    /// The database and the topology.
+    private static func takeQuery(from rest: inout Bytes) throws(RedisError) -> (Bytes?, RedisTopology?) {
+        guard let query = take(from: "?", of: &rest), !query.isEmpty else { return (nil, nil) }
+        var database: Bytes?
+        var topology: RedisTopology?
+        for parameter in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            if parameter.starts(with: "db=".utf8), database == nil {
+                database = parameter.dropFirst(3)
+            } else if parameter.starts(with: "topology=".utf8), topology == nil {
+                let name = String(decoding: parameter.dropFirst(9), as: UTF8.self)
+                topology = RedisTopology(rawValue: name)
+                guard topology != nil else { throw invalid("the topology of the URL is none of single, cluster") }
+            } else {
+                throw invalid("the only parameters a Redis URL may have are db and topology, each once")
+            }
         }
-        return query.dropFirst(3)
+        return (database, topology)
     }
 
     private static func tcpEndpoint(_ authority: Bytes) throws(RedisError) -> RedisEndpoint {

@@ -68,7 +68,7 @@ extension FetchingLevel {
                 guard waits else { return .othersLead }
                 seat?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
-                let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold)
+                let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold(names.fingerprint))
                 // What was asked for on the I/O thread counts only while no invalidation has yet to reach Redis.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing

@@ -9,6 +9,9 @@ internal import Strata
 /// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///
+/// In a cluster there are sixteen marks, `<prefix>:<name>:t:marks:{n}`, and channels `<prefix>:<name>:ev:n`, one for each
+/// sixteenth of the slots.
+///
 /// The braces make value and lease share a slot of a cluster, so that one script can touch both. User keys are
 /// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable; empty keys and
 /// those longer than 512 bytes become the SHA-256 of their bytes behind `%#`, which no encoded key contains.
@@ -115,10 +118,21 @@ struct KeyNames: Sendable, Hashable {
     let value: RedisKey
     /// Where the lease is while somebody fetches it.
     let lease: RedisKey
+    /// The part of its keyspace; `nil` where that has none.
+    var part: KeyspacePart?
 
-    /// The number by which gates and envelopes know the key.
-    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
+    /// The number by which envelopes know the key.
+    var keyHash: UInt64 { Self.fingerprint(of: value.bytes) }
+
+    /// The number by which gates know the key.
+    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes, in: part) }
 
     /// The number by which gates and envelopes know the value under this name.
     static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
+
+    /// The number by which gates know the value: the hash of the name, with the part in its lowest bits.
+    static func fingerprint(of name: [UInt8], in part: KeyspacePart?) -> UInt64 {
+        guard let part else { return fingerprint(of: name) }
+        return fingerprint(of: name) & ~UInt64(2 * KeyspacePart.count - 1) | UInt64(part.number)
+    }
 }

@@ -93,10 +93,10 @@ struct Lease: Sendable {
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory
         // The same for both commands, so that the second cannot overtake the first.
-        let connection = redis.nextConnection()
+        let connection = redis.orderedConnection(for: names.value)
         let reply: RESPValue
         do {
-            reply = try await redis.guarded(.lease) { [record = lease.record] timeout in
+            reply = try await redis.guarded(.lease, for: names.value) { [record = lease.record] timeout in
                 try await redis.run(
                     LeaseScripts.readOrLead,
                     keys: [names.value, names.lease],
@@ -206,14 +206,14 @@ struct Lease: Sendable {
                 return
             } catch {}
         }
-        post(script, arguments, on: redis.nextConnection())
+        post(script, arguments, on: redis.orderedConnection(for: names.value))
     }
 
-    private func postEnd(on connection: Connection) {
+    private func postEnd(on connection: Connection?) {
         post(LeaseScripts.endWithoutValue, news, on: connection)
     }
 
-    private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection) {
+    private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection?) {
         // Later it has run out by itself.
         post(script, arguments, on: connection, until: MonotonicInstant.coarse.advanced(by: duration))
     }
@@ -224,12 +224,18 @@ struct Lease: Sendable {
     private func post(
         _ script: RedisScript,
         _ arguments: [[UInt8]],
-        on connection: Connection,
+        on connection: Connection?,
         until deadline: MonotonicInstant
     ) {
-        redis.post(deadline: deadline, on: connection) { outcome in
-            guard case .failure(let error) = outcome, error.code == .connectionLost else { return }
-            post(script, arguments, on: connection, until: deadline)
+        redis.post(deadline: deadline, slot: HashSlot.of(names.value), on: connection) { outcome in
+            switch outcome {
+            case .failure(let error) where error.code == .connectionLost:
+                post(script, arguments, on: connection, until: deadline)
+            // The lease has moved with its slot, to where the cluster's map leads by now.
+            case .success(.error(let text)) where text.hasPrefix("MOVED") && connection != nil:
+                post(script, arguments, on: nil, until: deadline)
+            default: break
+            }
         } encode: { writer in
             RedisClient.encode("EVAL", script.source, [names.value, names.lease], [record] + arguments, &writer)
         }
@@ -241,7 +247,7 @@ struct Lease: Sendable {
         role: RedisRole = .lease,
         repetition: RedisClient.Repetition
     ) async throws -> RESPValue {
-        try await redis.guarded(role) { timeout in
+        try await redis.guarded(role, for: names.value) { timeout in
             try await redis.run(
                 script,
                 keys: [names.value, names.lease],

@@ -1,7 +1,7 @@
 internal import Strata
 internal import Synchronization
 
-/// A keyspace's invalidations by tag and by clear, as one instance sees them.
+/// The invalidations by tag and by clear of a keyspace, or of a part of it, as one instance sees them.
 ///
 /// While the link stands, what it tells suffices; else the server is asked. Whatever the order of things, an entry that was
 /// invalidated is not taken for valid once that is known here: the table changes first, then the gate's counters.
@@ -10,7 +10,10 @@ final class KeyspaceTags: Sendable {
     typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
 
     private let keyspace: Keyspace
+    /// `nil` for the whole keyspace.
+    let part: KeyspacePart?
     private let gate: FillGate
+    private let gatePart: Int
     private let lookout: Lookout
     private let table = Locked(TagTable())
     private let onClear = Locked<(@Sendable () -> Void)?>(nil)
@@ -18,8 +21,10 @@ final class KeyspaceTags: Sendable {
     private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
     private let lastGlimpse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
 
-    init(keyspace: Keyspace, gate: FillGate, lookout: @escaping Lookout) {
+    init(keyspace: Keyspace, part: KeyspacePart? = nil, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
+        self.part = part
+        gatePart = part?.number ?? 0
         self.gate = gate
         self.lookout = lookout
     }
@@ -27,10 +32,10 @@ final class KeyspaceTags: Sendable {
     /// The number for what is fetched from now on.
     ///
     /// Where nothing is known yet, that is older than everything.
-    var asOf: InvalidationNumber { max(1, gate.sequence) }
+    var asOf: InvalidationNumber { max(1, gate.sequence(ofPart: gatePart)) }
 
     /// Whether entries can be judged without asking the server.
-    var isKnown: Bool { .coarse < gate.trustedUntil && table.withLock { $0.standing != nil } }
+    var isKnown: Bool { .coarse < gate.trustedUntil(ofPart: gatePart) && table.withLock { $0.standing != nil } }
 
     /// What is known, for tests.
     var snapshot: TagTable { table.withLock { $0 } }
@@ -66,10 +71,10 @@ final class KeyspaceTags: Sendable {
     private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
         let effects = table.withLock { table in
             let effects = body(&table)
-            gate.setSequence(table.highest)
+            gate.setSequence(table.highest, ofPart: gatePart)
             return effects
         }
-        if effects.voidsEverything { gate.voidAll() }
+        if effects.voidsEverything { gate.voidAll(ofPart: gatePart) }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
             lookout(look) { [weak self] marks in
@@ -118,7 +123,7 @@ final class KeyspaceTags: Sendable {
 
     /// Whether an entry is valid, sealed before this is called; `nil` when that has to be asked for.
     func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
-        guard .coarse < gate.trustedUntil else { return nil }
+        guard .coarse < gate.trustedUntil(ofPart: gatePart) else { return nil }
         let names = TagName.unique(tags)
         return switch table.withLock({ $0.verdict(asOf: asOf, names) }) {
         case .valid: true
@@ -144,7 +149,7 @@ final class KeyspaceTags: Sendable {
     ) async throws -> [Bool] {
         // What was asked for before an invalidation of this instance says nothing to an entry that was sealed after it.
         let asked = asked.flatMap { $0.tagChanges == gate.tagChanges ? $0.marks : nil }
-        let isTrusted = .coarse < gate.trustedUntil
+        let isTrusted = .coarse < gate.trustedUntil(ofPart: gatePart)
         let (verdicts, epoch) = table.withLock { table in
             (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
         }
@@ -167,7 +172,7 @@ final class KeyspaceTags: Sendable {
         var numbers: [TagName: InvalidationNumber] = [:]
         if !wanted.isEmpty || asksForMarks {
             let names = Array(wanted)
-            let answer = try await redis.tagNumbers(of: names, in: keyspace)
+            let answer = try await redis.tagNumbers(of: names, in: keyspace, part)
             marks = try await known(answer.marks, redis)
             numbers = answer.numbers
             // What makes no sense is replaced, as by an invalidation; until that has succeeded it voids what bears the tag.
@@ -195,7 +200,7 @@ final class KeyspaceTags: Sendable {
 
     /// A seal for what was just fetched, where it is known without asking that none of its tags was invalidated meanwhile.
     func seal<Value>(_ entry: Entry<Value>) -> TagSeal? {
-        guard !entry.tags.isEmpty, .coarse < gate.trustedUntil else { return nil }
+        guard !entry.tags.isEmpty, .coarse < gate.trustedUntil(ofPart: gatePart) else { return nil }
         let seal = gate.seal(entry.tags)
         let names = TagName.unique(entry.tags)
         return table.withLock { $0.verdict(asOf: entry.asOf, names) } == .valid ? seal : nil
@@ -215,7 +220,7 @@ final class KeyspaceTags: Sendable {
     ///
     /// One round trip.
     func ask(_ redis: RedisClient) async throws -> TagMarks {
-        try await known(redis.tagNumbers(of: [], in: keyspace).marks, redis)
+        try await known(redis.tagNumbers(of: [], in: keyspace, part).marks, redis)
     }
 
     /// The number for what a user sets now.
@@ -233,7 +238,7 @@ final class KeyspaceTags: Sendable {
             changeFromAnswer { $0.learnt(read) }
             return read
         }
-        let marks = try await redis.advance(.look, in: keyspace, known: highest)
+        let marks = try await redis.advance(.look, in: keyspace, part, known: highest)
         changeFromAnswer { $0.learnt(marks, known: highest) }
         return marks
     }
@@ -247,7 +252,7 @@ final class KeyspaceTags: Sendable {
         var names: [TagName] = []
         if case .tags(let tags) = scope { names = tags }
         let known = table.withLock { $0.highest }
-        let marks = try await redis.advance(.take(scope), in: keyspace, known: known)
+        let marks = try await redis.advance(.take(scope), in: keyspace, part, known: known)
         change { $0.took(marks, for: names, known: known) }
     }
 }
