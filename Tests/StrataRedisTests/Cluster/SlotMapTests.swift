@@ -87,9 +87,8 @@ struct SlotMapTests {
         let many = (0...SlotMap.mostNodes).map { range(Int64($0), Int64($0), text("h\($0)"), 1) }
         let often = Array(repeating: range(0, 16_383, text("a"), 1), count: 100_000)
         for reply in [.null, .integer(1), .array([]), .array(many), .array(often)] as [RESPValue] {
-            for read in [SlotMap.init(slots:from:), SlotMap.init(shards:from:)] {
-                #expect(throws: RedisError.self) { try read(reply, source) }
-            }
+            #expect(throws: RedisError.self) { try SlotMap(slots: reply, from: source) }
+            #expect(throws: RedisError.self) { try SlotMap(shards: reply, from: source) }
         }
     }
 
