@@ -43,19 +43,26 @@ package struct KeyspaceInspector: Sendable {
         return EntryInspection(
             key: key,
             content: content,
-            invalidation: try await invalidation(of: content),
+            invalidation: try await invalidation(of: content, under: key.name),
             timeToLive: timeToLive,
             serverTime: milliseconds
         )
     }
 
     /// What voids an entry, by the keyspace's numbers as they stand after it was read.
-    private func invalidation(of content: EntryInspection.Content) async throws -> EntryInspection.Invalidation? {
+    private func invalidation(
+        of content: EntryInspection.Content,
+        under name: RedisKey
+    ) async throws -> EntryInspection.Invalidation? {
         guard case .envelope(let envelope) = content, envelope.fault == nil, let header = envelope.header else {
             return nil
         }
         let names = envelope.tags.map { TagName($0) }
-        let found = try await redis.tagNumbers(of: names, in: keyspace)
+        let found = try await redis.tagNumbers(
+            of: names,
+            in: keyspace,
+            redis.cluster == nil ? nil : KeyspacePart(ofName: name.bytes)
+        )
         guard let marks = found.marks else { return .marksLost }
         if header.asOf < marks.clear { return .cleared }
         if header.asOf > marks.sequence { return .unknownNumber }
@@ -65,7 +72,7 @@ package struct KeyspaceInspector: Sendable {
 
     private func envelope(of key: InspectedKey) async throws -> EntryInspection.Content? {
         let size = try await redis.length(of: key.name)
-        let hash = key.names.fingerprint
+        let hash = key.names.keyHash
         if size > redis.configuration.replyLimits.bulkLength {
             let bytes = try await redis.getRange(key.name, from: 0, through: Self.glimpse - 1)
             return .envelope(EnvelopeInspection(bytes, size: size, keyHash: hash))
