@@ -142,6 +142,23 @@ struct HostileClusterTests {
         await server.stop()
     }
 
+    @Test("a call whose slot takes long to arrive is sent there by ASK, told TRYAGAIN, and sent again until it has")
+    func slowMove() async throws {
+        let count = Shared(0)
+        let (server, port) = try await node(shards: Self.whole) { _, port in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number > 4 * ClusterRouter.mostHops { return "$1\r\nx\r\n" }
+            return number.isMultiple(of: 2) ? "-TRYAGAIN\r\n" : "-ASK 15495 127.0.0.1:\(port.value)\r\n"
+        }
+        let redis = try client(port)
+        #expect(try await redis.get("a") == Array("x".utf8))
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("many calls that are sent elsewhere ask for the map once")
     func coalesced() async throws {
         let maps = Shared(0)

@@ -14,7 +14,16 @@ final class Shared<Value: Sendable>: Sendable {
 
 /// Clusters for tests, and clients of them that are patient enough for a busy machine.
 enum TestCluster {
-    private static let started = Task { try await RedisCluster.start() }
+    private static let started = Task { try await RedisCluster.start(TestCluster.configuration()) }
+
+    /// Nodes that do not hold each other for down because the machine is busy, where none is to be replaced.
+    private static func configuration(replicas: Int = 0) -> RedisCluster.Configuration {
+        var configuration = RedisCluster.Configuration()
+        configuration.replicasPerPrimary = replicas
+        configuration.nodeTimeout = replicas == 0 ? .seconds(10) : .seconds(2)
+        configuration.deadline = .seconds(60)
+        return configuration
+    }
 
     /// Three primaries that tests share; none may change it.
     static func shared() async throws -> RedisCluster { try await started.value }
@@ -25,10 +34,8 @@ enum TestCluster {
         server: RedisServer.Configuration = .init(),
         _ body: (RedisCluster) async throws -> Void
     ) async throws {
-        var configuration = RedisCluster.Configuration()
-        configuration.replicasPerPrimary = replicas
+        var configuration = configuration(replicas: replicas)
         configuration.server = server
-        configuration.deadline = .seconds(40)
         let cluster = try await RedisCluster.start(configuration)
         do { try await body(cluster) } catch {
             try await cluster.stop()

@@ -10,7 +10,7 @@ struct ClusterCall: Sendable {
 }
 
 extension ClusterRouter {
-    /// So often a call is sent from one node to another.
+    /// So often a call is sent from one node to another without a pause.
     static let mostHops = 5
     /// So often it is sent again after its connection was lost.
     static let mostLosses = 2
@@ -143,6 +143,8 @@ extension ClusterRouter {
             try await Task.pause(for: course.pause * Double.random(in: 0.5...1))
             course.pause = min(course.pause * 2, Self.pauses.upperBound)
             course.target = .owner
+            // While a slot is on its way each attempt goes there by ASK. The pauses and the deadline bound them.
+            course.hops = 0
         }
     }
 
