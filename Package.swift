@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
         .library(name: "StrataDisk", targets: ["StrataDisk"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
+        .library(name: "StrataObservability", targets: ["StrataObservability"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "stratactl", targets: ["stratactl"]),
     ],
@@ -32,6 +33,10 @@ let package = Package(
         .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
         .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
+        .trait(
+            name: "Observability",
+            description: "StrataObservability has its content, which takes swift-metrics and swift-distributed-tracing."
+        ),
         .trait(name: "TLS", description: "rediss:// works; takes OpenSSL of the system."),
         .default(enabledTraits: ["ServiceLifecycle", "TLS"]),
     ],
@@ -43,6 +48,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
         // No pkgConfig: hiredis.pc carries a flag that SwiftPM refuses with a warning on every build.
@@ -117,6 +124,24 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+            ],
+            swiftSettings: strictSettings
+        ),
+        .target(
+            name: "StrataObservability",
+            dependencies: [
+                "Strata",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Observability"])),
+                .product(
+                    name: "Tracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Observability"])
+                ),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
             ],
             swiftSettings: strictSettings
         ),
@@ -197,6 +222,29 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+            ],
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataObservabilityTests",
+            dependencies: [
+                "StrataObservability", "StrataRedis", "StrataTesting",
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Observability"])),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Observability"])
+                ),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
             ],
             swiftSettings: strictSettings
         ),

@@ -20,6 +20,7 @@ extension Fetcher {
 /// A fetcher made of a closure.
 public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     private let fetch: @Sendable (Key) async throws -> Value?
+    private let meter = FetchMeter()
 
     /// A fetcher that asks a closure.
     ///
@@ -33,18 +34,21 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let value: Value?
+        meter.begin()
         do {
-            value = try await fetch(key)
+            value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
+            meter.end(with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
             request.recorder?.failed(error, at: .source, from: start)
             throw error
         }
-        guard let value else { return nil }
         let end = MonotonicInstant.now
+        meter.end(from: start, to: end)
+        guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         return Entry(.value(value), fetchDuration: start.duration(to: end))
     }
 
     /// `fetcher`.
-    public var label: LevelLabel { LevelLabel("fetcher") }
+    public var label: LevelLabel { LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations]) }
 }

@@ -4,12 +4,19 @@
 public final class ReadTraceRecorder: Sendable {
     private let recorded = Locked<[ReadTrace.Step]>([])
     private let staleReason = Locked<ReadTrace.StaleReason?>(nil)
+    private let fetchScope = Locked<(any FetchScope)?>(nil)
 
     /// An empty record.
     public init() {}
 
     /// The steps so far, in order; also those of a read that failed.
     public var steps: [ReadTrace.Step] { recorded.withLock { $0 } }
+
+    /// What surrounds the fetches of this read; `nil` for nothing.
+    package var scope: (any FetchScope)? {
+        get { fetchScope.withLock { $0 } }
+        set { fetchScope.withLock { $0 = newValue } }
+    }
 
     /// Adds a step.
     public func step(

@@ -131,6 +131,14 @@ extension RedisError {
         )
     }
 
+    /// The error of a call that was tried before: the server may have run the earlier attempt.
+    func after(_ earlier: Effect) -> RedisError {
+        guard earlier == .ambiguous else { return self }
+        var error = self
+        error.effect = .ambiguous
+        return error
+    }
+
     /// The code of an error reply, or words for that it has none.
     static func printableCode(of text: String) -> String {
         let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }

@@ -19,15 +19,17 @@ struct Stratactl: AsyncParsableCommand {
 
             EXIT STATUS:
               0   done
-              1   failed: server out of reach, login refused, an error reply
-              2   nothing was removed, for lack of --yes
+              1   failed: server out of reach, login refused, an error reply; `doctor` has warnings
+              2   nothing was removed or invalidated, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,
         version: "stratactl \(version), hiredis \(HiredisVersion.current)",
         subcommands: [
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
-            LeasesCommand.self, RemoveCommand.self, ClearCommand.self, AccessCommand.self,
+            LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
+            DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
+            AccessCommand.self, ConfigCommand.self,
         ]
     )
 
@@ -37,6 +39,7 @@ struct Stratactl: AsyncParsableCommand {
     static func main() async {
         do {
             try ArgumentBytes.check()
+            try CommandName.check(CommandLine.arguments.dropFirst())
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

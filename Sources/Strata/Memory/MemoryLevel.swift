@@ -167,8 +167,15 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
             "memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")",
             counters: [
                 .init("hits", statistics.hits), .init("misses", statistics.misses),
-                .init("entries", statistics.entries),
-                .init("evictions", statistics.evictions),
+                .init("entries", statistics.entries), .init("evictions", statistics.evictions),
+                .init(detail: "weight", statistics.weight), .init(detail: "limit", limit.total),
+                .init(detail: "insertions", statistics.insertions),
+                .init(detail: "expirations", statistics.expirations),
+                .init(detail: "idle_expirations", statistics.idleExpirations),
+                .init(detail: "sheddings", statistics.sheddings),
+                .init(detail: "replacements", statistics.replacements),
+                .init(detail: "removals", statistics.removals), .init(detail: "clearings", statistics.clearings),
+                .init(detail: "refusals", statistics.refusals),
             ]
         )
     }

@@ -26,6 +26,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let one: One
     private let several: Several?
     private let policy: FreshnessPolicy
+    /// Counts the fetches.
+    package let meter = FetchMeter()
 
     package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
         self.one = one
@@ -46,7 +48,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     package func slots(_ count: Int, _ limiter: FetchLimiter) -> [Slot]? {
         guard let several, count > 1 else { return nil }
         let round = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>(slots: count) { asked in
-            try await limiter.run { try await several(Dictionary(asked) { first, _ in first }) }
+            try await limiter.run {
+                // One call for all: it belongs to the first read.
+                try await asked.first?.1.recorder.inScope { try await several(Dictionary(asked) { first, _ in first }) }
+                    ?? [:]
+            }
         }
         return (0..<count).map { _ in round.slot() }
     }
@@ -69,22 +75,37 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         _ slot: Slot? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
+        meter.begin()
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: start, recorder: recorder)
             let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
-            outcome = wasWaiting ? answer ?? .absent() : try await one(key, context)
+            outcome =
+                if wasWaiting {
+                    answer ?? .absent()
+                } else {
+                    try await recorder.inScope({ try await one(key, context) }, failure: \.failure)
+                }
         } catch {
-            if Task.isCancelled, error is CancellationError { throw error }
+            if Task.isCancelled, error is CancellationError {
+                meter.end(with: error, from: start, isFailure: false)
+                throw error
+            }
+            meter.end(with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
         // A source that returns its cancellation as a failure has not failed.
-        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError { throw error }
+        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError {
+            meter.end(with: error, from: start, isFailure: false)
+            throw error
+        }
         let end = MonotonicInstant.now
         if case .failure(let error, _) = outcome {
+            meter.end(with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
         } else {
+            meter.end(from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
@@ -130,5 +151,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return entry(.value(value), EntryLifetime(freshFor: .zero))
         case .failure(let error, let retryAfter): throw SourceFailure(error, retryAfter: retryAfter)
         }
+    }
+}
+
+extension FetchOutcome {
+    /// The error of an outcome that is one.
+    fileprivate var failure: (any Error)? {
+        guard case .failure(let error, _) = self else { return nil }
+        return error
     }
 }

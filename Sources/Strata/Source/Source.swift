@@ -125,7 +125,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
     /// `source`.
     public var label: LevelLabel {
-        LevelLabel("source", counters: [.init("under_way", flights.count), .init("unattended", flights.anchored)])
+        LevelLabel(
+            "source",
+            counters: [.init("under_way", flights.count), .init("unattended", flights.anchored)] + fetch.meter.counters,
+            durations: [fetch.meter.durations]
+        )
     }
 }
 

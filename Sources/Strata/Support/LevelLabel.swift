@@ -17,11 +17,21 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
         public let name: String
         /// The count when the label was made.
         public let value: Int
+        /// Whether descriptions leave the counter out, for brevity.
+        let isDetail: Bool
 
         /// A count.
         public init(_ name: String, _ value: Int) {
             self.name = name
             self.value = value
+            isDetail = false
+        }
+
+        /// A count that descriptions leave out.
+        package init(detail name: String, _ value: Int) {
+            self.name = name
+            self.value = value
+            isDetail = true
         }
     }
 
@@ -29,7 +39,8 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     public struct Node: Sendable, Hashable {
         /// The kinds of the levels from the root down to this one, for example `composed.pooled.redis`.
         ///
-        /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`.
+        /// The second of two parts of one kind has its number: `switched.memory`, `switched.memory_2`. So no two levels of
+        /// a tree have the same path.
         public let path: String
         /// The depth in the tree; 0 for the root.
         public let depth: Int
@@ -39,10 +50,14 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
 
     /// What the level is, with its limits and policies.
     public let name: String
-    /// What the level has counted, when the label was made.
+    /// What the level has counted, when the label was made; the description shows the first of them.
     public let counters: [Counter]
     /// The levels inside, upper before lower.
     public let parts: [LevelLabel]
+    /// Where the level's data are, by the names that OpenTelemetry has for that, such as `server.address`.
+    package let place: [String: String]
+    /// Where those register that want to hear how long the level's work takes.
+    package let durations: [WorkDurations]
 
     /// A label.
     ///
@@ -51,9 +66,29 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     ///   - counters: What the level has counted so far.
     ///   - parts: The levels inside, upper before lower.
     public init(_ name: String, counters: [Counter] = [], parts: [LevelLabel] = []) {
+        self.init(name, counters: counters, parts: parts, place: [:], durations: [])
+    }
+
+    /// A label of a level that has work to tell of.
+    ///
+    /// - Parameters:
+    ///   - name: As for ``init(_:counters:parts:)``.
+    ///   - counters: As there.
+    ///   - parts: As there.
+    ///   - place: Where the level's data are.
+    ///   - durations: What the level tells its durations to.
+    package init(
+        _ name: String,
+        counters: [Counter] = [],
+        parts: [LevelLabel] = [],
+        place: [String: String] = [:],
+        durations: [WorkDurations]
+    ) {
         self.name = name
         self.counters = counters
         self.parts = parts
+        self.place = place
+        self.durations = durations
     }
 
     /// The text before the first comma of the name, in a form that metrics accept: `memory`, `at_most_once`.
@@ -71,17 +106,20 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     }
 
     private var line: String {
-        guard !counters.isEmpty else { return name }
-        return "\(name) (\(counters.map { "\($0.name) \($0.value)" }.joined(separator: ", ")))"
+        let shown = counters.filter { !$0.isDetail }
+        guard !shown.isEmpty else { return name }
+        return "\(name) (\(shown.map { "\($0.name) \($0.value)" }.joined(separator: ", ")))"
     }
 
     private func nodes(path: String, depth: Int) -> [Node] {
-        var seen: [String: Int] = [:]
+        var taken: Set<String> = []
         return [Node(path: path, depth: depth, label: self)]
             + parts.flatMap { part in
-                seen[part.kind, default: 0] += 1
-                let number = seen[part.kind, default: 1]
-                let step = number == 1 ? part.kind : "\(part.kind)_\(number)"
+                var (step, number) = (part.kind, 1)
+                while !taken.insert(step).inserted {
+                    number += 1
+                    step = "\(part.kind)_\(number)"
+                }
                 return part.nodes(path: "\(path).\(step)", depth: depth + 1)
             }
     }

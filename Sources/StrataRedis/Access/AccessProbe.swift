@@ -31,6 +31,7 @@ enum AccessProbe {
         case "evalsha": [command, String(repeating: "0", count: 40), "0"]
         case "scan": [command, "0", "COUNT", "1"]
         case "get", "mget", "strlen", "exists", "del", "unlink", "pttl", "type", "hlen": [command, key]
+        case "memory|usage": ["memory", "usage", key]
         case "getrange": [command, key, "0", "0"]
         // It expires in no time, which is refused.
         case "set": [command, key, "", "EX", "0"]

@@ -128,8 +128,13 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
             ]
                 + change
         case .sweep: commands(for: .cache) + ["scan", "dbsize", "hget"]
-        case .look: ["info", "scan", "dbsize", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget"]
-        case .remove: commands(for: .look) + change
+        case .look:
+            [
+                "info", "scan", "dbsize", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget",
+                "hlen",
+                "hscan", "memory|usage",
+            ]
+        case .remove: commands(for: .look) + change + ["hget"]
         }
     }
 

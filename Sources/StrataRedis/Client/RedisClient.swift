@@ -157,22 +157,22 @@ public final class RedisClient: Sendable {
         let limit = timeout ?? configuration.commandTimeout
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
         let reply: RESPValue
+        var earlier = RedisError.Effect.notApplied
         do {
             reply = try await (connection ?? nextConnection())
                 .call(deadline: deadline, expecting: expected, encode: encode)
         } catch let fault as RedisError where fault.code == .connectionLost {
             guard repetition == .repeatable || fault.effect == .notApplied else { throw fault }
+            earlier = fault.effect
             do {
                 reply = try await (connection ?? nextConnection())
                     .call(deadline: deadline, expecting: expected, encode: encode)
-            } catch var second as RedisError where second.effect == .notApplied {
-                // Of the first nothing is known, whatever has become of the second.
-                second.effect = fault.effect
-                throw second
+            } catch let error as RedisError {
+                throw error.after(earlier)
             }
         }
         switch reply {
-        case .error(let text): throw refused(text)
+        case .error(let text): throw refused(text).after(earlier)
         case .oversized(let count): throw RedisError.oversized(count, endpoint: configuration.place)
         default: return reply
         }

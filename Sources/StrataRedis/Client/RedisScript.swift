@@ -33,7 +33,11 @@ extension RedisClient {
             return try await evaluate("EVALSHA", script.digest, keys, arguments, repetition, timeout, connection)
         } catch let error as RedisError where error.serverCode == "NOSCRIPT" {
             let left = timeout.map { max($0 - start.duration(to: .coarse), .zero) }
-            return try await evaluate("EVAL", script.source, keys, arguments, repetition, left, connection)
+            do {
+                return try await evaluate("EVAL", script.source, keys, arguments, repetition, left, connection)
+            } catch let second as RedisError {
+                throw second.after(error.effect)
+            }
         }
     }
 

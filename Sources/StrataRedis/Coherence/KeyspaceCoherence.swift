@@ -22,7 +22,7 @@ final class KeyspaceCoherence: PartListener {
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
     /// New tickets of values with which levels above are being filled, and which may not be committed yet.
-    private let prepared = Locked<[TicketRenewal]>([])
+    private let prepared = Locked<[PreparedTicket]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
@@ -93,8 +93,8 @@ final class KeyspaceCoherence: PartListener {
     ///
     /// Whether or not they are, the older value is served no longer than the trust lasts that was given before the
     /// write.
-    func prepare(_ renewal: TicketRenewal) {
-        prepared.withLock { $0.append(renewal) }
+    func prepare(_ ticket: PreparedTicket) {
+        prepared.withLock { $0.append(ticket) }
     }
 
     // MARK: PartListener
@@ -171,7 +171,7 @@ final class KeyspaceCoherence: PartListener {
             defer { prepared.removeSubrange(rest...) }
             return prepared[rest...]
         }
-        for renewal in due { renewal.commit() }
+        for next in due { gate.commit(next.ticket, for: next.fingerprint) }
     }
 
     func everythingChanged(_ part: KeyspacePart?) {

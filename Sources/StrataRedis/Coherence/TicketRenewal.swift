@@ -13,8 +13,7 @@ final class TicketRenewal: Sendable {
         case taken(Ticket)
     }
 
-    /// Before the write was sent.
-    let begun: MonotonicInstant
+    private let begun: MonotonicInstant
     private let coherence: KeyspaceCoherence
     let fingerprint: UInt64
     private let state: Locked<State>
@@ -38,13 +37,27 @@ final class TicketRenewal: Sendable {
             state = .taken(ticket ?? .void)
             return (ticket ?? .void, true)
         }
-        if isNew, ticket != .void { coherence.prepare(self) }
+        if isNew, ticket != .void { coherence.prepare(PreparedTicket(ticket, for: fingerprint, begun: begun)) }
         return ticket
     }
 
     /// Voids all other tickets of the key.
     func commit() {
         coherence.gate.commit(take(), for: fingerprint)
+    }
+}
+
+/// A new ticket that is to be committed.
+struct PreparedTicket: Sendable {
+    let ticket: Ticket
+    let fingerprint: UInt64
+    /// Before the write was sent.
+    let begun: MonotonicInstant
+
+    init(_ ticket: Ticket, for fingerprint: UInt64, begun: MonotonicInstant) {
+        self.ticket = ticket
+        self.fingerprint = fingerprint
+        self.begun = begun
     }
 }
 

@@ -42,7 +42,7 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         var finding = found
-        var waiting = Waiting(request, upTo: options.waitLimit)
+        var waiting = Waiting(request, upTo: options.waitLimit, waitDurations)
         defer { waiting.end() }
         while !finding.belongsToNewerRelease {
             let number = level.shared.waiters.enter(names.value.bytes)
@@ -153,12 +153,14 @@ private struct Waiting {
     private let request: ReadRequest
     private let since = MonotonicInstant.now
     private let giveUp: MonotonicInstant
+    private let durations: WorkDurations
     private(set) var hasWaited = false
     private var holder = ""
     private var pause = 2.0
 
-    init(_ request: ReadRequest, upTo limit: Duration) {
+    init(_ request: ReadRequest, upTo limit: Duration, _ durations: WorkDurations) {
         self.request = request
+        self.durations = durations
         giveUp = since.advanced(by: limit)
     }
 
@@ -184,6 +186,8 @@ private struct Waiting {
 
     func end() {
         guard hasWaited else { return }
-        request.recorder?.step(.waited, at: .redis, from: since, to: .now, whom: holder)
+        let now = MonotonicInstant.now
+        durations.tell(.wait, since.nanoseconds(to: now))
+        request.recorder?.step(.waited, at: .redis, from: since, to: now, whom: holder)
     }
 }

@@ -28,6 +28,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     let limiter: FetchLimiter
+    /// Hears how long callers waited for other instances.
+    let waitDurations = WorkDurations()
     /// The errors that the source threw in this process, each for as long as its back-off lasts.
     let sourceErrors = Pauses<Key>()
 
@@ -158,10 +160,20 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
 
     /// The Redis level over a fetcher.
     public var label: LevelLabel {
-        LevelLabel(
+        let counted = level.statistics
+        let fetcher = LevelLabel(
+            "fetcher",
+            counters: source.meter.counters + [.init(detail: "uncoordinated_fetches", counted.uncoordinatedFetches)],
+            durations: [source.meter.durations]
+        )
+        return LevelLabel(
             "fetching",
-            counters: [.init("under_way", fetches.count), .init("unattended", flights.anchored + fetches.anchored)],
-            parts: [level.label, LevelLabel("fetcher")]
+            counters: [
+                .init("under_way", fetches.count), .init("unattended", flights.anchored + fetches.anchored),
+                .init(detail: "waits", counted.waits),
+            ],
+            parts: [level.label, fetcher],
+            durations: [waitDurations]
         )
     }
 }

@@ -1,3 +1,5 @@
+internal import Strata
+
 /// The content of a value key.
 package struct EntryInspection: Sendable {
     package enum Content: Sendable {
@@ -52,6 +54,25 @@ extension EntryInspection {
     }
 }
 
+extension EntryInspection.Content {
+    /// The tags; none where they cannot be read.
+    var tags: [String] {
+        if case .envelope(let envelope) = self { envelope.tags } else { [] }
+    }
+
+    /// What voids it by the keyspace's numbers; `nil` for nothing, and for what is no sound envelope.
+    func invalidation(by found: RedisClient.TagNumbers) -> EntryInspection.Invalidation? {
+        guard case .envelope(let envelope) = self, envelope.fault == nil, let header = envelope.header else {
+            return nil
+        }
+        guard let marks = found.marks else { return .marksLost }
+        if header.asOf < marks.clear { return .cleared }
+        if header.asOf > marks.sequence { return .unknownNumber }
+        let void = envelope.tags.filter { found.numbers[TagName($0)] ?? 0 > header.asOf }
+        return void.isEmpty ? nil : .tags(void)
+    }
+}
+
 /// How long Redis keeps a value and its lease.
 package struct KeyLifetimes: Sendable, Hashable {
     package let value: RedisTimeToLive
@@ -96,5 +117,27 @@ package struct LeaseInspection: Sendable {
     /// The error of the last fetch, and the number of failures in a row.
     package var failure: (message: String, attempts: Int)? {
         if case .failed(let attempts, let message) = record { (message, attempts) } else { nil }
+    }
+}
+
+extension LeaseInspection {
+    /// What a read makes of a lease.
+    package enum Standing: Sendable, Hashable {
+        /// It waits for the holder.
+        case held
+        /// It gets the failure, for so long.
+        case backOff(Duration)
+        /// It fetches. Should that fail as well, it is one more failure in a row.
+        case remembered
+        /// It takes the lease for itself: this one stands longer than any of the library's own.
+        case ignored
+    }
+
+    /// What a read makes of it that finds no value.
+    package var standing: Standing {
+        guard case .remaining(let left) = timeLeft else { return .ignored }
+        guard case .failed = record else { return left <= Lease.longestForeignLease ? .held : .ignored }
+        guard left <= Lease.longestBackOff + Lease.failureMemory else { return .ignored }
+        return left > Lease.failureMemory ? .backOff(left - Lease.failureMemory) : .remembered
     }
 }

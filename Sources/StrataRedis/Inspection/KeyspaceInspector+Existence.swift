@@ -57,7 +57,7 @@ extension KeyspaceInspector {
     /// variant that edits no letter twice).
     ///
     /// O(product of the lengths).
-    static func editDistance<Letter: Equatable>(_ one: [Letter], _ other: [Letter]) -> Int {
+    package static func editDistance<Letter: Equatable>(_ one: [Letter], _ other: [Letter]) -> Int {
         var before: [Int] = []
         var last = Array(0...other.count)
         for row in 1..<(one.count + 1) {
@@ -78,7 +78,7 @@ extension KeyspaceInspector {
 
 extension Keyspace {
     /// Cuts the name of a keyspace's marks behind its second colon; `nil` when it is none.
-    fileprivate static func splitMarks(
+    static func splitMarks(
         _ name: [UInt8]
     ) -> (base: ArraySlice<UInt8>, kind: KeyspaceEntryName.Kind)? {
         let end = Array("t:marks".utf8)

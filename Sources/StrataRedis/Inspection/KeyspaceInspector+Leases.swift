@@ -18,8 +18,10 @@ extension KeyspaceInspector {
         return (found, false)
     }
 
-    /// `nil` when it has ended meanwhile.
-    private func lease(of key: InspectedKey) async throws -> LeaseInspection? {
+    /// The lease of a key, or the failure in its place; `nil` when there is none.
+    ///
+    /// One round trip.
+    package func lease(of key: InspectedKey) async throws -> LeaseInspection? {
         async let timeLeft = redis.timeToLive(of: key.leaseName)
         var record: LeaseRecord?
         do {

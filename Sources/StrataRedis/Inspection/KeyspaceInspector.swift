@@ -32,6 +32,13 @@ package struct KeyspaceInspector: Sendable {
     /// Four round trips. A value above ``ReplyLimits/bulkLength`` of the client is not read: only its header and tags
     /// are looked at.
     package func entry(of key: InspectedKey) async throws -> EntryInspection? {
+        try await judgedEntry(of: key)?.entry
+    }
+
+    /// The content of a key, with the keyspace's numbers by which it was judged; `nil` for none.
+    func judgedEntry(
+        of key: InspectedKey
+    ) async throws -> (entry: EntryInspection, numbers: RedisClient.TagNumbers)? {
         let type = try await redis.send([Array("TYPE".utf8), key.name.bytes], repeatable: true).string ?? "none"
         guard type != "none" else { return nil }
         async let clock = redis.time()
@@ -40,34 +47,18 @@ package struct KeyspaceInspector: Sendable {
         let timeToLive = try await lifetime
         guard let content, timeToLive != .absent else { return nil }
         let milliseconds = try await clock.saturatedNanoseconds / 1_000_000
-        return EntryInspection(
+        let tags = content.tags
+        // As they stand after the entry was read.
+        let part = redis.cluster == nil ? nil : KeyspacePart(ofName: key.name.bytes)
+        let numbers = try await redis.tagNumbers(of: tags.map { TagName($0) }, in: keyspace, part)
+        let entry = EntryInspection(
             key: key,
             content: content,
-            invalidation: try await invalidation(of: content, under: key.name),
+            invalidation: content.invalidation(by: numbers),
             timeToLive: timeToLive,
             serverTime: milliseconds
         )
-    }
-
-    /// What voids an entry, by the keyspace's numbers as they stand after it was read.
-    private func invalidation(
-        of content: EntryInspection.Content,
-        under name: RedisKey
-    ) async throws -> EntryInspection.Invalidation? {
-        guard case .envelope(let envelope) = content, envelope.fault == nil, let header = envelope.header else {
-            return nil
-        }
-        let names = envelope.tags.map { TagName($0) }
-        let found = try await redis.tagNumbers(
-            of: names,
-            in: keyspace,
-            redis.cluster == nil ? nil : KeyspacePart(ofName: name.bytes)
-        )
-        guard let marks = found.marks else { return .marksLost }
-        if header.asOf < marks.clear { return .cleared }
-        if header.asOf > marks.sequence { return .unknownNumber }
-        let void = zip(envelope.tags, names).filter { found.numbers[$1] ?? 0 > header.asOf }.map(\.0)
-        return void.isEmpty ? nil : .tags(void)
+        return (entry, numbers)
     }
 
     private func envelope(of key: InspectedKey) async throws -> EntryInspection.Content? {

@@ -8,7 +8,16 @@ package struct KeyspaceSurvey: Sendable {
         /// The sum of those lengths.
         package var sampledBytes = 0
 
+        /// What Redis takes for them, with their keys; `nil` when it was not asked, or does not tell.
+        package var sampledMemory: Int?
+
         private var meanLength: Double { Double(sampledBytes) / Double(sampledValues) }
+
+        /// What Redis takes for all values, if the sample is like the rest; `nil` without a sample.
+        package var estimatedMemory: Int? {
+            guard let sampledMemory, sampledValues > 0 else { return nil }
+            return Int(exactly: (Double(sampledMemory) / Double(sampledValues) * Double(counts.values)).rounded())
+        }
 
         /// The size of all values in bytes, if the sample is like the rest; `nil` without a sample.
         package var estimatedBytes: Int? {
@@ -30,13 +39,15 @@ package struct KeyspaceSurvey: Sendable {
     ///   - prefix: The prefix of the keyspaces; `nil` means any.
     ///   - samples: How many values of each keyspace to look at.
     ///   - limit: Most keyspaces to tell apart.
+    ///   - withMemory: Whether Redis is asked what it takes for the values of the sample.
     /// - Returns: What was found.
     /// - Throws: ``RedisError``; `CancellationError`.
     package static func take(
         _ redis: RedisClient,
         prefix: String?,
         samples: Int = 64,
-        limit: Int = 10_000
+        limit: Int = 10_000,
+        withMemory: Bool = false
     ) async throws -> KeyspaceSurvey {
         var tallies: [ArraySlice<UInt8>: Tally] = [:]
         var seen = SeenKeys()
@@ -58,7 +69,7 @@ package struct KeyspaceSurvey: Sendable {
             }
         }
         var rows: [Row] = []
-        for tally in tallies.values { rows.append(try await tally.measured(by: redis)) }
+        for tally in tallies.values { rows.append(try await tally.measured(by: redis, withMemory: withMemory)) }
         rows.sort { ($0.keyspace.prefix, $0.keyspace.name) < ($1.keyspace.prefix, $1.keyspace.name) }
         return KeyspaceSurvey(rows: rows, keysPassedOver: passedOver)
     }
@@ -96,7 +107,7 @@ private struct Tally {
     }
 
     /// The row with the lengths of the sample.
-    func measured(by redis: RedisClient) async throws -> KeyspaceSurvey.Row {
+    func measured(by redis: RedisClient, withMemory: Bool) async throws -> KeyspaceSurvey.Row {
         let lengths = try await sample.concurrently { name in
             do {
                 return try await redis.length(of: name)
@@ -105,6 +116,10 @@ private struct Tally {
             }
         }
         var row = row
+        if withMemory {
+            let sizes = try await sample.concurrently { try await redis.memory(of: $0) }
+            row.sampledMemory = sizes.contains { $0 != nil } ? sizes.reduce(0) { $0 + ($1 ?? 0) } : nil
+        }
         // Nothing is measured of what is gone by now. Strings are of half a GiB at most, whatever the server says.
         for length in lengths where length > 0 {
             row.sampledValues += 1

@@ -46,11 +46,11 @@ struct Lease: Sendable {
     }
 
     /// How long a failure is remembered beyond its back-off, so that the next one doubles it.
-    private static let failureMemory: Duration = .seconds(60)
+    static let failureMemory: Duration = .seconds(60)
     /// The longest back-off; a record with a longer time to live is not a failure of this library.
     static let longestBackOff: Duration = .seconds(3600)
     /// The longest lease that is believed where it stands longer than this instance's own would.
-    private static let longestForeignLease: Duration = .seconds(60)
+    static let longestForeignLease: Duration = .seconds(60)
 
     let redis: RedisClient
     let keyspace: Keyspace

@@ -233,9 +233,13 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .init("hits", counted.hits),
                 .init("misses", counted.misses),
                 .init("unusable", counted.unusable),
+                .init(detail: "voided", counted.voided),
                 .init("failures", counted.failures),
-                .init("fetches", counted.fetches),
-            ] + redis.outageCounters
+                .init(detail: "stores", counted.stores),
+                .init(detail: "refused_stores", counted.refusedStores),
+            ] + redis.outageCounters,
+            place: redis.configuration.telemetryPlace,
+            durations: [redis.outage.durations]
         )
     }
 

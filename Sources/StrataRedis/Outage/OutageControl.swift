@@ -5,6 +5,8 @@ internal import Strata
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
     let refusals: RefusalLog
+    /// Hears how long each call took.
+    let durations = WorkDurations()
     /// By the roles' order.
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]

@@ -22,7 +22,7 @@ struct AccessCommand: AsyncParsableCommand {
         name: .customLong("for"),
         help: "What the user is for: cache (a service), sweep (with sweeps), look or remove (this program)."
     )
-    private var purpose = Purpose.cache
+    private var purpose = AccessPurpose.cache
 
     @Option(help: ArgumentHelp("The name of the user.", valueName: "name"))
     var user = "cache"
@@ -67,7 +67,7 @@ struct AccessCommand: AsyncParsableCommand {
         if check { return try await printMissing() }
         let rules = rules(cluster ? .cluster : .single)
         switch output.format {
-        case .table:
+        case .table, .plain:
             let line = (["ACL", "SETUSER", user, "on", ">PASSWORD"] + rules.rules.map { Self.quoted($0) })
             StandardOutput.lines([line.joined(separator: " ")])
         case .json:
@@ -88,7 +88,7 @@ struct AccessCommand: AsyncParsableCommand {
             try await redis.missingRules(of: rules(cluster ? .cluster : redis.configuration.topology))
         }
         switch output.format {
-        case .table: StandardOutput.lines(missing)
+        case .table, .plain: StandardOutput.lines(missing)
         case .json: try JSONDocument.print(["missing": missing])
         }
         if !missing.isEmpty { throw Failure(.failed, nil) }
@@ -106,22 +106,5 @@ struct AccessCommand: AsyncParsableCommand {
         let channels: [String]
         let commands: [String]
         let rules: [String]
-    }
-}
-
-/// What a user is for, as an argument.
-private enum Purpose: String, ExpressibleByArgument, CaseIterable {
-    case cache
-    case sweep
-    case look
-    case remove
-
-    var rules: AccessRules.Purpose {
-        switch self {
-        case .cache: .cache
-        case .sweep: .sweep
-        case .look: .look
-        case .remove: .remove
-        }
     }
 }

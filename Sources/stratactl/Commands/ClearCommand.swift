@@ -24,10 +24,10 @@ struct ClearCommand: AsyncParsableCommand {
             let counts = try await inspector.counts()
             // An unused name must leave nothing behind, not even the mark of its clear.
             if counts == KeyspaceCounts() { try await inspector.checkPresence() }
-            if output.format == .table {
+            if output.format != .json {
                 var table = Table(.left("KEYSPACE"), .right("VALUES"), .right("LEASES"))
                 table.rows = [[RemovalResult.printable(keyspace), String(counts.values), String(counts.leases)]]
-                StandardOutput.table(table)
+                StandardOutput.table(table, in: output.format)
             }
             var removed: Int?
             if consent.yes {

@@ -41,7 +41,10 @@ struct GetCommand: AsyncParsableCommand {
         }
         let limit: Int? = value ? (maxBytes == 0 ? .max : maxBytes) : nil
         switch output.format {
-        case .table: StandardOutput.lines(EntryLines(found, valueLimit: limit).lines)
+        case .table, .plain:
+            let page = EntryLines(found, valueLimit: limit)
+            StandardOutput.fields(page.fields, in: output.format)
+            StandardOutput.lines(page.value)
         case .json: try JSONDocument.print(JSONEntry(found, valueLimit: limit))
         }
     }

@@ -66,7 +66,13 @@ struct KeysCommand: AsyncParsableCommand {
 
     /// Prints keys while they are found; returns how many there were.
     private func list(_ listing: KeyListing, of keyspace: Keyspace) async throws -> Int {
-        let style: KeyPrinter.Style = output.format == .json ? .json : printsNul ? .nul : .lines
+        let style: KeyPrinter.Style =
+            switch output.format {
+            case .json: .json
+            case _ where printsNul: .nul
+            case .plain: .plain
+            case .table: .lines
+            }
         var printer = KeyPrinter(keyspace, style: style, names: names)
         var more = false
         var left = limit == 0 ? Int.max : limit

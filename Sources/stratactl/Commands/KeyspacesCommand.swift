@@ -30,7 +30,7 @@ struct KeyspacesCommand: AsyncParsableCommand {
             try await KeyspaceSurvey.take(redis, prefix: allPrefixes ? nil : prefix.prefix, samples: samples)
         }
         switch output.format {
-        case .table: StandardOutput.table(Self.table(survey))
+        case .table, .plain: StandardOutput.table(Self.table(survey), in: output.format)
         case .json: try JSONDocument.print(survey.rows.map { JSONRow($0) })
         }
         if survey.rows.isEmpty, !allPrefixes {

@@ -26,13 +26,13 @@ struct LeasesCommand: AsyncParsableCommand {
             return (leases, more, leases.isEmpty ? try await inspector.absence() : nil)
         }
         switch output.format {
-        case .table:
+        case .table, .plain:
             var table = Table(.right("TIME LEFT"), .left("HOLDER"), .left("TOKEN"), .left("KEY"))
             table.rows = leases.map { lease in
                 let token = lease.token.map { Hexadecimal.text($0) } ?? "-"
                 return [TimeSpan.text(lease.timeLeft), Self.holder(of: lease), token, lease.key.escaped]
             }
-            StandardOutput.table(table)
+            StandardOutput.table(table, in: output.format)
         case .json:
             try JSONDocument.print(
                 JSONListing(keyspace: keyspace.description, leases: leases.map { JSONLease($0) }, more: more)

@@ -23,7 +23,7 @@ struct PingCommand: AsyncParsableCommand {
         }
         let result = PingResult(report, endpoint: endpoint)
         switch output.format {
-        case .table: StandardOutput.lines(result.lines)
+        case .table, .plain: StandardOutput.fields(result.fields, in: output.format)
         case .json: try JSONDocument.print(result)
         }
     }
@@ -50,7 +50,7 @@ private struct PingResult: Encodable {
         roundTripMilliseconds = report.roundTrips.map(Self.milliseconds)
     }
 
-    var lines: [String] {
+    var fields: FieldList {
         func printable(_ text: String?) -> String { text.map { PrintableText.escape(Array($0.utf8)) } ?? "unknown" }
         func span(_ milliseconds: Double) -> String { TimeSpan.text(seconds: milliseconds / 1000) }
         let sorted = roundTripMilliseconds.sorted()
@@ -63,7 +63,7 @@ private struct PingResult: Encodable {
         fields.add("connect", span(connectMilliseconds))
         fields.add("round trip", "\(span(sorted[sorted.count / 2])) median of \(sorted.count)")
         fields.add("", "\(span(sorted[0])) least, \(span(sorted[sorted.count - 1])) most")
-        return fields.lines
+        return fields
     }
 
     private static func milliseconds(_ duration: Duration) -> Double {

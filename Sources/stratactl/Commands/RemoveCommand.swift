@@ -29,7 +29,7 @@ struct RemoveCommand: AsyncParsableCommand {
             let inspector = KeyspaceInspector(redis, keyspace)
             let presence = try await inspector.presence(of: keys)
             let counts = KeyspaceCounts(presence)
-            if output.format == .table { StandardOutput.table(Self.table(presence)) }
+            if output.format != .json { StandardOutput.table(Self.table(presence), in: output.format) }
             // Also what is not there: a fetch that is just being started finds the lease gone or none.
             let removed = consent.yes ? try await inspector.remove(keys) : nil
             let result = RemovalResult(

@@ -27,12 +27,12 @@ struct TimeToLiveCommand: AsyncParsableCommand {
             throw Failure(.notFound, "there is no such key")
         }
         switch output.format {
-        case .table:
+        case .table, .plain:
             var fields = FieldList()
             fields.add("key", key.escaped)
             fields.add("value", TimeSpan.text(lifetimes.value))
             fields.add("lease", TimeSpan.text(lifetimes.lease))
-            StandardOutput.lines(fields.lines)
+            StandardOutput.fields(fields, in: output.format)
         case .json:
             try JSONDocument.print(
                 JSONLifetimes(

@@ -35,7 +35,7 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Does something with a client, and closes it.
     func withClient<Result>(_ body: (RedisClient) async throws -> Result) async throws -> Result {
-        let redis = try RedisClient(configuration())
+        let redis = try RedisClient(configuration().configuration)
         let result: Result
         do {
             result = try await body(redis)
@@ -47,26 +47,32 @@ struct ConnectionOptions: ParsableArguments {
         return result
     }
 
-    private func configuration() throws -> RedisConfiguration {
-        var configuration = try address()
+    /// The configuration that applies, and where its address and its password come from.
+    func configuration() throws -> (configuration: RedisConfiguration, address: String, password: String) {
+        var (configuration, source) = try address()
+        let addressSource = source
         if let passwordFile {
             configuration.password = Secret(try PasswordFile.read(passwordFile))
+            source = "--password-file"
         } else if let password = Self.environment("STRATA_REDIS_PASSWORD") {
             configuration.password = Secret(password)
+            source = "STRATA_REDIS_PASSWORD"
         }
         configuration.clientName = "stratactl"
         // A person waits here, perhaps far from the server, not a request.
         configuration.connectTimeout = .seconds(5)
         configuration.commandTimeout = .seconds(10)
+        configuration.redisBudget = .seconds(10)
         configuration.healthWindow = .seconds(10)
         configuration.replyLimits.bulkLength = 64 << 20
-        return configuration
+        return (configuration, addressSource, configuration.password == nil ? "default" : source)
     }
 
-    private func address() throws -> RedisConfiguration {
-        let source = url == nil ? "STRATA_REDIS_URL" : "--url"
+    private func address() throws -> (RedisConfiguration, source: String) {
+        let variable = Self.environment("STRATA_REDIS_URL")
+        let source = url != nil ? "--url" : variable != nil ? "STRATA_REDIS_URL" : "default"
         do {
-            let text = url ?? Self.environment("STRATA_REDIS_URL") ?? "redis://127.0.0.1:6379"
+            let text = url ?? variable ?? "redis://127.0.0.1:6379"
             let configuration = try RedisConfiguration(url: text)
             if url != nil, configuration.password != nil || configuration.sentinels?.password != nil {
                 StandardError.line(
@@ -74,7 +80,7 @@ struct ConnectionOptions: ParsableArguments {
                         + "STRATA_REDIS_URL, STRATA_REDIS_PASSWORD and --password-file keep it to yourself"
                 )
             }
-            return configuration
+            return (configuration, source)
         } catch let error as RedisError {
             throw Failure(.usage, "\(source): \(error.message)")
         }

@@ -2,6 +2,6 @@ import ArgumentParser
 
 /// Whether to do what was shown.
 struct ConsentOption: ParsableArguments {
-    @Flag(help: "Remove what was shown.")
+    @Flag(help: "Do what was shown.")
     var yes = false
 }

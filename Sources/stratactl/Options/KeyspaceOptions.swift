@@ -17,16 +17,23 @@ struct KeyspaceOptions: ParsableArguments {
     var escaped = false
 
     func resolved() throws(Failure) -> Keyspace {
-        guard escaped else { return Keyspace(keyspace, prefix: prefix.prefix) }
-        guard let bytes = PrintableText.unescape(keyspace), let name = String(validating: bytes, as: UTF8.self) else {
+        try Self.keyspace(keyspace, prefix: prefix.prefix, escaped: escaped)
+    }
+
+    /// The keyspace that a text on the command line names.
+    static func keyspace(_ text: String, prefix: String, escaped: Bool) throws(Failure) -> Keyspace {
+        guard escaped else { return Keyspace(text, prefix: prefix) }
+        guard let bytes = PrintableText.unescape(text), let name = String(validating: bytes, as: UTF8.self) else {
             throw Failure(.usage, "the keyspace holds a backslash that begins no escape, or is no UTF-8")
         }
-        return Keyspace(name, prefix: prefix.prefix)
+        return Keyspace(name, prefix: prefix)
     }
 }
 
 /// The prefix of keyspaces.
 struct PrefixOption: ParsableArguments {
+    static let byDefault = "strata"
+
     @Option(help: "The prefix of the keyspace.")
-    var prefix = "strata"
+    var prefix = PrefixOption.byDefault
 }

@@ -4,9 +4,11 @@ import ArgumentParser
 struct OutputOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case table
+        /// Rows without a heading, their cells with tabs between them.
+        case plain
         case json
     }
 
-    @Option(help: "How results are printed.")
+    @Option(help: "How results are printed: for people, as cells with tabs between them, or as JSON.")
     var format = Format.table
 }

@@ -2,7 +2,9 @@ import StrataRedis
 
 /// What was found under a key, as lines for a person.
 struct EntryLines {
-    private(set) var lines: [String] = []
+    private(set) var fields = FieldList()
+    /// The value; empty when it is hidden.
+    private(set) var value: [String] = []
 
     /// Lays out a finding.
     ///
@@ -10,7 +12,6 @@ struct EntryLines {
     ///   - entry: What was found.
     ///   - valueLimit: How many bytes of the value to show; `nil` hides it.
     init(_ entry: EntryInspection, valueLimit: Int?) {
-        var fields = FieldList()
         fields.add("key", entry.key.escaped)
         fields.add("name", PrintableText.escape(entry.key.name.bytes))
         fields.add("time left", TimeSpan.text(entry.timeToLive))
@@ -18,22 +19,20 @@ struct EntryLines {
         case .otherType(let type):
             let name = PrintableText.escape(Array(type.utf8))
             fields.add("state", "unusable: no envelope, but a value of Redis' type \(name)")
-            lines = fields.lines
         case .envelope(let envelope):
             fields.add("state", Self.state(of: entry, envelope))
             Self.add(envelope, now: entry.serverTime, to: &fields)
-            lines = fields.lines
-            if let valueLimit { lines += Self.value(of: envelope, limit: valueLimit) }
+            if let valueLimit { value = Self.value(of: envelope, limit: valueLimit) }
         }
     }
 
-    private static func state(of entry: EntryInspection, _ envelope: EnvelopeInspection) -> String {
+    static func state(of entry: EntryInspection, _ envelope: EnvelopeInspection) -> String {
         if let fault = envelope.fault { return "unusable: \(fault.explanation)" }
         guard let invalidation = entry.invalidation else { return entry.state.rawValue }
         return "void: \(Self.explanation(of: invalidation))"
     }
 
-    private static func explanation(of invalidation: EntryInspection.Invalidation) -> String {
+    static func explanation(of invalidation: EntryInspection.Invalidation) -> String {
         switch invalidation {
         case .cleared: return "the keyspace was cleared since it was fetched"
         case .tags(let tags):

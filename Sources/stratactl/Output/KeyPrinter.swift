@@ -4,6 +4,8 @@ import StrataRedis
 struct KeyPrinter {
     enum Style {
         case lines
+        /// Lines without a heading.
+        case plain
         case nul
         case json
     }
@@ -30,7 +32,8 @@ struct KeyPrinter {
     mutating func take(_ batch: some Collection<InspectedKey>) throws {
         try begin()
         switch style {
-        case .lines: StandardOutput.lines(batch.map { names ? PrintableText.escape($0.name.bytes) : $0.escaped })
+        case .lines, .plain:
+            StandardOutput.lines(batch.map { names ? PrintableText.escape($0.name.bytes) : $0.escaped })
         case .nul: StandardOutput.bytes(batch.flatMap { terminated(names ? $0.name.bytes : $0.userKey) })
         case .json: try printObjects(batch)
         }
@@ -53,7 +56,7 @@ struct KeyPrinter {
         hasBegun = true
         switch style {
         case .lines: StandardOutput.lines([names ? "NAME" : "KEY"])
-        case .nul: break
+        case .nul, .plain: break
         case .json:
             let name = try JSONDocument.line(of: keyspace.description)
             StandardOutput.bytes(Array("{\n  \"keyspace\" : \(name),\n  \"keys\" : [".utf8))

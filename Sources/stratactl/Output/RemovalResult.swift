@@ -30,6 +30,7 @@ struct RemovalResult: Encodable {
             let plan = "\(Quantity.text(values, "value")) and \(Quantity.text(leases, "lease")) of \(place)"
             throw Failure(.refused, "nothing was removed; --yes removes \(plan)")
         }
+        if format == .plain { StandardOutput.cells([["removed", String(removed)]]) }
         if format == .table {
             StandardOutput.lines([
                 "removed \(Quantity.text(removed, "value or lease", "values and leases")) of \(place)"

@@ -20,13 +20,25 @@ enum StandardOutput {
 
     /// Writes a table, by rows where the terminal is too narrow for its columns.
     ///
-    /// In a file and in a pipe it is always in columns.
-    static func table(_ table: Table) {
-        lines(table.lines(within: columns))
+    /// In a file and in a pipe it is always in columns; in the plain format it has no heading, and tabs between its
+    /// cells.
+    static func table(_ table: Table, in format: OutputOptions.Format = .table) {
+        if format == .plain { cells(table.rows) } else { lines(table.lines(within: columns)) }
+    }
+
+    /// Writes names and values; a value that is too long for the terminal goes on in the next line.
+    static func fields(_ fields: FieldList, in format: OutputOptions.Format = .table) {
+        if format == .plain { cells(fields.rows) } else { lines(fields.lines(within: columns)) }
+    }
+
+    /// Writes rows, with tabs between the cells.
+    static func cells(_ rows: [[String]]) {
+        let text = rows.map { $0.map { ControlCharacters.escaped($0) }.joined(separator: "\t") + "\n" }.joined()
+        bytes(Array(text.utf8))
     }
 
     /// How wide the terminal is; `nil` when none shows the output, or it does not tell.
-    private static var columns: Int? {
+    static var columns: Int? {
         var size = winsize()
         guard isTerminal, unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
         return Int(size.ws_col)
@@ -41,6 +53,9 @@ enum StandardOutput {
 
 /// The standard error output.
 enum StandardError {
+    /// Whether a terminal shows it.
+    static var isTerminal: Bool { isatty(STDERR_FILENO) != 0 }
+
     /// Writes a line and its end, after the same treatment as ``StandardOutput/lines(_:)``.
     static func line(_ text: String) {
         _ = Descriptor.write(Array((ControlCharacters.escaped(text) + "\n").utf8), to: STDERR_FILENO)

@@ -45,7 +45,7 @@ struct Table {
         let blocks = rows.map { row in
             var fields = FieldList()
             for (column, cell) in zip(columns, row) { fields.add(column.title, cell) }
-            return fields.lines
+            return fields.lines(within: width)
         }
         return Array(blocks.joined(separator: [""]))
     }
@@ -74,8 +74,28 @@ struct FieldList {
         if let value { fields.append((name, value)) }
     }
 
-    var lines: [String] {
+    var lines: [String] { lines(within: nil) }
+
+    /// The pairs as rows; where a line has no name of its own, it has that of the line above.
+    var rows: [[String]] {
+        var name = ""
+        return fields.map { field in
+            if !field.name.isEmpty { name = field.name }
+            return [name, field.value]
+        }
+    }
+
+    /// The lines, with values broken between words where the terminal is too narrow for them.
+    ///
+    /// - Parameter columns: How wide it is; `nil` for any width.
+    /// - Returns: The lines.
+    func lines(within columns: Int?) -> [String] {
         let width = fields.map { $0.name.count }.max() ?? 0
-        return fields.map { $0.name + String(repeating: " ", count: width - $0.name.count + 2) + $0.value }
+        return fields.flatMap { field in
+            let margin = String(repeating: " ", count: width + 2)
+            let start = field.name + margin.dropFirst(field.name.count)
+            return WordWrap.lines(field.value, within: columns.map { $0 - width - 2 }).enumerated()
+                .map { $0.offset == 0 ? start + $0.element : margin + $0.element }
+        }
     }
 }

@@ -26,6 +26,12 @@ enum TimeSpan {
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
+    /// Whole milliseconds.
+    static func milliseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    }
+
     static func text(_ lifetime: RedisTimeToLive) -> String {
         switch lifetime {
         case .absent: "absent"
@@ -59,8 +65,7 @@ struct JSONTimeToLive: Encodable {
         case .absent: (state, milliseconds) = ("absent", nil)
         case .unlimited: (state, milliseconds) = ("unlimited", nil)
         case .remaining(let duration):
-            let (seconds, attoseconds) = duration.components
-            (state, milliseconds) = ("remaining", seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+            (state, milliseconds) = ("remaining", TimeSpan.milliseconds(duration))
         }
     }
 }

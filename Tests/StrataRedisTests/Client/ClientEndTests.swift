@@ -8,7 +8,7 @@ struct ClientEndTests {
     func shutDown() async throws {
         try await RedisServer.withServer { server in
             for connections in [1, 3] {
-                var configuration = try RedisConfiguration(url: server.url)
+                var configuration = try RedisConfiguration.patient(server.url)
                 configuration.connections = connections
                 let used = try RedisClient(configuration)
                 try await used.ping()

@@ -42,6 +42,17 @@ struct TicketRenewalTests {
         #expect(renewal.take() == taken && gate.isLive(taken))
     }
 
+    @Test("a ticket that is not committed yet keeps nothing of its level alive")
+    func released() {
+        weak var remembered: KeyspaceCoherence?
+        do {
+            let coherence = coherence()
+            remembered = coherence
+            #expect(renewal(coherence, of: coherence.gate.ticket(for: names.fingerprint)).take() != .void)
+        }
+        #expect(remembered == nil)
+    }
+
     @Test("after a change there is no right any more")
     func changed() {
         let coherence = coherence()

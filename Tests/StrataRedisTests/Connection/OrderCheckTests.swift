@@ -165,10 +165,7 @@ struct OrderCheckTests {
             default: return [.send(text: "+OK\r\n")]
             }
         })
-        var configuration = try RedisConfiguration(url: server.url)
-        configuration.commandTimeout = .seconds(20)
-        configuration.healthWindow = .seconds(20)
-        let redis = try RedisClient(configuration)
+        let redis = try RedisClient(.patient(server.url))
         // Callers that never pause: without a check there is always a next reply, and no call times out.
         await withTaskGroup(of: Void.self) { group in
             for task in 0..<4 {

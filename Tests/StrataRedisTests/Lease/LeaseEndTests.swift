@@ -14,12 +14,8 @@ struct LeaseEndTests {
     private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
 
     private func cache(_ url: String) throws -> FetchingLevel<String, String> {
-        var configuration = try RedisConfiguration(url: url)
-        configuration.commandTimeout = .seconds(20)
-        configuration.redisBudget = .seconds(20)
-        configuration.healthWindow = .seconds(20)
         let level = RedisLevel<String, String>(
-            try RedisClient(configuration),
+            try RedisClient(.patient(url)),
             keyspace: keyspace,
             codec: .text,
             coherence: .none
@@ -104,8 +100,7 @@ struct LeaseEndTests {
             default: return [.send(text: "+PONG\r\n")]
             }
         })
-        var configuration = try RedisConfiguration(url: server.url)
-        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        var configuration = try RedisConfiguration.patient(server.url)
         configuration.commandTimeout = .seconds(600)
         configuration.redisBudget = .seconds(600)
         let redis = try RedisClient(configuration)
@@ -132,8 +127,7 @@ struct LeaseEndTests {
             }
             return isGiven.withLock { $0 } ? [.reset] : [.send(text: "+PONG\r\n")]
         })
-        var configuration = try RedisConfiguration(url: server.url)
-        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
+        var configuration = try RedisConfiguration.patient(server.url)
         configuration.commandTimeout = .seconds(600)
         configuration.redisBudget = .seconds(600)
         let redis = try RedisClient(configuration)
@@ -189,7 +183,7 @@ struct LeaseEndTests {
             scripts.withLock { $0.append((connection, command[1])) }
             return []
         })
-        var configuration = try RedisConfiguration(url: server.url)
+        var configuration = try RedisConfiguration.patient(server.url)
         configuration.connections = 4
         configuration.commandTimeout = .seconds(600)
         configuration.redisBudget = .seconds(600)
@@ -217,7 +211,7 @@ struct LeaseEndTests {
     func unknownRenewal() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            var configuration = try RedisConfiguration(url: proxy.url)
+            var configuration = try RedisConfiguration.patient(proxy.url)
             // Renewals end unanswered long before the lease does.
             configuration.commandTimeout = .milliseconds(500)
             configuration.redisBudget = .milliseconds(500)
@@ -251,7 +245,7 @@ struct LeaseEndTests {
     func hangingRenewal() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            var configuration = try RedisConfiguration(url: proxy.url)
+            var configuration = try RedisConfiguration.patient(proxy.url)
             configuration.commandTimeout = .seconds(600)
             configuration.redisBudget = .seconds(600)
             configuration.healthWindow = .seconds(600)

@@ -175,4 +175,22 @@ struct RedisLevelTests {
             }
         }
     }
+
+    @Test("caches that are made, used and let go leave nothing behind", .timeLimit(.minutes(1)))
+    func letGo() async throws {
+        let redis = try await TestServer.client()
+        for number in 0..<20 {
+            weak var remembered: KeyspaceCoherence?
+            do {
+                let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
+                try await level.ready()
+                let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(level.fetching { "source \($0)" })
+                for key in ["a", "b"] { #expect(try await cache.get(key) == "source \(key)") }
+                if number.isMultiple(of: 2) { try await cache.remove("a") }
+                remembered = level.shared
+            }
+            // What is still under way ends by itself.
+            while remembered != nil { try await nextTurn() }
+        }
+    }
 }

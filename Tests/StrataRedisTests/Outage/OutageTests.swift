@@ -104,9 +104,7 @@ struct OutageTests {
             default: [.send(text: "$-1\r\n"), .close]
             }
         })
-        var configuration = try RedisConfiguration(url: server.endpoint.url)
-        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(1)
-        let redis = try RedisClient(configuration)
+        let redis = try RedisClient(.patient(server.url))
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
         let changes = level.changes()
         // Each read costs its connection, so that both come to need turns.

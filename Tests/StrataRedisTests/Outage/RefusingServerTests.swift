@@ -26,11 +26,9 @@ struct RefusingServerTests {
             }
         })
         let log = LogRecorder()
-        var configuration = try RedisConfiguration(url: server.url)
+        var configuration = try RedisConfiguration.patient(server.url)
         configuration.breaker.minimumCalls = 4
         configuration.breaker.pause = .seconds(60) ... .seconds(60)
-        configuration.redisBudget = .seconds(20)
-        configuration.commandTimeout = .seconds(20)
         let redis = try RedisClient(configuration, logger: log.logger)
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
         let cache = level.fetching { "source \($0)" }
@@ -132,12 +130,9 @@ struct RefusingServerTests {
     @Test("when all failed removals were repeated, the breaker of removals is closed")
     func repeated() async throws {
         try await RedisServer.withServer { server in
-            var configuration = try RedisConfiguration(url: server.url)
-            configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+            var configuration = try RedisConfiguration.patient(server.url)
             configuration.breaker.minimumCalls = 4
             configuration.breaker.pause = .seconds(60) ... .seconds(60)
-            configuration.redisBudget = .seconds(20)
-            configuration.commandTimeout = .seconds(20)
             let redis = try RedisClient(configuration)
             let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
             try await server.kill()

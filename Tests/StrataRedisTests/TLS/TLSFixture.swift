@@ -64,19 +64,6 @@ struct TLSFixture: Sendable {
     }
 }
 
-extension RedisConfiguration {
-    /// Waits for a busy machine, and connects again at once.
-    mutating func beIn(patience: Duration) {
-        connectTimeout = patience
-        commandTimeout = patience
-        redisBudget = patience
-        breaker.slowAfter = patience
-        healthWindow = patience
-        linkPingTimeout = patience
-        reconnectDelay = .milliseconds(1) ... .milliseconds(10)
-    }
-}
-
 /// Puts the content of one file in place of another's, as a rename does.
 func replace(_ file: String, by other: String) throws {
     let fresh = file + ".new"

@@ -130,10 +130,7 @@ struct OversizedReplyTests {
             default: [.send(text: "+OK\r\n")]
             }
         })
-        var configuration = try RedisConfiguration(url: server.url)
-        configuration.commandTimeout = .seconds(20)
-        configuration.healthWindow = .seconds(20)
-        let redis = try RedisClient(configuration)
+        let redis = try RedisClient(.patient(server.url))
         try await redis.ping()
         let first = Task { try await redis.get("a") }
         try await server.wait { $0.text(of: 0).contains("$1\r\na\r\n") }

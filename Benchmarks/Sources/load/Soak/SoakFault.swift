@@ -6,6 +6,8 @@ enum SoakFault: String, CaseIterable, Codable {
     case serverKilledDataLost = "srv-lost"
     /// The server comes up with what it held some seconds before: what was removed since is back.
     case serverSetBack = "srv-old"
+    /// Sentinels promote the replica, which may lack what was confirmed last.
+    case failover = "failover"
     case callersKilled = "kill-cmd"
     case linksKilled = "kill-sub"
     case scriptsFlushed = "scripts"
@@ -57,8 +59,8 @@ enum SoakFault: String, CaseIterable, Codable {
 
     var place: Place {
         switch self {
-        case .serverStopped, .serverKilledDataKept, .serverKilledDataLost, .serverSetBack, .callersKilled, .linksKilled,
-            .scriptsFlushed, .everythingFlushed:
+        case .serverStopped, .serverKilledDataKept, .serverKilledDataLost, .serverSetBack, .failover, .callersKilled,
+            .linksKilled, .scriptsFlushed, .everythingFlushed:
             .server
         case .instanceKilled, .instanceStopped: .instance
         case .wayFrozen, .connectionFrozen, .halfFrozen, .connectionsReset, .lateSets: .way
@@ -67,11 +69,19 @@ enum SoakFault: String, CaseIterable, Codable {
         }
     }
 
+    /// Whether it can be caused there: Sentinels bring no server back as it was, and tell addresses that no proxy stands before.
+    func happens(on topology: SoakTopology) -> Bool {
+        switch topology {
+        case .single: self != .failover
+        case .sentinel: place != .way && self != .serverSetBack
+        }
+    }
+
     /// How often it happens beside the others of its place.
     var weight: Int {
         switch self {
         case .serverStopped, .serverKilledDataKept, .serverKilledDataLost: 2
-        case .callersKilled, .linksKilled, .scriptsFlushed, .foreignLease, .foreignValue: 3
+        case .callersKilled, .linksKilled, .scriptsFlushed, .failover, .foreignLease, .foreignValue: 3
         case .lateSets: 2
         default: 1
         }

@@ -13,23 +13,24 @@ actor SoakFleet {
     private static let mourning: Duration = .milliseconds(1_300)
 
     private let settings: SoakSettings
-    private let server: RedisServer
+    private let servers: SoakServers
     private var slots: [Slot] = []
     private(set) var tally = SoakTally()
     /// How each instance ended that has ended by itself.
     private(set) var crashes: [String] = []
 
-    init(_ settings: SoakSettings, server: RedisServer) {
+    init(_ settings: SoakSettings, _ servers: SoakServers) {
         self.settings = settings
-        self.server = server
+        self.servers = servers
     }
 
     /// Starts all instances, every second one behind a proxy of its own.
     func start() async throws {
         for number in 0..<settings.instances {
-            let proxy =
-                number.isMultiple(of: 2)
-                ? try await FaultProxy.start(to: server.endpoint, seed: settings.seed &+ UInt64(number)) : nil
+            var proxy: FaultProxy?
+            if number.isMultiple(of: 2), let endpoint = servers.endpoint {
+                proxy = try await FaultProxy.start(to: endpoint, seed: settings.seed &+ UInt64(number))
+            }
             slots.append(Slot(member: try await begin(number, life: 0, proxy), proxy: proxy))
         }
         for slot in slots { _ = try await slot.member.answer() }
@@ -39,7 +40,7 @@ actor SoakFleet {
         let arguments = [
             "soak-instance", "--settings", try settings.argument, "--number", "\(number)", "--life", "\(life)",
         ]
-        return try await Member(arguments, url: proxy?.url ?? server.url)
+        return try await Member(arguments, url: proxy.map { servers.url(to: $0.endpoint) } ?? servers.url)
     }
 
     var count: Int { slots.count }

@@ -45,6 +45,10 @@ struct SoakLoad: AsyncParsableCommand {
     var faults: [SoakFaultList] = []
     @Option(parsing: .upToNextOption, help: "What of that is left out.")
     var without: [SoakFaultList] = []
+    @Option(help: "One server, or a primary with a replica and Sentinels, where failovers are among the faults.")
+    var topology = SoakTopology.single
+    @Flag(help: "Instances and servers speak TLS.")
+    var tls = false
     @Option(help: "Where the histories are kept; by default they are removed in the end.")
     var folder: String?
 
@@ -62,7 +66,8 @@ struct SoakLoad: AsyncParsableCommand {
             pingMilliseconds: ping,
             freshSeconds: fresh,
             instances: processes,
-            faults: chosen
+            faults: chosen,
+            topology: topology
         )
         guard try await soak(settings) else { throw ExitCode(1) }
     }
@@ -72,18 +77,16 @@ struct SoakLoad: AsyncParsableCommand {
         let left = Set(without.flatMap(\.faults))
         let wanted =
             faults.isEmpty ? SoakFault.allCases.filter { $0 != .serverSetBack } : faults.flatMap(\.faults)
-        return wanted.filter { !left.contains($0) }
+        return wanted.filter { !left.contains($0) && $0.happens(on: topology) }
     }
 
     private func soak(_ settings: SoakSettings) async throws -> Bool {
         let run = try VersionedRun(keyCount: SoakRoom.totalKeys(settings), seed: settings.seed)
         _ = try VersionedSource(creating: settings.sourcePath, run: run)
         let recorder = try HistoryRecorder(creating: settings.folder + "/driver.history", run: run)
-        // Without fsync what was acknowledged still survives the server's death, and the disk is left alone.
-        let configuration = RedisServer.Configuration(directives: ["appendonly yes", "appendfsync no"])
-        return try await RedisServer.withServer(configuration) { server in
-            let fleet = SoakFleet(settings, server: server)
-            let trouble = SoakTrouble(server, fleet, recorder, settings)
+        return try await SoakServers.with(topology, encrypted: tls) { servers in
+            let fleet = SoakFleet(settings, servers)
+            let trouble = SoakTrouble(servers, fleet, recorder, settings)
             // While all processes start at once on a machine with few processors, time says nothing.
             try await recorder.fault("start") { try await fleet.start() }
             let end = ContinuousClock.now + .seconds(seconds)

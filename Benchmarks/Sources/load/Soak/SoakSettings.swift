@@ -22,6 +22,7 @@ struct SoakSettings: Codable {
     var instances: Int
     /// What goes wrong, and what the work has in it.
     var faults: [SoakFault]
+    var topology = SoakTopology.single
     /// When the soak began, by the clock of histories.
     var began = HistoryClock.now()
 
@@ -81,7 +82,8 @@ struct SoakSettings: Codable {
         pingMilliseconds: Int,
         freshSeconds: Int,
         instances: Int,
-        faults: [SoakFault] = []
+        faults: [SoakFault] = [],
+        topology: SoakTopology = .single
     ) {
         self.seed = seed
         self.folder = folder
@@ -93,6 +95,7 @@ struct SoakSettings: Codable {
         self.freshSeconds = freshSeconds
         self.instances = instances
         self.faults = faults
+        self.topology = topology
     }
 }
 

@@ -13,9 +13,9 @@ extension SoakTrouble {
         switch fault {
         case .foreignLease: try await leaveLease(key, choice)
         case .foreignValue: try await leaveValue(key, choice)
-        case .marksRemoved: try await server.command("DEL", marks)
+        case .marksRemoved: try await servers.command("DEL", marks)
         case .marksOfOtherType:
-            try await server.command("SET", marks, "something else")
+            try await servers.command("SET", marks, "something else")
             try await expectHealedMarks()
         default:
             try await damageNumbers(choice)
@@ -33,12 +33,12 @@ extension SoakTrouble {
         ]
         let number = numbers[choice % numbers.count]
         switch choice % 3 {
-        case 0: try await server.command("HSET", marks, "s", number)
-        case 1: try await server.command("HSET", marks, "c", number)
+        case 0: try await servers.command("HSET", marks, "s", number)
+        case 1: try await servers.command("HSET", marks, "c", number)
         default:
-            let field = try await server.command("HRANDFIELD", marks)
+            let field = try await servers.command("HRANDFIELD", marks)
             guard case .bulk(let bytes) = field else { return }
-            try await server.command(bytes: ["HSET", marks].map { Array($0.utf8) } + [bytes, Array(number.utf8)])
+            try await servers.command(bytes: ["HSET", marks].map { Array($0.utf8) } + [bytes, Array(number.utf8)])
         }
     }
 
@@ -52,16 +52,16 @@ extension SoakTrouble {
         // Without an answer nothing is known of them.
         guard try await !areMarksSound() else { return }
         count("unhealed_marks")
-        try await server.command("DEL", marks)
+        try await servers.command("DEL", marks)
     }
 
     private func areMarksSound() async throws -> Bool {
-        switch try await server.command("TYPE", marks) {
+        switch try await servers.command("TYPE", marks) {
         case .status("none"): return true
         case .status("hash"): break
         default: return false
         }
-        guard case .array(let numbers) = try await server.command("HMGET", marks, "s", "c") else { return false }
+        guard case .array(let numbers) = try await servers.command("HMGET", marks, "s", "c") else { return false }
         return numbers.allSatisfy { number in
             guard case .bulk(let bytes) = number, let number = Double(String(decoding: bytes, as: UTF8.self)) else {
                 return false
@@ -78,15 +78,15 @@ extension SoakTrouble {
         let token = "0123456789abcdef"
         let junk = String(repeating: "\u{1b}[31m", count: 200_000)
         switch choice % 7 {
-        case 0: try await server.command("SET", name, "F1:" + junk, "PX", "3153600000000")
-        case 1: try await server.command("SET", name, "T" + token + "somebody")
-        case 2: try await server.command("SET", name, "T" + token + "somebody", "PX", "3153600000000")
-        case 3: try await server.command("SET", name, "F9223372036854775807:down", "PX", "60000")
-        case 4: try await server.command("SET", name, junk)
+        case 0: try await servers.command("SET", name, "F1:" + junk, "PX", "3153600000000")
+        case 1: try await servers.command("SET", name, "T" + token + "somebody")
+        case 2: try await servers.command("SET", name, "T" + token + "somebody", "PX", "3153600000000")
+        case 3: try await servers.command("SET", name, "F9223372036854775807:down", "PX", "60000")
+        case 4: try await servers.command("SET", name, junk)
         case 5:
-            try await server.command("DEL", name)
-            try await server.command("LPUSH", name, "of another type")
-        default: try await server.command("SET", name, "F-7:down")
+            try await servers.command("DEL", name)
+            try await servers.command("LPUSH", name, "of another type")
+        default: try await servers.command("SET", name, "F-7:down")
         }
         try await Task.rest(for: .milliseconds(500))
     }
@@ -99,7 +99,7 @@ extension SoakTrouble {
         let name = valueName(key)
         var bytes: [UInt8] = []
         let other = valueName((key + 1) % settings.keys)
-        if case .bulk(let found) = try await server.command("GET", choice % 6 == 2 ? name : other) { bytes = found }
+        if case .bulk(let found) = try await servers.command("GET", choice % 6 == 2 ? name : other) { bytes = found }
         switch choice % 6 {
         case 0, 1: try await set(name, bytes.isEmpty ? Array(repeating: 7, count: 1 << 20) : bytes)
         case 2:
@@ -109,10 +109,10 @@ extension SoakTrouble {
         case 3: try await set(name, Array(bytes.prefix(bytes.count / 2)))
         case 4: try await set(name, Array(repeating: UInt8(ascii: "x"), count: 1 << 20))
         default:
-            try await server.command("DEL", name)
-            try await server.command("LPUSH", name, "of another type")
+            try await servers.command("DEL", name)
+            try await servers.command("LPUSH", name, "of another type")
             try await Task.rest(for: .seconds(1))
-            if case .status("list") = try await server.command("TYPE", name) { try await server.command("DEL", name) }
+            if case .status("list") = try await servers.command("TYPE", name) { try await servers.command("DEL", name) }
         }
         try await Task.rest(for: .milliseconds(500))
     }
@@ -120,7 +120,7 @@ extension SoakTrouble {
     private func valueName(_ key: Int) -> String { "strata:\(settings.keyspace):v:{\(key)}" }
 
     private func set(_ name: String, _ bytes: [UInt8]) async throws {
-        try await server.command(bytes: [
+        try await servers.command(bytes: [
             Array("SET".utf8), Array(name.utf8), bytes, Array("PX".utf8), Array("3000".utf8),
         ])
     }

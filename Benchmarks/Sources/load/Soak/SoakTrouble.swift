@@ -5,7 +5,7 @@ import Synchronization
 
 /// Makes things go wrong, in an order that follows from the seed, and sets them right again.
 final class SoakTrouble: Sendable {
-    let server: RedisServer
+    let servers: SoakServers
     let fleet: SoakFleet
     let settings: SoakSettings
     private let recorder: HistoryRecorder
@@ -13,8 +13,8 @@ final class SoakTrouble: Sendable {
     private let failures = Mutex<[String]>([])
     private let findings = Mutex<[String: Int]>([:])
 
-    init(_ server: RedisServer, _ fleet: SoakFleet, _ recorder: HistoryRecorder, _ settings: SoakSettings) {
-        self.server = server
+    init(_ servers: SoakServers, _ fleet: SoakFleet, _ recorder: HistoryRecorder, _ settings: SoakSettings) {
+        self.servers = servers
         self.fleet = fleet
         self.recorder = recorder
         self.settings = settings
@@ -71,6 +71,7 @@ final class SoakTrouble: Sendable {
 
     private func troubleServer(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
         let pause = Duration.milliseconds(Int.random(in: 20...1_500, using: &random))
+        let server = try await servers.primary()
         switch fault {
         case .serverStopped:
             let length = Duration.milliseconds(Int.random(in: 20...4_000, using: &random))
@@ -81,16 +82,31 @@ final class SoakTrouble: Sendable {
             try await server.kill()
             try await Task.rest(for: pause)
             try await server.restart(keepingData: fault == .serverKilledDataKept)
-        case .serverSetBack: try await setBack(after: pause)
-        case .callersKilled: try await server.command("CLIENT", "KILL", "TYPE", "normal")
-        case .linksKilled: try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
+        case .serverSetBack: try await setBack(server, after: pause)
+        case .failover: try await servers.failOver()
+        case .callersKilled: try await killOwnConnections(of: "normal", at: server)
+        case .linksKilled: try await killOwnConnections(of: "pubsub", at: server)
         case .scriptsFlushed: try await server.command("SCRIPT", "FLUSH")
         default: try await server.command("FLUSHALL")
+        }
+        try await servers.heal()
+    }
+
+    /// Ends the connections of the instances, and of no replica or Sentinel.
+    private func killOwnConnections(of type: String, at server: RedisServer) async throws {
+        for client in try await server.command("CLIENT", "LIST", "TYPE", type).text.split(whereSeparator: \.isNewline) {
+            let fields = client.split(separator: " ")
+            guard fields.contains(where: { $0.hasPrefix("name=strata") }),
+                let id = fields.first(where: { $0.hasPrefix("id=") })
+            else {
+                continue
+            }
+            _ = try await server.command("CLIENT", "KILL", "ID", String(id.dropFirst(3)))
         }
     }
 
     /// Keeps what the server has on disk, and some time later kills it and starts it with that.
-    private func setBack(after pause: Duration) async throws {
+    private func setBack(_ server: RedisServer, after pause: Duration) async throws {
         guard let folder = server.folder else { return }
         let (data, copy) = (folder + "/data", folder + "/data-before")
         try? FileManager.default.removeItem(atPath: copy)

@@ -9,7 +9,7 @@ import Strata
 /// | what | staleness | waits and fetches |
 /// |---|---|---|
 /// | faults at the server, in instances, on the way | the trust bound while one lasts and in the recovery; none of this instance's own changes | not asked in that time |
-/// | `srv-old` | the trust bound and the lifetime of values, also for own changes | not asked in that time |
+/// | `srv-old`, and all at the servers of Sentinels | the trust bound and the lifetime of values, also for own changes: a failover may lose what was confirmed | not asked in that time |
 /// | `late-set` | as other faults. What comes late of a set that failed must undo nothing that was acknowledged after it | not asked in that time |
 /// | `mk-del`, `mk-type` | as other faults: who finds the numbers gone takes everything for void, so nothing acknowledged is lost | healed by the invalidations of five seconds, or `soak.unhealed_marks` |
 /// | `mk-num` | as other faults; of tags and clears, what was acknowledged before the end of the fault obliges nobody after it, for the fault itself has lost it. Changes of keys go on to oblige | the same |
@@ -33,7 +33,7 @@ struct SoakVerdict {
     init(_ settings: SoakSettings, calmBound: Duration, orphanWait: Duration) {
         self.settings = settings
         self.orphanWait = orphanWait
-        let setsBack = settings.has(.serverSetBack)
+        let setsBack = Self.setsBack(settings)
         // Hits are compared with a clock that ticks every 4 ms.
         var faulty = settings.trustBound + .milliseconds(5)
         var bounds = StalenessBounds(normal: StalenessBound(fleet: min(calmBound, faulty)))
@@ -41,7 +41,6 @@ struct SoakVerdict {
         if setsBack {
             // What comes back with old data is a value like any other, and goes with its lifetime.
             faulty += .seconds(settings.freshSeconds)
-            bounds.recovery = faulty
         }
         bounds.duringFaults = StalenessBound(fleet: faulty, own: setsBack ? faulty : .zero)
         self.bounds = bounds
@@ -49,7 +48,13 @@ struct SoakVerdict {
 
     /// How long the effects of a fault may last: until the link stands again, and what was read meanwhile is gone.
     static func recovery(_ settings: SoakSettings) -> Duration {
-        settings.trustBound + SoakSettings.longestReconnectDelay + .seconds(1)
+        settings.trustBound + SoakSettings.longestReconnectDelay
+            + .seconds(1 + (setsBack(settings) ? settings.freshSeconds : 0))
+    }
+
+    /// Whether a server may come to hold what it held before.
+    private static func setsBack(_ settings: SoakSettings) -> Bool {
+        settings.has(.serverSetBack) || settings.topology == .sentinel
     }
 
     /// Judges and prints.

@@ -1,0 +1,39 @@
+#if Observability
+internal import Strata
+internal import Tracing
+
+/// Surrounds the fetches of a read with a span, whose parent is the span of the read.
+///
+/// The source's own spans are children of it.
+struct SpanScope: FetchScope {
+    let tracer: any Tracer
+    let name: String
+    let context: ServiceContext
+
+    func run<Output: Sendable>(
+        _ fetch: () async throws -> Output,
+        failure: (Output) -> (any Error)?
+    ) async throws -> Output {
+        let span = tracer.startSpan("cache fetch", context: context)
+        defer { span.end() }
+        span.attributes["cache.name"] = name
+        do {
+            let output = try await ServiceContext.$current.withValue(span.context) { try await fetch() }
+            if let error = failure(output) { span.note(error) }
+            return output
+        } catch {
+            span.note(error)
+            throw error
+        }
+    }
+}
+
+extension Span {
+    /// Notes the kind of an error, and not its text, which may hold what a trace must not show.
+    func note(_ error: any Error) {
+        attributes["error.type"] = CacheError.name(of: error)
+        // A caller that has left is no failure.
+        if !(error is CancellationError) { setStatus(SpanStatus(code: .error, message: CacheError.name(of: error))) }
+    }
+}
+#endif

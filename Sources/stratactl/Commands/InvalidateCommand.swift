@@ -1,0 +1,109 @@
+import ArgumentParser
+import Strata
+import StrataRedis
+
+struct InvalidateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "invalidate",
+        abstract: "Voids all entries of a keyspace that have one of some tags, in Redis and in every instance.",
+        discussion: """
+            Shows first how many entries have the tags, by a random sample. Without --yes it ends there, with exit \
+            status 2. With --yes one script voids them all, whatever their number; nothing is removed. What was done \
+            is told by a line on the standard error output.
+            """
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var space: KeyspaceOptions
+
+    @Option(name: .customLong("tag"), parsing: .singleValue, help: "A tag; may be given several times.")
+    var tags: [String] = []
+
+    @Option(help: ArgumentHelp("How many entries to look at before, up to 100000.", valueName: "n"))
+    var samples = 1000
+
+    @OptionGroup var consent: ConsentOption
+
+    func validate() throws {
+        guard !tags.isEmpty else { throw ValidationError("--tag is missing") }
+        guard (0...100_000).contains(samples) else { throw ValidationError("--samples is not within 0 to 100000") }
+    }
+
+    func run() async throws {
+        let keyspace = try space.resolved()
+        let tags = try tags.map { try tag($0) }
+        try await connection.withClient { redis in
+            let inspector = KeyspaceInspector(redis, keyspace)
+            var progress = WalkProgress()
+            let sample = try await EntrySample.take(inspector, tags: tags, samples: samples) { progress.report($0) }
+            // An unused name must leave nothing behind.
+            if sample.values == 0 { try await inspector.checkPresence() }
+            var number: UInt64?
+            if consent.yes {
+                number = try await inspector.invalidate(tags: tags)
+                let names = tags.map { "'\(PrintableText.escape(Array($0.utf8)))'" }.joined(separator: " ")
+                let time = number.map { KeyExplanation.moment(of: $0) } ?? 0
+                AuditLine.write("invalidate", "\(RemovalResult.printable(keyspace)) tags \(names)", at: time, redis)
+            }
+            try Outcome(keyspace, redis, tags, sample, number).report(in: output.format)
+        }
+    }
+
+    private func tag(_ text: String) throws -> String {
+        var tag = text
+        if space.escaped {
+            guard let bytes = PrintableText.unescape(text), let decoded = String(validating: bytes, as: UTF8.self)
+            else {
+                throw Failure(.usage, "a tag holds a backslash that begins no escape, or is no UTF-8")
+            }
+            tag = decoded
+        }
+        guard tag.utf8.count <= TagLimits.tagLength else {
+            throw Failure(.usage, "a tag has more than \(TagLimits.tagLength) bytes")
+        }
+        return tag
+    }
+
+    private struct Outcome: Encodable {
+        let keyspace: String
+        let endpoint: String
+        let tags: [String]
+        let values: Int
+        let looked: Int
+        /// How many of those that were looked at have one of the tags, and are not void.
+        let tagged: Int
+        let estimatedTagged: Int
+        let number: UInt64?
+        let done: Bool
+
+        init(_ keyspace: Keyspace, _ redis: RedisClient, _ tags: [String], _ sample: EntrySample, _ number: UInt64?) {
+            self.keyspace = keyspace.description
+            endpoint = redis.configuration.endpoint.description
+            self.tags = tags
+            values = sample.values
+            looked = sample.looked
+            tagged = sample.tagged
+            estimatedTagged = sample.estimatedTagged
+            self.number = number
+            done = number != nil
+        }
+
+        func report(in format: OutputOptions.Format) throws {
+            let place = "\(PrintableText.escape(Array(keyspace.utf8))) at \(endpoint)"
+            let about = looked == values ? "" : "about "
+            let plan = "\(about)\(Quantity.text(estimatedTagged, "entry", "entries")) of \(values)"
+            switch format {
+            case .json: try JSONDocument.print(self)
+            case .table, .plain:
+                var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("TAGGED"), .right("OF ALL, ABOUT"))
+                table.rows = [[String(values), String(looked), String(tagged), String(estimatedTagged)]]
+                StandardOutput.table(table, in: format)
+            }
+            guard done else {
+                throw Failure(.refused, "nothing was invalidated; --yes voids \(plan) in \(place)")
+            }
+            if format == .table { StandardOutput.lines(["invalidated \(plan) in \(place)"]) }
+        }
+    }
+}

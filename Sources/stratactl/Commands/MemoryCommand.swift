@@ -1,0 +1,130 @@
+import ArgumentParser
+import StrataRedis
+
+struct MemoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "memory",
+        abstract: "Shows what Redis says of its memory, and what the keyspaces take of it.",
+        discussion: """
+            Walks over the whole database with SCAN. What a keyspace takes is that of a random sample of its values \
+            with their keys (MEMORY USAGE), taken for all of them.
+            """
+    )
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var prefix: PrefixOption
+
+    @Flag(help: "Show the keyspaces of all prefixes.")
+    var allPrefixes = false
+
+    @Option(help: ArgumentHelp("How many values of each keyspace to measure, 1 to 1000.", valueName: "n"))
+    var samples = 200
+
+    func validate() throws {
+        guard (1...1000).contains(samples) else { throw ValidationError("--samples is not within 1 to 1000") }
+    }
+
+    func run() async throws {
+        let (fields, survey) = try await connection.withClient { redis in
+            // A user who may look at a cache need not be one who may look at the server.
+            var fields: [String: String] = [:]
+            do {
+                fields = try await redis.info()
+            } catch let error as RedisError where error.code == .server {}
+            let survey = try await KeyspaceSurvey.take(
+                redis,
+                prefix: allPrefixes ? nil : prefix.prefix,
+                samples: samples,
+                withMemory: true
+            )
+            return (fields, survey)
+        }
+        let report = MemoryReport(ServerInformation(fields), survey)
+        switch output.format {
+        case .table, .plain:
+            StandardOutput.fields(report.fields, in: output.format)
+            if output.format == .table { StandardOutput.lines([""]) }
+            StandardOutput.table(report.table, in: output.format)
+        case .json: try JSONDocument.print(report)
+        }
+        if survey.rows.isEmpty, !allPrefixes {
+            let name = PrintableText.escape(Array(prefix.prefix.utf8))
+            StandardError.line(
+                "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
+            )
+        }
+        if survey.keysPassedOver > 0 {
+            StandardError.line("stratactl: only the first \(survey.rows.count) keyspaces are shown")
+        }
+    }
+}
+
+/// The memory of a server, as it is printed.
+private struct MemoryReport: Encodable {
+    struct Row: Encodable {
+        let keyspace: String
+        let values: Int
+        let leases: Int
+        /// Missing when the server does not tell.
+        let estimatedMemory: Int?
+        /// Of what the server has in use; missing when either is not told.
+        let share: Double?
+    }
+
+    /// Bytes; missing what the server does not tell.
+    let used: Int?
+    let peak: Int?
+    let resident: Int?
+    let limit: Int?
+    let policy: String?
+    let evictedKeys: Int?
+    let expiredKeys: Int?
+    let keyspaces: [Row]
+
+    init(_ information: ServerInformation, _ survey: KeyspaceSurvey) {
+        let used = information.number("used_memory")
+        self.used = used
+        peak = information.number("used_memory_peak")
+        resident = information.number("used_memory_rss")
+        limit = information.number("maxmemory")
+        policy = information["maxmemory_policy"]
+        evictedKeys = information.number("evicted_keys")
+        expiredKeys = information.number("expired_keys")
+        keyspaces = survey.rows.map { row in
+            Row(
+                keyspace: row.keyspace.description,
+                values: row.counts.values,
+                leases: row.counts.leases,
+                estimatedMemory: row.estimatedMemory,
+                share: row.estimatedMemory.flatMap { memory in
+                    used.flatMap { $0 > 0 ? Double(memory) / Double($0) : nil }
+                }
+            )
+        }
+    }
+
+    var fields: FieldList {
+        func bytes(_ count: Int?) -> String { count.map { Quantity.bytes($0) } ?? "not told" }
+        var fields = FieldList()
+        fields.add("in use", bytes(used))
+        fields.add("limit", limit == 0 ? "none" : bytes(limit))
+        fields.add("peak", bytes(peak))
+        fields.add("resident", bytes(resident))
+        fields.add("policy", policy.map { PrintableText.escape(Array($0.utf8)) } ?? "not told")
+        fields.add("evicted", evictedKeys.map { Quantity.text($0, "key") } ?? "not told")
+        fields.add("expired", expiredKeys.map { Quantity.text($0, "key") } ?? "not told")
+        return fields
+    }
+
+    var table: Table {
+        var table = Table(.right("VALUES"), .right("LEASES"), .right("ABOUT"), .right("SHARE"), .left("KEYSPACE"))
+        table.rows = keyspaces.map { row in
+            [
+                String(row.values), String(row.leases), row.estimatedMemory.map { Quantity.bytes($0) } ?? "-",
+                row.share.map { SizesReport.percent($0) } ?? "-", PrintableText.escape(Array(row.keyspace.utf8)),
+            ]
+        }
+        return table
+    }
+}

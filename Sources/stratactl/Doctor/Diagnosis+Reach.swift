@@ -1,0 +1,150 @@
+import StrataRedis
+
+// MARK: What this user and this machine can do with the server
+
+extension Diagnosis {
+    static func tracking(_ facts: ServerFacts) -> Finding {
+        switch facts.tracking {
+        case .success: return .ok("tracking", "instances can be told of changes (CLIENT TRACKING)")
+        case .failure(let refusal) where refusal.isOfRights:
+            return .unknown("tracking", refusal)
+        case .failure(let refusal):
+            return .warning(
+                "tracking",
+                "the server does not know \(refusal.command): instances keep values in memory for a short time only",
+                "Use Redis 6.2 or Valkey 7.2, or newer, and no proxy before it."
+            )
+        }
+    }
+
+    static func permissions(_ facts: ServerFacts) -> [Finding] {
+        let fitsOne = facts.lacks.contains { $0.rules.isEmpty }
+        return facts.lacks.map { lack in
+            let purpose = "'\(lack.purpose.rawValue)'"
+            guard !lack.rules.isEmpty else {
+                return .ok("permissions", "this user may do all that the purpose \(purpose) needs")
+            }
+            let rules = lack.rules.map { PrintableText.escape(Array($0.utf8)) }.joined(separator: " ")
+            let text = "for the purpose \(purpose) this user lacks \(rules)"
+            let advice = "`stratactl acl --for \(lack.purpose.rawValue)` prints all that it needs."
+            // Where the purpose is not said, one of those that were tried suffices.
+            return facts.hasPurpose || !fitsOne
+                ? .warning("permissions", text, advice)
+                : .note("permissions", text, "Right if that is not what the user is for. \(advice)")
+        }
+    }
+
+    static func clock(_ clock: ServerFacts.Told<ServerFacts.Clock>) -> Finding {
+        switch clock {
+        case .failure(let refusal): return .unknown("clock", refusal)
+        case .success(let clock):
+            let distance = clock.ahead.magnitude
+            let exactness = "± \(TimeSpan.text(seconds: clock.exactness))"
+            // Both machines may be right then.
+            guard distance > max(clock.exactness, 0.01) else {
+                return .ok("clock", "that of this machine, \(exactness)")
+            }
+            let side = clock.ahead > 0 ? "ahead of" : "behind"
+            let text = "\(TimeSpan.text(seconds: distance)) \(side) this machine's, \(exactness)"
+            if distance > 86_400 {
+                return .warning(
+                    "clock",
+                    "\(text): one of the two is wrong",
+                    "Mend it. Lifetimes go by the server's clock, and numbers of invalidations by its date."
+                )
+            }
+            guard distance > 1 else { return .ok("clock", text) }
+            return .note("clock", "\(text): Strata goes by the server's, but logs are hard to compare")
+        }
+    }
+
+    static func latency(_ roundTrips: [Double]) -> Finding {
+        let sorted = roundTrips.sorted()
+        guard let worst = sorted.last else { return .note("latency", "no PING was sent") }
+        let median = sorted[sorted.count / 2]
+        let text =
+            "\(TimeSpan.text(seconds: median)) median and \(TimeSpan.text(seconds: worst)) worst of "
+            + Quantity.text(sorted.count, "PING")
+        // A call of a cache may spend 500 ms on Redis.
+        if median > 0.05 || worst > 0.25 {
+            return .warning(
+                "latency",
+                "\(text), from here",
+                "From an instance it should be a few milliseconds: look at SLOWLOG GET, the network and the load."
+            )
+        }
+        guard median > 0.005 else { return .ok("latency", text) }
+        return .note("latency", "\(text), from here", "Instances should be nearer to the server.")
+    }
+
+    /// Most keyspaces that are named one by one.
+    private static let mostNamed = 10
+
+    static func marks(_ facts: ServerFacts) -> [Finding] {
+        let marks: [MarksInspection]
+        switch facts.marks {
+        case .failure(let refusal): return [.unknown("marks", refusal)]
+        case .success(let found): marks = found
+        }
+        guard !marks.isEmpty else {
+            return [
+                .note(
+                    "marks",
+                    "no keyspace with the prefix is in use",
+                    "`stratactl keyspaces --all-prefixes` shows all."
+                )
+            ]
+        }
+        let now = try? facts.clock.get().server
+        let findings = marks.map { judged($0, now: now) }
+        let notable = findings.filter { $0.severity != .ok }
+        if marks.count == 1 { return findings }
+        let count = marks.count - notable.count
+        let more = facts.hasMoreMarks ? "; there are more, which were not looked at" : ""
+        let summary = "those of \(Quantity.text(count, "keyspace")) are sound\(more)"
+        var shown: [Finding] = count > 0 ? [.ok("marks", summary)] : []
+        shown += notable.prefix(mostNamed)
+        if notable.count > mostNamed {
+            let rest = Quantity.text(notable.count - mostNamed, "more keyspace")
+            let isBad = notable.dropFirst(mostNamed).contains { $0.severity == .warning }
+            let advice = "Name a keyspace to see its state."
+            shown.append(isBad ? .warning("marks", rest, advice) : .note("marks", rest, advice))
+        }
+        return shown
+    }
+
+    /// Further than this from the server's clock, instances begin the numbers anew.
+    private static let year: Int64 = 31_622_400_000_000
+    /// So many tags are forgotten little by little.
+    private static let manyTags = 65_536
+
+    private static func judged(_ marks: MarksInspection, now: Int64?) -> Finding {
+        let name = RemovalResult.printable(marks.keyspace)
+        let void = "the next read by an instance voids the keyspace"
+        let advice = "Look at eviction and persistence above, and for another program that writes under the prefix."
+        switch marks.state {
+        case .absent:
+            return .note("marks", "\(name) has no numbers of invalidations: not used for a month, or evicted")
+        case .otherType(let type):
+            let type = PrintableText.escape(Array(type.utf8))
+            return .warning("marks", "those of \(name) are a value of Redis' type \(type): \(void)", advice)
+        case .broken: return .warning("marks", "those of \(name) are damaged: \(void)", advice)
+        case .sound(let numbers):
+            if let now, (Int64(clamping: numbers.sequence) - now).magnitude > UInt64(year) {
+                return .warning("marks", "those of \(name) are a year from the server's clock: \(void)", advice)
+            }
+            if marks.timeToLive == .unlimited {
+                return .note("marks", "those of \(name) have no end: another program has taken it away")
+            }
+            let tags = max(0, marks.fields - 2)
+            guard tags < manyTags else {
+                return .note(
+                    "marks",
+                    "those of \(name) are sound; \(tags) tags are more than are kept: the oldest void too much",
+                    "Use fewer tags that are invalidated once only; a sweep forgets old ones."
+                )
+            }
+            return .ok("marks", "those of \(name) are sound")
+        }
+    }
+}

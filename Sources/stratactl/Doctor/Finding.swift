@@ -1,0 +1,52 @@
+/// One thing that `doctor` has looked at.
+struct Finding: Encodable, Hashable, Sendable {
+    enum Severity: String, Encodable, Sendable {
+        /// As it should be.
+        case ok
+        /// Worth knowing; it may be as intended.
+        case note
+        /// The server has refused to tell.
+        case unknown
+        /// Something to be changed.
+        case warning
+    }
+
+    /// What was looked at, in a word.
+    let check: String
+    let severity: Severity
+    /// What was found, and what it means.
+    let text: String
+    /// What to do.
+    let advice: String?
+
+    static func ok(_ check: String, _ text: String) -> Finding {
+        Finding(check: check, severity: .ok, text: text, advice: nil)
+    }
+
+    static func note(_ check: String, _ text: String, _ advice: String? = nil) -> Finding {
+        Finding(check: check, severity: .note, text: text, advice: advice)
+    }
+
+    static func warning(_ check: String, _ text: String, _ advice: String) -> Finding {
+        Finding(check: check, severity: .warning, text: text, advice: advice)
+    }
+
+    /// What the server has refused to tell.
+    static func unknown(_ check: String, _ refusal: Refusal) -> Finding {
+        Finding(
+            check: check,
+            severity: .unknown,
+            text: "not known: \(refusal.command) was refused (\(refusal.answer))",
+            advice: nil
+        )
+    }
+}
+
+/// A command that the server does not run for this user, or not at all.
+struct Refusal: Error, Hashable, Sendable {
+    let command: String
+    /// What the server has said, fit for a terminal.
+    let answer: String
+    /// Whether it is a matter of rights.
+    let isOfRights: Bool
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import StrataRedis
+
+/// What a user is for, as an argument.
+enum AccessPurpose: String, ExpressibleByArgument, CaseIterable {
+    case cache
+    case sweep
+    case look
+    case remove
+
+    var rules: AccessRules.Purpose {
+        switch self {
+        case .cache: .cache
+        case .sweep: .sweep
+        case .look: .look
+        case .remove: .remove
+        }
+    }
+}
