@@ -52,7 +52,7 @@ extension RedisClient {
         throw RedisError(
             code: .server,
             message: "the user of Redis lacks " + missing.joined(separator: " "),
-            endpoint: configuration.endpoint.description,
+            endpoint: configuration.place,
             serverMessage: "NOPERM"
         )
     }

@@ -115,8 +115,8 @@ public struct RedisConfiguration: Sendable {
         furtherEndpoints = url.furtherEndpoints
     }
 
-    /// What errors and log lines call the server; safe to print.
-    var place: String {
+    /// What errors, log lines and labels call the server; safe to print.
+    package var place: String {
         guard topology == .sentinel, let sentinels else { return endpoint.description }
         return sentinels.description
     }

@@ -226,7 +226,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public var label: LevelLabel {
         let counted = statistics
         return LevelLabel(
-            (["redis", "keyspace \(keyspace) at \(redis.configuration.endpoint)"]
+            (["redis", "keyspace \(keyspace) at \(redis.configuration.place)"]
                 + [codec.compression, codec.protection].compactMap { $0?.description })
                 .joined(separator: ", "),
             counters: [

@@ -15,7 +15,7 @@ struct ConfigCommand: AsyncParsableCommand {
     func run() async throws {
         let (configuration, address, password) = try connection.configuration()
         var settings = [
-            Setting("server", configuration.endpoint.description, address),
+            Setting("server", configuration.place, address),
             Setting("topology", configuration.topology.rawValue, address),
             Setting("database", String(configuration.database), address),
             Setting("user", configuration.username.map { Self.printable($0) } ?? "default", address),

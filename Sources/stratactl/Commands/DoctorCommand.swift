@@ -37,7 +37,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let keyspace = try keyspace.map { try KeyspaceOptions.keyspace($0, prefix: prefix.prefix, escaped: escaped) }
-        let (endpoint, diagnosis) = try await connection.withClient { redis in
+        let (place, diagnosis) = try await connection.withClient { redis in
             if let keyspace { try await KeyspaceInspector(redis, keyspace).checkPresence() }
             let facts = try await ServerFacts.take(
                 redis,
@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 purpose: purpose?.rules,
                 samples: count
             )
-            return (redis.configuration.endpoint, Diagnosis(facts))
+            return (redis.configuration.place, Diagnosis(facts))
         }
         let findings = diagnosis.findings
         switch output.format {
@@ -54,11 +54,11 @@ struct DoctorCommand: AsyncParsableCommand {
         case .plain: StandardOutput.cells(findings.map { [$0.severity.rawValue, $0.check, $0.text, $0.advice ?? ""] })
         case .json:
             try JSONDocument.print(
-                Report(endpoint: endpoint.description, findings: findings, warnings: diagnosis.warnings)
+                Report(endpoint: place, findings: findings, warnings: diagnosis.warnings)
             )
         }
         guard diagnosis.warnings == 0 else {
-            throw Failure(.failed, "\(Quantity.text(diagnosis.warnings, "warning")) about \(endpoint)")
+            throw Failure(.failed, "\(Quantity.text(diagnosis.warnings, "warning")) about \(place)")
         }
     }
 

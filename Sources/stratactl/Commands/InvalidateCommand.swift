@@ -79,7 +79,7 @@ struct InvalidateCommand: AsyncParsableCommand {
 
         init(_ keyspace: Keyspace, _ redis: RedisClient, _ tags: [String], _ sample: EntrySample, _ number: UInt64?) {
             self.keyspace = keyspace.description
-            endpoint = redis.configuration.endpoint.description
+            endpoint = redis.configuration.place
             self.tags = tags
             values = sample.values
             looked = sample.looked

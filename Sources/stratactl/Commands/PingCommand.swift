@@ -18,10 +18,10 @@ struct PingCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (endpoint, report) = try await connection.withClient { redis in
-            (redis.configuration.endpoint, try await ServerReport.take(redis, samples: count))
+        let (place, report) = try await connection.withClient { redis in
+            (redis.configuration.place, try await ServerReport.take(redis, samples: count))
         }
-        let result = PingResult(report, endpoint: endpoint)
+        let result = PingResult(report, endpoint: place)
         switch output.format {
         case .table, .plain: StandardOutput.fields(result.fields, in: output.format)
         case .json: try JSONDocument.print(result)
@@ -39,8 +39,8 @@ private struct PingResult: Encodable {
     let connectMilliseconds: Double
     let roundTripMilliseconds: [Double]
 
-    init(_ report: ServerReport, endpoint: RedisEndpoint) {
-        self.endpoint = endpoint.description
+    init(_ report: ServerReport, endpoint: String) {
+        self.endpoint = endpoint
         hiredis = HiredisVersion.current.description
         product = report.product
         version = report.version

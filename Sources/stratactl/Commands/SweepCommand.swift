@@ -73,7 +73,7 @@ struct SweepCommand: AsyncParsableCommand {
 
         init(_ keyspace: Keyspace, _ redis: RedisClient, _ sample: EntrySample, _ progress: SweepProgress?) {
             self.keyspace = keyspace.description
-            endpoint = redis.configuration.endpoint.description
+            endpoint = redis.configuration.place
             values = sample.values
             looked = sample.looked
             void = sample.void

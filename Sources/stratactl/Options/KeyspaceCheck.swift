@@ -16,7 +16,7 @@ extension KeyspaceInspector {
             meant.isEmpty ? "`stratactl keyspaces` lists them" : "did you mean \(meant.joined(separator: " or "))?"
         return Failure(
             .notFound,
-            "there is no keyspace \(RemovalResult.printable(keyspace)) at \(redis.configuration.endpoint); \(advice)"
+            "there is no keyspace \(RemovalResult.printable(keyspace)) at \(redis.configuration.place); \(advice)"
         )
     }
 

@@ -21,7 +21,7 @@ enum AuditLine {
         let who = PrintableText.escape(Array(redis.configuration.instanceName.utf8))
         StandardError.line(
             "stratactl: audit: \(Timestamp.text(time) ?? "\(time)") uid \(getuid()) on \(who): \(action) \(subject) "
-                + "at \(redis.configuration.endpoint)"
+                + "at \(redis.configuration.place)"
         )
     }
 }

@@ -14,7 +14,7 @@ struct RemovalResult: Encodable {
 
     init(_ keyspace: Keyspace, _ redis: RedisClient, _ counts: KeyspaceCounts, removed: Int?, keys: [JSONPresence]?) {
         self.keyspace = keyspace.description
-        endpoint = redis.configuration.endpoint.description
+        endpoint = redis.configuration.place
         values = counts.values
         leases = counts.leases
         self.removed = removed
