@@ -44,5 +44,25 @@ extension RedisClient {
     /// The parts of a keyspace: one for the whole of it, unless the servers are a cluster.
     var parts: [KeyspacePart?] { cluster == nil ? [nil] : KeyspacePart.all.map { $0 } }
 
+    /// Does something for each part of a keyspace, with all at once; for the whole of it where it has no parts.
+    ///
+    /// - Returns: The outcomes, in the order of the parts.
+    /// - Throws: The first part's error, when all have ended.
+    func inEachPart<Outcome: Sendable>(
+        _ body: @escaping @Sendable (KeyspacePart?) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        let parts = parts
+        guard parts.count > 1 else { return [try await body(nil)] }
+        return try await withTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
+            for (place, part) in parts.enumerated() {
+                group.addTask { (place, await Result { try await body(part) }) }
+            }
+            var results: [Result<Outcome, any Error>?] = Array(repeating: nil, count: parts.count)
+            for await (place, result) in group { results[place] = result }
+            return results.compactMap { $0 }
+        }
+        .map { try $0.get() }
+    }
+
     var leases: LeaseKeeper { cache.leases }
 }

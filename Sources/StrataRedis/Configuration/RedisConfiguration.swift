@@ -117,8 +117,10 @@ public struct RedisConfiguration: Sendable {
 
     /// What errors, log lines and labels call the server; safe to print.
     package var place: String {
-        guard topology == .sentinel, let sentinels else { return endpoint.description }
-        return sentinels.description
+        if topology == .sentinel, let sentinels { return sentinels.description }
+        guard isRouted else { return endpoint.description }
+        let shown = seeds.prefix(3).map(\.description).joined(separator: ",")
+        return "cluster@\(shown)\(seeds.count > 3 ? ",…" : "")"
     }
 
     func validate() throws {

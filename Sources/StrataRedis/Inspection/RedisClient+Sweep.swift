@@ -31,7 +31,7 @@ extension RedisClient {
     func clear(_ keyspace: Keyspace, report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
         var removed = KeyspaceCounts()
         // This comes first: from now on no level serves what is not removed yet, and running fetches are void.
-        for part in parts { try await advance(.take(.everything), in: keyspace, part) }
+        _ = try await inEachPart { try await self.advance(.take(.everything), in: keyspace, $0) }
         // Leases first: without them, no earlier fetch can store its value behind the sweep.
         try await sweep(keyspace.leases) {
             removed.leases = $0

@@ -18,7 +18,7 @@ extension RedisLevel {
         gate.void(tagFingerprints: fingerprints)
         // Also after a failure, because the server may have done it all the same.
         defer { gate.void(tagFingerprints: fingerprints) }
-        try await inEachPart { [self] in try await invalidate(names, of: $0) }
+        _ = try await redis.inEachPart { [self] in try await invalidate(names, of: $0) }
     }
 
     private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws {
@@ -35,23 +35,6 @@ extension RedisLevel {
         }
     }
 
-    /// Does something for each part of the keyspace, with all at once; for the whole of it where it has no parts.
-    ///
-    /// - Throws: The first error, when all have ended.
-    private func inEachPart(_ body: @escaping @Sendable (KeyspacePart?) async throws -> Void) async throws {
-        let parts = redis.parts
-        guard parts.count > 1 else { return try await body(nil) }
-        try await withTaskGroup(of: Result<Void, any Error>.self) { group in
-            for part in parts { group.addTask { await Result { try await body(part) } } }
-            var first: Result<Void, any Error> = .success(())
-            for await result in group {
-                if case .failure = result, case .success = first { first = result }
-            }
-            return first
-        }
-        .get()
-    }
-
     /// Forgets all entries of the keyspace, in Redis and in every instance's memory; other keys are not touched.
     ///
     /// Nothing is removed: the entries are void, and go when they expire or are swept by ``sweep(rate:progress:)``. A
@@ -64,7 +47,7 @@ extension RedisLevel {
     public func removeAll() async throws {
         gate?.voidAll()
         defer { gate?.voidAll() }
-        try await inEachPart { [self] part in
+        _ = try await redis.inEachPart { [self] part in
             try await redis.keeping(.all(keyspace, part), .removal, for: freshness.longestLifetime) { _ in
                 try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
             }

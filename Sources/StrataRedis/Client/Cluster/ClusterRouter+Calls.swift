@@ -84,7 +84,7 @@ extension ClusterRouter {
             if let node = node(of: call.slot) { return (node, false) }
             refresh()
             guard .now.advanced(by: pause) < call.deadline else {
-                throw RedisError.unserved(configuration.endpoint.description)
+                throw RedisError.unserved(configuration.place)
             }
             try await Task.pause(for: pause)
             pause = min(pause * 2, Self.pauses.upperBound)
@@ -187,7 +187,7 @@ extension ClusterRouter {
         guard let node = node(of: slot), let client = try? node.client() else {
             begin()
             refresh()
-            return completion(.failure(.unserved(configuration.endpoint.description)))
+            return completion(.failure(.unserved(configuration.place)))
         }
         client.post(deadline: deadline, expecting: expected) { [weak self] outcome in
             if let self { heed(outcome, node.endpoint) }

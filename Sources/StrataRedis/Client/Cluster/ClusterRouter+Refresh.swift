@@ -180,7 +180,7 @@ extension ClusterRouter: Watched {
         logger?
             .info(
                 "no node tells of the cluster",
-                metadata: ["redis.endpoint": "\(configuration.endpoint)", "error": "\(error.code): \(error.message)"]
+                metadata: ["redis.endpoint": "\(configuration.place)", "error": "\(error.code): \(error.message)"]
             )
         rounds.end()
     }

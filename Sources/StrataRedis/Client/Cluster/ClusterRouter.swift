@@ -98,7 +98,7 @@ final class ClusterRouter: Sendable {
     func view(by deadline: MonotonicInstant) async throws -> ClusterView {
         while true {
             let (view, ended, isStopped) = state.withLock { ($0.view, rounds.ended, $0.isStopped) }
-            guard !isStopped else { throw RedisError.shutDown(configuration.endpoint.description) }
+            guard !isStopped else { throw RedisError.shutDown(configuration.place) }
             if let view { return view }
             begin()
             refresh()
@@ -114,7 +114,7 @@ final class ClusterRouter: Sendable {
             ?? RedisError(
                 code: .timeout,
                 message: "no node has told of the cluster in time",
-                endpoint: configuration.endpoint.description
+                endpoint: configuration.place
             )
     }
 

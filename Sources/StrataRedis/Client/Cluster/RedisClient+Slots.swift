@@ -45,10 +45,13 @@ extension RedisClient {
         }
     }
 
+    /// Whether it goes to the nodes of a cluster.
+    package var isCluster: Bool { cluster != nil }
+
     /// The clients of all primaries; this one alone for a single server.
     ///
     /// - Throws: ``RedisError`` when no node tells of the cluster; `CancellationError`.
-    func primaries() async throws -> [RedisClient] {
+    package func primaries() async throws -> [RedisClient] {
         guard let cluster else { return [self] }
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
         return try await cluster.view(by: deadline).nodes.map { try $0.client() }
