@@ -187,10 +187,10 @@ extension Diagnosis {
             return .warning("marks", "those of \(subject) are a year from the server's clock: \(void)", advice)
         case .unlimited: return .note("marks", "those of \(subject) have no end: another program has taken it away")
         case .crowded:
-            let tags = marks.map { tags(of: $0) }.max() ?? 0
+            let most = marks.map { tags(of: $0) }.max() ?? 0
             return .note(
                 "marks",
-                "those of \(subject) are sound; \(tags) tags are more than are kept: the oldest void too much",
+                "those of \(subject) are sound; \(most) tags are more than are kept: the oldest void too much",
                 "Use fewer tags that are invalidated once only; a sweep forgets old ones."
             )
         }
