@@ -12,6 +12,22 @@ let settings: [SwiftSetting] = [
 // Where no C and no socket is touched, every unsafe construct has to be spelled out.
 let strictSettings = settings + [.strictMemorySafety()]
 
+// Products that several targets take, each behind the trait that brings it.
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let lifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle",
+    condition: .when(traits: ["ServiceLifecycle"])
+)
+let lifecycleTestKit: Target.Dependency = .product(
+    name: "ServiceLifecycleTestKit",
+    package: "swift-service-lifecycle",
+    condition: .when(traits: ["ServiceLifecycle"])
+)
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"]))
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"]))
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"]))
+
 let package = Package(
     name: "strata",
     platforms: [.macOS(.v15)],
@@ -68,7 +84,7 @@ let package = Package(
         ),
         .target(
             name: "Strata",
-            dependencies: ["StrataCBOR", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["StrataCBOR", logging],
             swiftSettings: strictSettings
         ),
         .target(
@@ -77,12 +93,8 @@ let package = Package(
                 "Strata",
                 "CHiredis",
                 .target(name: "COpenSSL", condition: .when(traits: ["TLS"])),
-                .product(name: "Logging", package: "swift-log"),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                logging,
+                lifecycle,
             ],
             swiftSettings: settings
         ),
@@ -112,7 +124,7 @@ let package = Package(
         .target(
             name: "StrataDisk",
             dependencies: [
-                "Strata", .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
+                "Strata", grdb,
             ],
             swiftSettings: strictSettings
         ),
@@ -122,8 +134,8 @@ let package = Package(
             dependencies: [
                 "Strata",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["HTTP"])),
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                nioCore,
+                nioHTTP1,
             ],
             swiftSettings: strictSettings
         ),
@@ -137,11 +149,7 @@ let package = Package(
                     package: "swift-distributed-tracing",
                     condition: .when(traits: ["Observability"])
                 ),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                lifecycle,
             ],
             swiftSettings: strictSettings
         ),
@@ -163,7 +171,7 @@ let package = Package(
         // What several targets of tests share, and no product has.
         .target(
             name: "StrataTestSupport",
-            dependencies: ["Strata", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Strata", logging],
             path: "Tests/StrataTestSupport",
             swiftSettings: strictSettings
         ),
@@ -176,16 +184,8 @@ let package = Package(
             name: "StrataRedisTests",
             dependencies: [
                 "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "ServiceLifecycleTestKit",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                lifecycle,
+                lifecycleTestKit,
             ],
             exclude: ["Envelope/Golden"],
             swiftSettings: settings
@@ -211,7 +211,7 @@ let package = Package(
             name: "StrataDiskTests",
             dependencies: [
                 "StrataDisk", "StrataDiskInstance", "StrataTesting",
-                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"])),
+                grdb,
             ],
             swiftSettings: strictSettings
         ),
@@ -219,8 +219,8 @@ let package = Package(
             name: "StrataHTTPTests",
             dependencies: [
                 "StrataHTTP", "StrataDisk", "StrataTesting",
-                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"])),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"])),
+                nioCore,
+                nioHTTP1,
                 .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTP"])),
             ],
             swiftSettings: strictSettings
@@ -235,16 +235,8 @@ let package = Package(
                     package: "swift-distributed-tracing",
                     condition: .when(traits: ["Observability"])
                 ),
-                .product(
-                    name: "ServiceLifecycle",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
-                .product(
-                    name: "ServiceLifecycleTestKit",
-                    package: "swift-service-lifecycle",
-                    condition: .when(traits: ["ServiceLifecycle"])
-                ),
+                lifecycle,
+                lifecycleTestKit,
             ],
             swiftSettings: strictSettings
         ),

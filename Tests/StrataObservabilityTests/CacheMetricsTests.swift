@@ -101,6 +101,70 @@ struct CacheMetricsTests {
         #expect(try !isRefused(CacheMetrics()))
     }
 
+    @Test("a cache that is taken out: its series end, it is let go, its name is free; the shared client is told on")
+    func removed() async throws {
+        let redis = try Observed.client(await RedisServer.shared().url)
+        let exported = TestMetrics()
+        let metrics = CacheMetrics(factory: exported)
+        weak var held: CountedSource?
+        do {
+            let counted = CountedSource()
+            held = counted
+            let left = RedisLevel<Int, Int>(redis, keyspace: keyspace, codec: .json).fetching { counted.next($0) }
+            try metrics.add(left, as: "left")
+            let stays = RedisLevel<Int, Int>(redis, keyspace: Keyspace(Observed.uniqueName()), codec: .json)
+            try metrics.add(stays, as: "stays")
+            #expect(try await left.get(1) == 1)
+            metrics.record()
+            #expect(exported.count("cache.fetches", [("cache.name", "left")]) == 1)
+            #expect(exported.durations("cache.fetch.duration", [("cache.name", "left")]) == 1)
+
+            #expect(metrics.remove("left"))
+            #expect(!metrics.remove("left"))
+            #expect(try await left.get(2) == 2)
+            metrics.record()
+            #expect(exported.counters(label: "cache.fetches", dimensions: [("cache.name", "left")]).isEmpty)
+            #expect(exported.recorders(label: "cache.flights", dimensions: [("cache.name", "left")]).isEmpty)
+            #expect(exported.timers(label: "cache.fetch.duration", dimensions: [("cache.name", "left")]).isEmpty)
+            #expect(!exported.counters(label: "cache.requests", dimensions: [("cache.name", "stays")]).isEmpty)
+            let calls = exported.durations("db.client.operation.duration", [("db.operation.name", "remove")])
+            try await stays.remove(1)
+            #expect(exported.durations("db.client.operation.duration", [("db.operation.name", "remove")]) == calls + 1)
+            metrics.remove("stays")
+            try await stays.remove(1)
+            #expect(exported.durations("db.client.operation.duration", [("db.operation.name", "remove")]) == calls + 1)
+            try metrics.add(stays, as: "left")
+            metrics.remove("left")
+        }
+        while held != nil { try await nextTurn() }
+        #expect(held == nil)
+    }
+
+    @Test("taken out while it is read: the reading leaves no series behind")
+    func removedDuringReading() async throws {
+        let level = ReportingLevel()
+        let exported = TestMetrics()
+        let metrics = CacheMetrics(factory: exported)
+        try metrics.add(level, as: "c")
+        level.counters.withLock { $0 = [.init("hits", 1)] }
+        // A reading asks twice: for who tells durations, then for the counters.
+        let asked = Locked(0)
+        level.onLabel.withLock { onLabel in
+            onLabel = {
+                let count = asked.withLock { count in
+                    count += 1
+                    return count
+                }
+                if count == 2 { metrics.remove("c") }
+            }
+        }
+        metrics.record()
+        level.onLabel.withLock { $0 = {} }
+        #expect(asked.withLock { $0 } == 2)
+        #expect(exported.counters(label: "cache.requests").isEmpty)
+        #expect(!metrics.remove("c"))
+    }
+
     @Test("levels of one kind have paths of their own")
     func paths() throws {
         let kinds = ["a", "a", "a_2", "a", "a_2"]

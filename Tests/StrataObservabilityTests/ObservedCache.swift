@@ -28,16 +28,26 @@ enum Observed {
 
 struct NoSuchRow: Error {}
 
+/// A source that can be seen to be let go.
+final class CountedSource: Sendable {
+    func next(_ key: Int) -> Int { key }
+}
+
 /// A level that says of itself what a test wants.
 final class ReportingLevel: CacheLevel {
     let counters = Locked<[LevelLabel.Counter]>([])
+    /// Called when the label is asked for.
+    let onLabel = Locked<@Sendable () -> Void>({})
 
     func entry(for key: Int, _ request: ReadRequest) async throws -> Entry<Int>? { nil }
     func store(_ entry: Entry<Int>, for key: Int) async throws {}
     func remove(_ key: Int) async throws {}
     func removeAll() async throws {}
 
-    var label: LevelLabel { LevelLabel("reporting", counters: counters.withLock { $0 }) }
+    var label: LevelLabel {
+        onLabel.withLock { $0 }()
+        return LevelLabel("reporting", counters: counters.withLock { $0 })
+    }
 }
 
 extension TestMetrics {

@@ -21,10 +21,15 @@ public import ServiceLifecycle
 ///
 /// Keep it: what it has added is exported as long as it lives, and the caches are held by it.
 public final class CacheMetrics: Sendable {
-    /// A place where durations are told; a client's belongs to no cache alone.
-    private struct Source: Sendable, Hashable {
-        let durations: WorkDurations
-        let cache: String?
+    /// Who is told, and under which number.
+    private struct Listener: Sendable {
+        let id: UInt64
+        let recorder: DurationRecorder
+    }
+
+    private struct State: Sendable {
+        var caches: [CacheReading] = []
+        var listeners: [DurationSource: Listener] = [:]
     }
 
     /// The names that caches have in the process's own metrics system.
@@ -34,8 +39,7 @@ public final class CacheMetrics: Sendable {
     public let interval: Duration
     private let isOfProcess: Bool
     private let factory: any MetricsFactory
-    private let caches = Locked<[CacheReading]>([])
-    private let listeners = Locked<[Source: UInt64]>([:])
+    private let state = Locked(State())
 
     /// Metrics of no cache yet.
     ///
@@ -49,10 +53,10 @@ public final class CacheMetrics: Sendable {
     }
 
     deinit {
-        for (source, id) in listeners.withLock({ $0 }) { source.durations.remove(id) }
+        let state = state.withLock { $0 }
+        for (source, listener) in state.listeners { source.durations.remove(listener.id) }
         guard isOfProcess else { return }
-        let names = caches.withLock { $0.map(\.name) }
-        Self.namesTaken.withLock { $0.subtract(names) }
+        Self.namesTaken.withLock { $0.subtract(state.caches.map(\.name)) }
     }
 
     /// Adds a cache.
@@ -66,15 +70,45 @@ public final class CacheMetrics: Sendable {
         let isFree = !isOfProcess || Self.namesTaken.withLock { $0.insert(name).inserted }
         let isAdded =
             isFree
-            && caches.withLock { caches in
-                guard !caches.contains(where: { $0.name == name }) else { return false }
-                caches.append(reading)
+            && state.withLock { state in
+                guard !state.caches.contains(where: { $0.name == name }) else { return false }
+                state.caches.append(reading)
                 return true
             }
         guard isAdded else {
             throw ObservabilityError(code: .nameTaken, message: "another cache exports metrics by this name: \(name)")
         }
         listen(to: reading)
+    }
+
+    /// Takes a cache out, such as that of a tenant who has left: its series end, it is held no longer, and its name is free.
+    ///
+    /// Counts since the last reading are not exported: call ``record()`` before, if they matter. The calls of a Redis client
+    /// that other added caches use are told on; the series of a server do not end.
+    ///
+    /// - Parameter name: The name that it was added by.
+    /// - Returns: Whether there was such a cache.
+    @discardableResult
+    public func remove(_ name: String) -> Bool {
+        let (cache, ended): (CacheReading?, [DurationSource: Listener]) = state.withLock { state in
+            guard let index = state.caches.firstIndex(where: { $0.name == name }) else { return (nil, [:]) }
+            let cache = state.caches.remove(at: index)
+            let shared = Set(state.caches.flatMap(\.sources))
+            let ended = state.listeners.filter { source, _ in
+                source.cache.map { $0 == name } ?? !shared.contains(source)
+            }
+            for source in ended.keys { state.listeners[source] = nil }
+            return (cache, ended)
+        }
+        guard let cache else { return false }
+        for (source, listener) in ended {
+            source.durations.remove(listener.id)
+            // The series of a server's calls may be those of another client, too.
+            if source.cache != nil { listener.recorder.end() }
+        }
+        cache.end()
+        if isOfProcess { Self.namesTaken.withLock { _ = $0.remove(name) } }
+        return true
     }
 
     /// Reads the counters at the interval, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown
@@ -103,7 +137,7 @@ public final class CacheMetrics: Sendable {
     ///
     /// ``run()`` does this at the interval; call it yourself where metrics are pushed at the end of a short process.
     public func record() {
-        for cache in caches.withLock({ $0 }) {
+        for cache in state.withLock({ $0.caches }) {
             // A level may have been exchanged.
             listen(to: cache)
             cache.record()
@@ -112,13 +146,13 @@ public final class CacheMetrics: Sendable {
 
     private func listen(to cache: CacheReading) {
         for node in cache.nodes {
-            for durations in node.label.durations {
-                let (level, place) = (node.level, node.label.place)
-                let source = Source(durations: durations, cache: place.isEmpty ? cache.name : nil)
-                listeners.withLock { listeners in
-                    guard listeners[source] == nil else { return }
-                    let recorder = DurationRecorder(cache.name, level, place, factory)
-                    listeners[source] = durations.add { recorder.record($0, $1, $2) }
+            for source in cache.sources(of: node) {
+                state.withLock { state in
+                    // It may have been taken out meanwhile.
+                    guard state.listeners[source] == nil, state.caches.contains(where: { $0 === cache }) else { return }
+                    let recorder = DurationRecorder(cache.name, node.level, node.label.place, factory)
+                    let id = source.durations.add { recorder.record($0, $1, $2) }
+                    state.listeners[source] = Listener(id: id, recorder: recorder)
                 }
             }
         }

@@ -2,6 +2,12 @@
 internal import Metrics
 internal import Strata
 
+/// A place where durations are told; a client's belongs to no cache alone.
+struct DurationSource: Sendable, Hashable {
+    let durations: WorkDurations
+    let cache: String?
+}
+
 /// Takes down what one cache has counted since the last time.
 final class CacheReading: Sendable {
     private struct State: Sendable {
@@ -15,14 +21,26 @@ final class CacheReading: Sendable {
             let before = counted.updateValue(count, forKey: series) ?? 0
             return count < before ? count : count - before
         }
+
+        /// Ends the series.
+        func destroy() {
+            for counter in counters.values { counter.destroy() }
+            for gauge in gauges.values { gauge.destroy() }
+        }
+    }
+
+    private enum Phase: Sendable {
+        case idle(State)
+        /// A task takes a reading down.
+        case recording
+        case ended
     }
 
     /// What the cache is called.
     let name: String
     private let label: @Sendable () -> LevelLabel
     private let factory: any MetricsFactory
-    /// `nil` while a reading is taken down.
-    private let state = Locked<State?>(State())
+    private let phase = Locked(Phase.idle(State()))
 
     init(_ name: String, _ factory: any MetricsFactory, label: @escaping @Sendable () -> LevelLabel) {
         self.name = name
@@ -33,16 +51,24 @@ final class CacheReading: Sendable {
     /// The levels now.
     var nodes: [LevelLabel.Node] { label().nodes }
 
+    /// Where the levels of this cache tell durations now.
+    var sources: [DurationSource] { nodes.flatMap { sources(of: $0) } }
+
+    /// Where a level tells durations.
+    func sources(of node: LevelLabel.Node) -> [DurationSource] {
+        node.label.durations.map { DurationSource(durations: $0, cache: node.label.place.isEmpty ? name : nil) }
+    }
+
     /// Hands on what has changed since the last time.
     ///
-    /// Does nothing while another task does it.
+    /// Does nothing while another task does it, nor after ``end()``.
     func record() {
-        guard
-            var state = state.withLock({ state in
-                defer { state = nil }
-                return state
-            })
-        else { return }
+        let idle: State? = phase.withLock { phase in
+            guard case .idle(let state) = phase else { return nil }
+            phase = .recording
+            return state
+        }
+        guard var state = idle else { return }
         for node in nodes {
             for counter in node.label.counters {
                 guard let meaning = CounterMeaning.of(counter) else { continue }
@@ -50,7 +76,22 @@ final class CacheReading: Sendable {
                 record(counter.value, meaning.isNegated, as: series, &state)
             }
         }
-        self.state.withLock { $0 = state }
+        let isEnded = phase.withLock { phase in
+            guard case .recording = phase else { return true }
+            phase = .idle(state)
+            return false
+        }
+        if isEnded { state.destroy() }
+    }
+
+    /// Ends all series; a reading that is being taken down ends them when it is done.
+    func end() {
+        let idle: State? = phase.withLock { phase in
+            defer { phase = .ended }
+            guard case .idle(let state) = phase else { return nil }
+            return state
+        }
+        idle?.destroy()
     }
 
     private func record(_ value: Int, _ isNegated: Bool, as series: Series, _ state: inout State) {

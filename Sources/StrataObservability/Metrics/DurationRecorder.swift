@@ -11,7 +11,8 @@ final class DurationRecorder: Sendable {
     private let level: String
     private let place: [String: String]
     private let factory: any MetricsFactory
-    private let timers = Locked<[Series: Timer]>([:])
+    /// `nil` after the end.
+    private let timers = Locked<[Series: Timer]?>([:])
     private let errors = Locked<Set<String>>([])
 
     /// - Parameters:
@@ -30,8 +31,8 @@ final class DurationRecorder: Sendable {
     func record(_ work: WorkDurations.Work, _ nanoseconds: Int64, _ error: String?) {
         let error = error.map { kind($0) } ?? ""
         switch work {
-        case .fetch: timer(.fetchDuration, [name, level, error]).recordNanoseconds(nanoseconds)
-        case .wait: timer(.waitDuration, [name, level]).recordNanoseconds(nanoseconds)
+        case .fetch: timer(.fetchDuration, [name, level, error])?.recordNanoseconds(nanoseconds)
+        case .wait: timer(.waitDuration, [name, level])?.recordNanoseconds(nanoseconds)
         case .call(let operation):
             let values = Metric.operationDuration.dimensions.map { dimension in
                 switch dimension {
@@ -40,7 +41,7 @@ final class DurationRecorder: Sendable {
                 default: place[dimension] ?? ""
                 }
             }
-            timer(.operationDuration, values).recordNanoseconds(nanoseconds)
+            timer(.operationDuration, values)?.recordNanoseconds(nanoseconds)
         }
     }
 
@@ -53,18 +54,27 @@ final class DurationRecorder: Sendable {
         }
     }
 
-    private func timer(_ metric: Metric, _ values: [String]) -> Timer {
+    /// Ends all series.
+    func end() {
+        let timers = timers.withLock { timers in
+            defer { timers = nil }
+            return timers
+        }
+        for timer in timers?.values ?? [:].values { timer.destroy() }
+    }
+
+    private func timer(_ metric: Metric, _ values: [String]) -> Timer? {
         let series = Series(metric: metric, values: values)
-        if let timer = timers.withLock({ $0[series] }) { return timer }
-        let made = Timer(
-            label: metric.name,
-            dimensions: metric.series(values),
-            preferredDisplayUnit: .seconds,
-            factory: factory
-        )
         return timers.withLock { timers in
-            let timer = timers[series] ?? made
-            timers[series] = timer
+            if let timer = timers?[series] { return timer }
+            guard timers != nil else { return nil }
+            let timer = Timer(
+                label: metric.name,
+                dimensions: metric.series(values),
+                preferredDisplayUnit: .seconds,
+                factory: factory
+            )
+            timers?[series] = timer
             return timer
         }
     }

@@ -20,7 +20,7 @@ public import Tracing
 /// kind (`error.type`) and not by its text.
 ///
 /// A value in the memory of the level inside is returned without a span.
-public struct Traced<Base: CacheLevel>: ForwardingLevel {
+public struct Traced<Base: CacheLevel>: TransparentLevel {
     /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -36,18 +36,6 @@ public struct Traced<Base: CacheLevel>: ForwardingLevel {
         self.name = name
         ownTracer = tracer
     }
-
-    /// What the level's memory has.
-    @inlinable
-    public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
-
-    /// The same, with the answers of conditions inside.
-    @inlinable
-    public func resident(
-        _ key: Key,
-        at now: MonotonicInstant,
-        _ answers: inout ConditionAnswers
-    ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
     /// The short way of the level inside, while there is no tracer: a span needs the long one.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {

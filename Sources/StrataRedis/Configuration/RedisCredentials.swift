@@ -16,3 +16,13 @@ public struct RedisCredentials: Sendable, Hashable, CustomStringConvertible, Cus
     /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension RedisCredentials {
+    /// `AUTH` with these.
+    func encodeLogin(into writer: inout CommandWriter) {
+        writer.begin(username == nil ? 2 : 3)
+        writer.argument("AUTH" as StaticString)
+        if let username { writer.argument(username) }
+        writer.argument(password.text)
+    }
+}

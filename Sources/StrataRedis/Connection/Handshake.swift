@@ -13,9 +13,8 @@ struct Handshake: Sendable {
 
     let steps: [Step]
     let topology: RedisTopology
-    private let username: Secret?
-    private let password: Secret?
-    private let credentials: CredentialSource?
+    private let fixed: RedisCredentials?
+    private let source: CredentialSource?
     private let database: Int
     private let clientName: String?
 
@@ -24,13 +23,12 @@ struct Handshake: Sendable {
     ///   - identifies: Whether the server is asked what it is; one that is played by a test may not know how to answer.
     init(_ configuration: RedisConfiguration, identifies: Bool = true) {
         topology = configuration.topology
-        username = configuration.username.map { Secret($0) }
-        password = configuration.password
-        credentials = configuration.credentials
+        fixed = configuration.password.map { RedisCredentials(username: configuration.username, password: $0) }
+        source = configuration.credentials
         database = configuration.database
         clientName = configuration.clientName
         var steps: [Step] = []
-        let logsIn = password != nil || credentials != nil
+        let logsIn = fixed != nil || source != nil
         if logsIn { steps.append(.authenticate) }
         if identifies { steps.append(.identify) }
         if database != 0 { steps.append(.select) }
@@ -65,12 +63,8 @@ struct Handshake: Sendable {
 
     /// AUTH with what is in force now.
     func encodeLogin(into writer: inout CommandWriter) {
-        let current = credentials?.keeper.current
-        let username = credentials == nil ? username?.text : current?.username
-        writer.begin(username == nil ? 2 : 3)
-        writer.argument("AUTH" as StaticString)
-        if let username { writer.argument(username) }
-        writer.argument((current?.password ?? password)?.text ?? "")
+        let current = source == nil ? fixed : source?.keeper.current
+        (current ?? RedisCredentials(password: Secret(""))).encodeLogin(into: &writer)
     }
 
     /// What a step's reply means: `nil` when the connection may be used.

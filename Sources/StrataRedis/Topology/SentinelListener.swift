@@ -66,7 +66,7 @@ final class SentinelListener: LoopDriver {
         sentinel = (locator.favourite + failures) % locator.sentinels.endpoints.count
         let connection = SentinelConnection(dialers[sentinel], limits: configuration.replyLimits, buffer: buffer)
         self.connection = connection
-        listening = SentinelListening(locator.sentinels, now: now)
+        listening = SentinelListening(configuration, locator.sentinels, now: now)
         connection.start(now: now) { hear($0, &$1, now: now) }
     }
 
@@ -78,7 +78,7 @@ final class SentinelListener: LoopDriver {
         let heard: SentinelListening.Heard
         switch event {
         case .connected:
-            SentinelListening.begin(locator.sentinels, &output)
+            listening?.begin(&output)
             return true
         case .reply(let reply): heard = listening?.received(reply) ?? .nothing
         case .failed(let error): heard = .failed(error.message)

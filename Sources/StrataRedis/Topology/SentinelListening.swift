@@ -21,27 +21,22 @@ struct SentinelListening: Sendable {
 
     private let name: String
     private var repliesOwed: Int
-    private let authenticates: Bool
+    private let login: SentinelLogin?
     private var subscriptions = 0
     private var lastPing: MonotonicInstant
     private var awaitsPong = false
 
-    init(_ options: SentinelOptions, now: MonotonicInstant) {
+    init(_ configuration: RedisConfiguration, _ options: SentinelOptions, now: MonotonicInstant) {
         name = options.primary
-        authenticates = options.password != nil
-        repliesOwed = Self.channels.count + (authenticates ? 1 : 0)
+        login = SentinelLogin(configuration, options)
+        repliesOwed = Self.channels.count + (login == nil ? 0 : 1)
         lastPing = now
     }
 
-    static func begin(_ options: SentinelOptions, _ writer: inout CommandWriter) {
-        if let password = options.password {
-            writer.begin(options.username == nil ? 2 : 3)
-            writer.argument("AUTH" as StaticString)
-            if let username = options.username { writer.argument(username) }
-            writer.argument(password.text)
-        }
+    func begin(_ writer: inout CommandWriter) {
+        login?.credentials.encodeLogin(into: &writer)
         // One by one: an ACL may permit the first and not the second.
-        for channel in channels {
+        for channel in Self.channels {
             writer.begin(2)
             writer.argument("SUBSCRIBE" as StaticString)
             writer.argument(channel)
@@ -79,11 +74,11 @@ struct SentinelListening: Sendable {
         // A message may come between the two subscriptions.
         if case .array(let parts) = reply, parts.first?.string == "message" { return .failover }
         defer { repliesOwed -= 1 }
-        let isLogin = authenticates && repliesOwed > Self.channels.count
+        let isLogin = repliesOwed > Self.channels.count
         switch reply {
         case .error(let text):
             let code = RedisError.printableCode(of: text)
-            if isLogin { return .failed("it refuses AUTH: \(code)") }
+            if isLogin { return login?.isRequired == true ? .failed("it refuses AUTH: \(code)") : .nothing }
             if repliesOwed == 1, subscriptions == 0 { return .failed("it refuses SUBSCRIBE: \(code)") }
         case .array: subscriptions += 1
         case .status where isLogin: break

@@ -19,7 +19,7 @@ struct SentinelQuestion: Sendable {
 
     private let options: SentinelOptions
     private let isAuto: Bool
-    private let credentials: (username: String?, password: Secret)?
+    private let login: SentinelLogin?
     private let endpoint: String
     private var name: String
     private var step: Step
@@ -33,26 +33,13 @@ struct SentinelQuestion: Sendable {
         self.endpoint = endpoint.description
         isAuto = configuration.topology == .auto
         name = options.primary
-        if let password = options.password {
-            credentials = (options.username, password)
-        } else if isAuto, let password = configuration.password {
-            credentials = (configuration.username, password)
-        } else if isAuto, let current = configuration.credentials?.keeper.current {
-            credentials = (current.username, current.password)
-        } else {
-            credentials = nil
-        }
-        step = credentials == nil ? .identifying : .authenticating
+        login = SentinelLogin(configuration, options)
+        step = login == nil ? .identifying : .authenticating
     }
 
     /// Writes what is asked first.
     func begin(_ writer: inout CommandWriter) {
-        if let credentials {
-            writer.begin(credentials.username == nil ? 2 : 3)
-            writer.argument("AUTH" as StaticString)
-            if let username = credentials.username { writer.argument(username) }
-            writer.argument(credentials.password.text)
-        }
+        login?.credentials.encodeLogin(into: &writer)
         writer.begin(2)
         writer.argument("HELLO" as StaticString)
         writer.argument("2" as StaticString)
@@ -65,8 +52,7 @@ struct SentinelQuestion: Sendable {
         switch step {
         case .authenticating:
             step = .identifying
-            // Under auto the credentials may be meant for another kind of server.
-            guard case .error(let text) = reply, !isAuto else { return nil }
+            guard case .error(let text) = reply, login?.isRequired == true else { return nil }
             return .failed(refused("AUTH", text))
         case .identifying: return identified(by: reply, &writer)
         case .choosing: return chosen(from: reply, &writer)

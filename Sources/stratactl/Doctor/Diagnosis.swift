@@ -66,8 +66,9 @@ extension Diagnosis {
     /// The oldest version that Strata is tested with.
     private static let oldest = [6, 2]
 
-    /// The first release of each line without the known faults that let a user take the server over, or end it:
-    /// CVE-2025-49844 and, for Valkey 9.0, CVE-2026-27623.
+    /// The first release of each line without a fault by which a client takes the server over or ends it.
+    ///
+    /// That is CVE-2025-49844 and, for Valkey 9.0, CVE-2026-27623. Faults found later are not in this table.
     private static let sound: [String: [[Int]]] = [
         "redis": [[6, 2, 20], [7, 2, 11], [7, 4, 6], [8, 0, 4], [8, 2, 2]],
         "valkey": [[7, 2, 11], [8, 0, 6], [8, 1, 4], [9, 0, 3]],
@@ -88,9 +89,10 @@ extension Diagnosis {
             return .warning("server", "\(text): older than 6.2, the oldest that is tested", "Use a newer server.")
         }
         guard lacksFixes(product, numbers) else { return .ok("server", text) }
+        let fault = product == "valkey" && numbers.first == 9 ? "CVE-2026-27623" : "CVE-2025-49844"
         return .note(
             "server",
-            "\(text): by its number it lacks security fixes (CVE-2025-49844 and later)",
+            "\(text): by its number it lacks the fix of \(fault)",
             "Update it, unless it is a distribution's package: these have fixes under older numbers."
         )
     }

@@ -142,10 +142,20 @@ struct SentinelListeningTests {
 
     private static func list(_ words: String...) -> RESPValue { .array(words.map { .bytes(Array($0.utf8)) }) }
 
-    private func listening(password: String? = nil) -> SentinelListening {
-        var options = SentinelOptions(endpoints: [.tcp(host: "s")], primary: "m")
-        options.password = password.map { Secret($0) }
-        return SentinelListening(options, now: Self.start)
+    private func listening(
+        _ topology: RedisTopology = .sentinel,
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in }
+    ) -> SentinelListening {
+        var configuration = RedisConfiguration(
+            sentinels: SentinelOptions(endpoints: [.tcp(host: "s")], primary: "m")
+        )
+        configuration.topology = topology
+        adjust(&configuration)
+        return SentinelListening(configuration, configuration.sentinels!, now: Self.start)
+    }
+
+    private func listening(password: String) -> SentinelListening {
+        listening { $0.sentinels?.password = Secret(password) }
     }
 
     private func live() -> SentinelListening {
@@ -180,6 +190,39 @@ struct SentinelListeningTests {
         #expect(!reason.contains("pw"))
         var allowed = listening(password: "pw")
         #expect(allowed.received(.status("OK")) == .nothing)
+    }
+
+    @Test("it logs in as whoever asks does: under auto with what the servers are told, and a refusal is no failure")
+    func login() throws {
+        func said(_ listening: SentinelListening) throws -> [String] {
+            var writer = CommandWriter()
+            listening.begin(&writer)
+            return try ReplyReader().read(Array(writer.bytes))
+                .map { ($0.array ?? []).compactMap(\.string).joined(separator: " ") }
+        }
+        let channels = SentinelListening.channels.map { "SUBSCRIBE \($0)" }
+        let adjust: (inout RedisConfiguration) -> Void = { ($0.username, $0.password) = ("u", Secret("pw")) }
+        #expect(try said(listening(.sentinel, adjust)) == channels)
+        var auto = listening(.auto, adjust)
+        #expect(try said(auto) == ["AUTH u pw"] + channels)
+        #expect(auto.received(.error("ERR AUTH called without any password configured")) == .nothing)
+        #expect(auto.received(Self.list("subscribe", "+switch-master", "1")) == .nothing)
+        #expect(auto.received(Self.list("subscribe", "+promoted-slave", "2")) == .began)
+    }
+
+    @Test("under auto what a source of credentials said last is tried, and nothing before it has said anything")
+    func loginFromSource() async throws {
+        var configuration = RedisConfiguration(sentinels: SentinelOptions(endpoints: [.tcp(host: "s")], primary: "m"))
+        configuration.topology = .auto
+        configuration.credentials = CredentialSource { RedisCredentials(username: "u", password: Secret("pw")) }
+        let options = configuration.sentinels!
+        #expect(SentinelLogin(configuration, options) == nil)
+        try await configuration.credentials?.keeper.answer()
+        let login = try #require(SentinelLogin(configuration, options))
+        #expect(login.credentials == RedisCredentials(username: "u", password: Secret("pw")))
+        #expect(!login.isRequired)
+        configuration.topology = .sentinel
+        #expect(SentinelLogin(configuration, options) == nil)
     }
 
     @Test("a Sentinel that falls silent is given up, at the beginning as well")
