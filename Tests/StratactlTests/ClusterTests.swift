@@ -172,38 +172,58 @@ struct ClusterTests {
         }
     }
 
-    private typealias Found = (check: String, severity: String, server: String?, text: String)
+    /// What `doctor` has said.
+    private struct Findings {
+        struct Found {
+            var check: String
+            var severity: String
+            var server: String?
+            var text: String
+        }
 
-    private func findings(_ run: CommandRun) throws -> [Found] {
-        try run.json()["findings"]?.elements
-            .map {
-                (
-                    $0["check"]?.string ?? "", $0["severity"]?.string ?? "", $0["server"]?.string,
-                    $0["text"]?.string ?? ""
-                )
-            } ?? []
+        var all: [Found] = []
+
+        init(_ run: CommandRun) throws {
+            for node in try run.json()["findings"]?.elements ?? [] {
+                let check = try #require(node["check"]?.string)
+                let severity = try #require(node["severity"]?.string)
+                let text = try #require(node["text"]?.string)
+                all.append(Found(check: check, severity: severity, server: node["server"]?.string, text: text))
+            }
+        }
+
+        private func of(_ check: String) -> [Found] { all.filter { $0.check == check } }
+        func severities(_ check: String) -> [String] { of(check).map { $0.severity } }
+        func texts(_ check: String) -> [String] { of(check).map { $0.text } }
+        func servers(_ check: String) -> Set<String> { Set(of(check).compactMap { $0.server }) }
+        func checks(at server: String) -> [String] { all.filter { $0.server == server }.map { $0.check } }
+        var warnings: [String] { all.filter { $0.severity == "warning" && $0.check != "latency" }.map { $0.text } }
     }
+
+    private static func address(of server: RedisServer) -> String { "127.0.0.1:\(server.port ?? 0)" }
 
     @Test("doctor looks at each primary, at the user's rules for a cluster and at all parts of a keyspace")
     func doctor() async throws {
-        let user = RedisServer.Directive(stringLiteral: "user shop on nopass \(AccessRules(for: [.cache]))")
-        try await with(["maxmemory 100mb", "maxmemory-policy allkeys-lfu", "save \"\"", user]) { place in
+        let rules = AccessRules(for: [.cache], topology: .cluster)
+        let directives: [RedisServer.Directive] = [
+            "maxmemory 100mb", "maxmemory-policy allkeys-lfu", "save \"\"",
+            .init(stringLiteral: "user single on nopass \(AccessRules(for: [.cache]))"),
+            .init(stringLiteral: "user deaf on nopass \(rules) -client|tracking"),
+        ]
+        try await with(directives) { place in
             let level = try await fill(place)
             try await level.invalidate(tag: "all")
-            let sound = try findings(try await place.run("doctor", "--format", "json"))
-            let places = Set(place.cluster.primaries.compactMap(\.port).map { "127.0.0.1:\($0)" })
-            let perNode = ["server", "role", "maxmemory", "eviction", "clients", "cluster", "tracking", "clock"]
-            for check in perNode {
-                #expect(Set(sound.filter { $0.check == check }.compactMap(\.server)) == places, "\(check)")
+            let sound = try Findings(try await place.run("doctor", "--format", "json"))
+            let places = Set(place.cluster.primaries.map(Self.address))
+            for check in ["server", "role", "maxmemory", "eviction", "clients", "cluster", "tracking", "clock"] {
+                #expect(sound.servers(check) == places, "\(check)")
             }
-            let cluster = sound.filter { $0.check == "cluster" }
-            #expect(cluster.allSatisfy { $0.severity == "ok" })
-            #expect(cluster.first?.text == "16384 of 16384 slots are served, by 3 primaries")
-            #expect(sound.filter { $0.check == "role" }.allSatisfy { $0.severity == "note" })
-            #expect(sound.filter { $0.check == "permissions" }.map(\.severity) == ["ok", "ok"])
-            let marks = sound.filter { $0.check == "marks" }
-            #expect(marks.map(\.text) == ["those of strata:things are sound"])
-            #expect(sound.filter { $0.check != "latency" }.allSatisfy { $0.severity != "warning" })
+            #expect(sound.severities("cluster") == ["ok", "ok", "ok"])
+            #expect(sound.texts("cluster").first == "16384 of 16384 slots are served, by 3 primaries")
+            #expect(sound.severities("role") == ["note", "note", "note"])
+            #expect(sound.severities("permissions") == ["ok", "ok"])
+            #expect(sound.texts("marks") == ["those of strata:things are sound"])
+            #expect(sound.warnings == [])
 
             // Two parts are damaged; one is not there, which a part that is not used may be.
             for number in [3, 7] {
@@ -211,24 +231,29 @@ struct ClusterTests {
                 _ = try await place.redis.send([Array("HSET".utf8), name.bytes, Array("s".utf8), Array("x".utf8)])
             }
             try await place.redis.delete(RedisKey(keyspace.marks(of: KeyspacePart.all[9])))
-            let run = try await place.run("doctor", "things", "--format", "json")
-            #expect(run.status == .exited(1))
-            let damaged = try findings(run).filter { $0.check == "marks" }
-            #expect(damaged.map(\.severity) == ["warning"])
-            #expect(damaged.first?.text.hasPrefix("those of strata:things, part 3, 7 of 16 are damaged") == true)
+            let spoilt = try await place.run("doctor", "things", "--format", "json")
+            #expect(spoilt.status == .exited(1))
+            let damaged = try Findings(spoilt)
+            #expect(damaged.severities("marks") == ["warning"])
+            let text = try #require(damaged.texts("marks").first)
+            #expect(text.hasPrefix("those of strata:things, part 3, 7 of 16 are damaged"))
 
-            // A user with the rules of a single server.
-            let lacking = try findings(
-                try await CommandRun.of(
-                    ["doctor", "--for", "cache", "--format", "json"],
-                    environment: [
-                        "STRATA_REDIS_URL": place.cluster.url.replacing("://", with: "://shop@"),
-                        "STRATA_REDIS_PASSWORD": "any",
-                    ]
-                )
-            )
-            #expect(lacking.first { $0.check == "permissions" }?.severity == "warning", "\(lacking)")
+            // The rules of a single server do not let the user find the nodes.
+            try await run(as: "single", place).expectFailure(1, saying: "NOPERM")
+            let lacking = try Findings(try await run(as: "deaf", place))
+            #expect(lacking.severities("permissions") == ["warning"])
+            #expect(lacking.texts("permissions").first?.hasSuffix("lacks +client|tracking") == true)
         }
+    }
+
+    private func run(as user: String, _ place: Place) async throws -> CommandRun {
+        try await CommandRun.of(
+            ["doctor", "--for", "cache", "--format", "json"],
+            environment: [
+                "STRATA_REDIS_URL": place.cluster.url.replacing("://", with: "://\(user)@"),
+                "STRATA_REDIS_PASSWORD": "any",
+            ]
+        )
     }
 
     @Test("doctor names a primary that cannot be asked, and looks at the others; a change says that it has failed")
@@ -241,12 +266,11 @@ struct ClusterTests {
             try await dead.stop()
             let run = try await place.run("doctor", "things", "--format", "json")
             #expect(run.status == .exited(1))
-            let found = try findings(run)
-            let silent = found.filter { $0.server == "127.0.0.1:\(port)" }
-            #expect(silent.map(\.check) == ["server"] && silent.map(\.severity) == ["warning"], "\(found)")
-            #expect(silent.first?.text.hasPrefix("it cannot be asked: ") == true)
-            #expect(Set(found.filter { $0.check == "role" }.compactMap(\.server)).count == 2)
-            #expect(found.filter { $0.check == "marks" }.map(\.severity) == ["unknown"])
+            let found = try Findings(run)
+            #expect(found.checks(at: "127.0.0.1:\(port)") == ["server"])
+            #expect(found.warnings.contains { $0.hasPrefix("it cannot be asked: ") })
+            #expect(found.servers("role").count == 2)
+            #expect(found.severities("marks") == ["unknown"])
             let change = try await place.run("invalidate", "things", "--tag", "all", "--samples", "0", "--yes")
             #expect(change.status == .exited(1))
             #expect(change.errorText.contains("127.0.0.1:\(port)"), "\(change.errorText)")
