@@ -6,6 +6,8 @@ struct Asked: Sendable {
     let tagChanges: UInt64
     /// The same count at the upper level's own gate.
     let tagChangesAbove: UInt64?
+    /// The key's number at the upper level's gate.
+    var fingerprint: UInt64 = 0
     /// The upper level's invalidation number when the lower level was asked.
     var asOf: UInt64 = 1
     /// The ticket and the seal of what an upper level that loses them was filled with: what it then has may be that.
@@ -19,7 +21,7 @@ struct Asked: Sendable {
     /// Without a known number, the fetched entry counts as older than all.
     func asking(_ gate: FillGate?) -> Asked {
         var asked = self
-        asked.asOf = max(1, gate?.sequence ?? 1)
+        asked.asOf = max(1, gate?.sequence(for: fingerprint) ?? 1)
         return asked
     }
 }

@@ -1,10 +1,13 @@
 extension Composed {
     /// What is noted before any level is asked.
     func heardTicket(_ key: Key) -> Asked {
+        let gate = upper.gate
+        let fingerprint = gate == nil ? 0 : upper.fingerprint(of: key)
         var asked = Asked(
-            ticket: upper.gate?.ticket(for: upper.fingerprint(of: key)) ?? .none,
+            ticket: gate?.ticket(for: fingerprint) ?? .none,
             tagChanges: fillGate.tagChanges,
-            tagChangesAbove: upper.gate?.tagChanges
+            tagChangesAbove: gate?.tagChanges,
+            fingerprint: fingerprint
         )
         if let fill = ledger?.fill(of: key) { (asked.filled, asked.filledSeal) = (fill.ticket, fill.seal) }
         return asked

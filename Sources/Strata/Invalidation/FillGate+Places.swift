@@ -14,7 +14,9 @@ internal import Synchronization
 // ends when the number of keys that got a word reaches an eighth of the table. That is twice as many as the levels
 // above hold, so a key whose word was not used in that time has left them.
 extension FillGate {
-    static let row = 8
+    static let row = 1 << rowShift
+    @usableFromInline
+    static let rowShift = 3
     private static let tagMask: UInt64 = (1 << 20 - 1) << tagShift
     /// A word for all keys of a row that have none of their own.
     private static let sharedTag: UInt64 = 1 << tagShift
@@ -22,7 +24,7 @@ extension FillGate {
 
     /// The word of a key, which gets one if it has none, and the content of the word.
     func place(of fingerprint: UInt64) -> (slot: Int, word: UInt64) {
-        let hash = Self.mixed(fingerprint)
+        let hash = rowed(Self.mixed(fingerprint), fingerprint)
         let tag = Self.tag(hash)
         while true {
             let limit = limit.load(ordering: .acquiring)
@@ -69,7 +71,7 @@ extension FillGate {
 
     /// Voids every ticket of a key, except those of one word.
     func void(_ fingerprint: UInt64, but exempt: Int?) {
-        let hash = Self.mixed(fingerprint)
+        let hash = rowed(Self.mixed(fingerprint), fingerprint)
         let tag = Self.tag(hash)
         var region = Region(smallest, limit.load(ordering: .acquiring))
         repeat {
@@ -85,6 +87,17 @@ extension FillGate {
     /// O(size of the table).
     public func voidAll() {
         for slot in 0..<limit.load(ordering: .acquiring) { advance(slot) { $0 & Self.tagMask != 0 } }
+    }
+
+    /// Voids every ticket of a part's keys.
+    ///
+    /// O(size of the table).
+    package func voidAll(ofPart part: Int) {
+        guard partMask > 0 else { return voidAll() }
+        let rows = limit.load(ordering: .acquiring) / Self.row
+        for row in stride(from: part & partMask, to: rows, by: partMask + 1) {
+            for slot in row * Self.row..<(row + 1) * Self.row { advance(slot) { $0 & Self.tagMask != 0 } }
+        }
     }
 
     /// Voids the tickets of a word and frees it, if `isMeant` accepts the word.
@@ -121,6 +134,12 @@ extension FillGate {
     }
 
     // MARK: Inside
+
+    /// The hash with the key's part in the bits that choose the row; all regions begin with a row of the first part.
+    private func rowed(_ hash: UInt64, _ fingerprint: UInt64) -> UInt64 {
+        let mask = UInt64(partMask) << UInt64(Self.rowShift)
+        return hash & ~mask | UInt64(part(of: fingerprint)) << UInt64(Self.rowShift)
+    }
 
     /// How many words the table may have.
     private var most: Int {

@@ -23,7 +23,7 @@ extension FillGate {
         guard !tagFingerprints.isEmpty else { return }
         // Comes first: this count shows that a seal is late that is taken after the counters have moved.
         tagChangeCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        for fingerprint in tagFingerprints { void(fingerprint) }
+        for fingerprint in tagFingerprints { void(apart(fingerprint)) }
     }
 
     /// A seal of these tags, taken before they are checked; `nil` for no tags.
@@ -36,8 +36,11 @@ extension FillGate {
     }
 
     func slots(_ fingerprints: [UInt64]) -> [UInt32] {
-        fingerprints.map { UInt32(truncatingIfNeeded: place(of: $0).slot) }
+        fingerprints.map { UInt32(truncatingIfNeeded: place(of: apart($0)).slot) }
     }
+
+    /// In a gate with parts tags have their counters apart from keys': they belong to no part, and are voided with none.
+    private func apart(_ fingerprint: UInt64) -> UInt64 { parts == 1 ? fingerprint : fingerprint | UInt64(parts) }
 
     func sum(ofSlots slots: [UInt32]) -> UInt64 {
         var sum: UInt64 = 0
@@ -50,16 +53,22 @@ extension FillGate {
         return sum
     }
 
-    /// The highest invalidation number of the level that this process knows; 0 for a level without numbers.
+    /// The highest invalidation number of the level that this process knows, for a key; 0 for a level without numbers.
     ///
     /// What is fetched bears the number that stood when its fetch began. One that lags behind is safe: it only costs a fetch.
-    package var sequence: UInt64 { lastSequence.load(ordering: .acquiring) }
+    ///
+    /// - Parameter fingerprint: The key's fingerprint: a level may number the invalidations of its parts separately.
+    /// - Returns: The number.
+    package func sequence(for fingerprint: UInt64) -> UInt64 { sequence(ofPart: part(of: fingerprint)) }
 
-    /// Sets the number.
+    /// The same for a part.
+    package func sequence(ofPart part: Int) -> UInt64 { unsafe sequences[part & partMask].load(ordering: .acquiring) }
+
+    /// Sets the number of a part.
     ///
     /// It falls only when a higher number turns out to be forged. No entry with a number above the level's own is
     /// valid.
-    package func setSequence(_ number: UInt64) {
-        lastSequence.store(number, ordering: .releasing)
+    package func setSequence(_ number: UInt64, ofPart part: Int = 0) {
+        unsafe sequences[part & partMask].store(number, ordering: .releasing)
     }
 }

@@ -22,7 +22,11 @@ internal import Glibc
 /// for again. What is read meanwhile gets a timed ticket and is kept for `untrustedLifetime` at most, so that an outage of the
 /// messenger bounds how old a value can be and does not switch memory off.
 ///
-/// Proof of `Sendable`: the pointer is set once, the counters are atomics, the memory lives as long as the gate.
+/// A gate may have parts: sets of keys with a link of their own each, and so with a trust and a sequence of their own.
+/// The lowest bits of a fingerprint are the part of its key. The number of the row with the key's counter ends with the
+/// same bits, so a ticket names its part.
+///
+/// Proof of `Sendable`: the pointers are set once, the counters are atomics, the memory lives as long as the gate.
 @safe
 public final class FillGate: Sendable {
     /// The count has 40 bits.
@@ -45,8 +49,22 @@ public final class FillGate: Sendable {
     /// first touched.
     @usableFromInline
     nonisolated(unsafe) let counters: UnsafeMutablePointer<Atomic<UInt64>>
+    /// Until when a gate without parts is trusted, in nanoseconds.
+    ///
+    /// It lies in the gate itself, so that a hit loads nothing more.
     @usableFromInline
     let trust: Atomic<Int64>
+    /// Until when each part of a gate with parts is trusted, in nanoseconds.
+    @usableFromInline
+    nonisolated(unsafe) let trusts: UnsafeMutablePointer<Atomic<Int64>>
+    /// The highest invalidation number of each part.
+    nonisolated(unsafe) let sequences: UnsafeMutablePointer<Atomic<UInt64>>
+    let parts: Int
+    /// The bits of a fingerprint that name its part; 0 without parts.
+    ///
+    /// A gate with parts has as many rows again for the counters of tags, which belong to no part.
+    @usableFromInline
+    let partMask: Int
     /// Modulo 8; see ``place(of:)``.
     @usableFromInline
     let generation = Atomic<UInt64>(0)
@@ -59,7 +77,6 @@ public final class FillGate: Sendable {
     let claims = Atomic<Int>(0)
     let shared = Atomic<Int>(0)
     let tagChangeCount = Atomic<UInt64>(0)
-    let lastSequence = Atomic<UInt64>(0)
     /// The number of words at the beginning.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
@@ -77,7 +94,28 @@ public final class FillGate: Sendable {
     ///   - size: The number of keys with room at the beginning; 8 bytes each.
     ///   - untrustedLifetime: How long a level may keep an entry that was read while the link was down. With `nil` the
     ///     gate needs no link and is always trusted.
-    public init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
+    public convenience init(size: Int = 1 << 12, untrustedLifetime: Duration? = nil) {
+        self.init(size: size, untrustedLifetime: untrustedLifetime, parts: 1)
+    }
+
+    /// A gate with parts.
+    ///
+    /// - Parameters:
+    ///   - size: The number of keys with room at the beginning; 8 bytes each.
+    ///   - untrustedLifetime: How long a level may keep an entry that was read while the link was down.
+    ///   - parts: The number of parts: a power of two, up to 64.
+    package init(size: Int = 1 << 12, untrustedLifetime: Duration?, parts: Int) {
+        precondition((1...64).contains(parts) && parts & (parts - 1) == 0, "parts of a gate are a power of two")
+        self.parts = parts
+        partMask = parts == 1 ? 0 : 2 * parts - 1
+        let trust: Int64 = untrustedLifetime == nil ? .max : .min
+        self.trust = Atomic(trust)
+        unsafe trusts = .allocate(capacity: partMask + 1)
+        unsafe sequences = .allocate(capacity: partMask + 1)
+        for part in 0...partMask {
+            unsafe (trusts + part).initialize(to: Atomic(trust))
+            unsafe (sequences + part).initialize(to: Atomic(0))
+        }
         var rounded = 1 << 10
         while rounded < min(size, Self.largest) { rounded *= 2 }
         smallest = rounded
@@ -88,18 +126,23 @@ public final class FillGate: Sendable {
             fatalError("no address space for a gate")
         }
         unsafe counters = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.largest)
-        trust = Atomic(untrustedLifetime == nil ? .max : .min)
         self.untrustedLifetime = untrustedLifetime ?? .zero
     }
 
-    deinit { unsafe free(counters) }
+    deinit {
+        unsafe free(counters)
+        unsafe trusts.deinitialize(count: partMask + 1)
+        unsafe trusts.deallocate()
+        unsafe sequences.deinitialize(count: partMask + 1)
+        unsafe sequences.deallocate()
+    }
 
     // MARK: Tickets
 
     /// A ticket for a key, taken before asking below.
     public func ticket(for fingerprint: UInt64) -> Ticket {
         // Trust is checked first: when it ends in between, the ticket is among those that its return voids.
-        let timed: UInt64 = .coarse < trustedUntil ? 0 : 1
+        let timed: UInt64 = .coarse < trustedUntil(ofPart: part(of: fingerprint)) ? 0 : 1
         let (slot, word) = place(of: fingerprint)
         return Ticket(bits: timed << 62 | UInt64(slot) << 40 | word & Self.countMask)
     }
@@ -125,7 +168,7 @@ public final class FillGate: Sendable {
     /// Whether an entry with this ticket may be served at `now` without asking below.
     @inlinable
     package func admits(_ ticket: Ticket, at now: MonotonicInstant) -> Bool {
-        isLive(ticket) && (now < trustedUntil || ticket.isTimed || ticket == .none)
+        isLive(ticket) && (now < trustedUntil(of: ticket) || ticket.isTimed || ticket == .none)
     }
 
     /// Whether a caller that asks at `now` may get the result of a read that began with this ticket at `start`.
@@ -133,20 +176,43 @@ public final class FillGate: Sendable {
     /// While changes are told, as long as none is. Otherwise nothing vouches for it but its age: for ``untrustedLifetime``.
     package func lets(_ ticket: Ticket, from start: MonotonicInstant, joinAt now: MonotonicInstant) -> Bool {
         guard isLive(ticket) else { return false }
-        if ticket == .none || !ticket.isTimed && now < trustedUntil { return true }
+        if ticket == .none || !ticket.isTimed && now < trustedUntil(of: ticket) { return true }
         return start.duration(to: now) < untrustedLifetime
     }
 
     // MARK: Trust
 
     /// Until when silence means that nothing has changed; ``MonotonicInstant/distantFuture`` without a link.
-    @inlinable
+    ///
+    /// With parts, the earliest of them.
     package var trustedUntil: MonotonicInstant {
-        MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring))
+        (0..<parts).reduce(.distantFuture) { min($0, trustedUntil(ofPart: $1)) }
     }
 
-    /// Extends the trust, or ends it with an instant that has passed.
+    /// Extends the trust of all parts, or ends it with an instant that has passed.
     public func setTrustedUntil(_ instant: MonotonicInstant) {
-        trust.store(instant.nanoseconds, ordering: .releasing)
+        for part in 0..<parts { setTrustedUntil(instant, ofPart: part) }
+    }
+
+    /// Until when a part is trusted.
+    @inlinable
+    package func trustedUntil(ofPart part: Int) -> MonotonicInstant {
+        guard partMask != 0 else { return MonotonicInstant(nanoseconds: trust.load(ordering: .acquiring)) }
+        return MonotonicInstant(nanoseconds: unsafe trusts[part & partMask].load(ordering: .acquiring))
+    }
+
+    /// Extends the trust of a part, or ends it with an instant that has passed.
+    package func setTrustedUntil(_ instant: MonotonicInstant, ofPart part: Int) {
+        guard partMask != 0 else { return trust.store(instant.nanoseconds, ordering: .releasing) }
+        unsafe trusts[part & partMask].store(instant.nanoseconds, ordering: .releasing)
+    }
+
+    /// The part of a key.
+    package func part(of fingerprint: UInt64) -> Int { Int(truncatingIfNeeded: fingerprint) & partMask }
+
+    /// Until when the part of a ticket's key is trusted.
+    @inlinable
+    func trustedUntil(of ticket: Ticket) -> MonotonicInstant {
+        trustedUntil(ofPart: ticket.slot >> Self.rowShift)
     }
 }

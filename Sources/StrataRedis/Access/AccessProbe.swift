@@ -16,6 +16,9 @@ enum AccessProbe {
     static func arguments(of command: String, key: String, channel: String, database: Int) -> [String]? {
         switch command {
         case "ping", "dbsize", "time": [command]
+        case "cluster|info", "cluster|shards", "cluster|slots": ["cluster", String(command.dropFirst(8))]
+        // It holds for the next command, which is one for no key, or is answered like that.
+        case "asking": [command]
         case "info": [command, "server"]
         case "select": [command, String(database)]
         case "client|setname": ["client", "setname", "strata-check"]
@@ -48,8 +51,8 @@ enum AccessProbe {
     static func object(of command: String) -> Object {
         switch command {
         case "publish", "subscribe": .channel
-        case "ping", "dbsize", "time", "info", "select", "eval", "evalsha", "scan": .nothing
-        default: command.hasPrefix("client|") ? .nothing : .key
+        case "ping", "dbsize", "time", "info", "select", "eval", "evalsha", "scan", "asking": .nothing
+        default: command.hasPrefix("client|") || command.hasPrefix("cluster|") ? .nothing : .key
         }
     }
 

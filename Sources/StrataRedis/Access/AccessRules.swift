@@ -29,6 +29,12 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     /// What stands before the pattern of a key.
     let keyRule: String
 
+    /// What a client of a cluster sends beside that, to find the nodes and to follow slots that move.
+    private static func commands(for topology: RedisTopology, _ serverVersion: Int) -> [String] {
+        guard topology == .cluster else { return [] }
+        return ["cluster|info", "cluster|shards"] + (serverVersion < 7 ? ["cluster|slots"] : []) + ["asking"]
+    }
+
     /// The rules for some keyspaces.
     ///
     /// - Parameters:
@@ -37,14 +43,23 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - database: The database; any but the first takes SELECT.
     ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
     ///     the right to read keys and no more.
-    public init(for purposes: Set<Purpose>, keyspaces: [Keyspace], database: Int = 0, serverVersion: Int = 6) {
+    ///   - topology: What the servers are: nodes of a cluster are asked for more, and each part of a keyspace has a channel
+    ///     there.
+    public init(
+        for purposes: Set<Purpose>,
+        keyspaces: [Keyspace],
+        database: Int = 0,
+        serverVersion: Int = 6,
+        topology: RedisTopology = .single
+    ) {
         let bases = keyspaces.map { Self.pattern(of: Array($0.values.dropLast(2))) }
         self.init(
             for: purposes,
             database: database,
             serverVersion: serverVersion,
+            topology: topology,
             keys: bases.map { $0 + "*" },
-            channels: bases.map { $0 + "ev" }
+            channels: bases.flatMap { topology == .cluster ? [$0 + "ev", $0 + "ev:*"] : [$0 + "ev"] }
         )
     }
 
@@ -56,17 +71,20 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - database: The database; any but the first takes SELECT.
     ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
     ///     the right to read keys and no more.
+    ///   - topology: What the servers are: nodes of a cluster are asked for more.
     public init(
         for purposes: Set<Purpose>,
         prefix: String = "strata",
         database: Int = 0,
-        serverVersion: Int = 6
+        serverVersion: Int = 6,
+        topology: RedisTopology = .single
     ) {
         let base = Self.pattern(of: Keyspace.component(prefix) + [UInt8(ascii: ":")])
         self.init(
             for: purposes,
             database: database,
             serverVersion: serverVersion,
+            topology: topology,
             keys: [base + "*"],
             channels: [base + "*"]
         )
@@ -76,11 +94,13 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         for purposes: Set<Purpose>,
         database: Int,
         serverVersion: Int,
+        topology: RedisTopology,
         keys: [String],
         channels: [String]
     ) {
         var commands = ["ping", "client|setname"]
         if database != 0 { commands.append("select") }
+        commands += Self.commands(for: topology, serverVersion)
         for purpose in Purpose.allCases where purposes.contains(purpose) { commands += Self.commands(for: purpose) }
         var seen: Set<String> = []
         self.commands = commands.filter { seen.insert($0).inserted }

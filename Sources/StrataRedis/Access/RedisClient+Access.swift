@@ -10,22 +10,35 @@ extension RedisClient {
     /// if !missing.isEmpty { logger.error("Redis: ACL SETUSER shop \(missing.joined(separator: " "))") }
     /// ```
     ///
-    /// One round trip for each command and keyspace.
+    /// One round trip for each command and keyspace. In a cluster each primary is asked, since each has users of its own.
     ///
     /// - Parameter rules: What the user is for.
-    /// - Returns: What is missing; nothing when all is allowed.
+    /// - Returns: What is missing, at any primary of a cluster; nothing when all is allowed.
     /// - Throws: ``RedisError`` when the server cannot be asked; `CancellationError`.
     public func missingRules(of rules: AccessRules) async throws -> [String] {
-        var configuration = configuration
-        configuration.connections = 1
-        let probe = try RedisClient(configuration)
+        var missing: Set<String> = []
+        for var configuration in try await asked() {
+            configuration.connections = 1
+            let probe = try RedisClient(configuration)
+            do {
+                missing.formUnion(try await probe.tryRules(rules))
+                await probe.shutDown()
+            } catch {
+                await probe.shutDown()
+                throw error
+            }
+        }
+        return rules.rules.filter { missing.contains($0) }
+    }
+
+    /// The servers at which rules are tried.
+    private func asked() async throws -> [RedisConfiguration] {
+        guard cluster != nil else { return [configuration] }
         do {
-            let missing = try await probe.tryRules(rules)
-            await probe.shutDown()
-            return missing
-        } catch {
-            await probe.shutDown()
-            throw error
+            return try await primaries().map(\.configuration)
+        } catch let error as RedisError where error.serverMessage?.hasPrefix("NOPERM") == true {
+            // Who may not ask for the other nodes lacks that at the ones that are known.
+            return configuration.seeds.map { configuration.node(at: $0) }
         }
     }
 
@@ -44,7 +57,7 @@ extension RedisClient {
         )
     }
 
-    private func tryRules(_ rules: AccessRules) async throws -> [String] {
+    private func tryRules(_ rules: AccessRules) async throws -> Set<String> {
         let ending = "strata-check-" + String(UInt64.random(in: 0 ... .max), radix: 36)
         // The last one changes the state of the connection.
         let commands = rules.commands.filter { $0 != "subscribe" } + rules.commands.filter { $0 == "subscribe" }
@@ -75,7 +88,7 @@ extension RedisClient {
                 }
             }
         }
-        return rules.rules.filter { missing.contains($0) }
+        return missing
     }
 
     private static var invalidations: String { String(decoding: LinkMachine.invalidationChannel, as: UTF8.self) }

@@ -6,6 +6,8 @@ final class CacheContext: ClientCompanion {
     let outage: OutageControl
     /// The invalidation link.
     let link: InvalidationLink
+    /// The links of all nodes of a cluster; `nil` for a single server, and for a node.
+    let links: ClusterLinks?
     /// The leases of this client.
     let leases = LeaseKeeper()
 
@@ -15,7 +17,24 @@ final class CacheContext: ClientCompanion {
         link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()
         }
+        links = configuration.isRouted ? ClusterLinks(configuration, changed: outage.returned) : nil
     }
+
+    /// Asks to be told of changes in a keyspace.
+    ///
+    /// Returns a number by which to take that back.
+    func tell(_ listener: any PartListener & LinkListener, of keyspace: Keyspace) -> UInt64 {
+        links?.add(listener, for: keyspace) ?? link.add(listener, for: keyspace)
+    }
+
+    func tellNoMore(_ number: UInt64) {
+        if let links { links.remove(number) } else { link.remove(number) }
+    }
+
+    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    var refusal: String? { links.map { $0.refusal } ?? link.refusal }
+
+    var clusterObserver: (any ClusterObserver)? { links }
 
     func drivers(for thread: LoopThread) -> [any LoopDriver] { link.drivers(for: thread) }
 

@@ -4,17 +4,24 @@ internal import Strata
 extension RedisClient {
     /// A client for the server that a configuration names.
     ///
-    /// Nothing is connected yet.
+    /// Nothing is connected yet. With ``RedisTopology/auto`` the servers are asked whether they are a cluster, for which the
+    /// calling thread waits, for ``RedisConfiguration/connectTimeout`` at most.
     ///
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Gets one line for each change of the connections' state; nothing is logged without one.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
-        try self.init(configuration, logger: logger) { CacheContext(configuration, wakeup: $0, logger: logger) }
+        try configuration.validate()
+        let configuration = try configuration.settled()
+        try self.init(configuration, logger: logger) {
+            CacheContext(configuration, wakeup: $0, logger: logger)
+        } node: {
+            try RedisClient(configuration.node(at: $0), logger: logger)
+        }
     }
 
-    /// A client for the server of a `redis://` or `unix://` URL, everything else at its default.
+    /// A client for the server, the primary or the cluster of a URL, everything else at its default.
     ///
     /// - Parameters:
     ///   - url: See ``RedisConfiguration/init(url:)``.
@@ -31,7 +38,31 @@ extension RedisClient {
 
     var outage: OutageControl { cache.outage }
 
+    /// The link of a single server, or of a cluster's node.
     var link: InvalidationLink { cache.link }
+
+    /// The parts of a keyspace: one for the whole of it, unless the servers are a cluster.
+    var parts: [KeyspacePart?] { cluster == nil ? [nil] : KeyspacePart.all.map { $0 } }
+
+    /// Does something for each part of a keyspace, with all at once; for the whole of it where it has no parts.
+    ///
+    /// - Returns: The outcomes, in the order of the parts.
+    /// - Throws: The first part's error, when all have ended.
+    func inEachPart<Outcome: Sendable>(
+        _ body: @escaping @Sendable (KeyspacePart?) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        let parts = parts
+        guard parts.count > 1 else { return [try await body(nil)] }
+        return try await withTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
+            for (place, part) in parts.enumerated() {
+                group.addTask { (place, await Result { try await body(part) }) }
+            }
+            var results: [Result<Outcome, any Error>?] = Array(repeating: nil, count: parts.count)
+            for await (place, result) in group { results[place] = result }
+            return results.compactMap { $0 }
+        }
+        .map { try $0.get() }
+    }
 
     var leases: LeaseKeeper { cache.leases }
 }

@@ -5,9 +5,15 @@ extension RedisClient {
     ///
     /// The breakers guard the calls of caches; commands that you send to the client yourself are neither counted nor
     /// refused.
+    ///
+    /// Each node of a cluster has breakers of its own; here those of a role count as one, in the worst of their states.
     public var outageStatistics: OutageStatistics {
         var statistics = outage.statistics
-        statistics.untrustedReason = link.refusal
+        for node in cluster?.view?.nodes ?? [] {
+            guard let client = node.existing else { continue }
+            statistics.breakers.merge(client.outage.statistics.breakers) { $0.merged(with: $1) }
+        }
+        statistics.untrustedReason = cache.refusal
         return statistics
     }
 
@@ -15,11 +21,23 @@ extension RedisClient {
     ///
     /// - Parameters:
     ///   - role: The role, whose breaker decides.
+    ///   - key: The key, whose node's breaker decides in a cluster.
     ///   - body: Sends commands, none of which may take longer than the given time.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws; ``RedisError/Code/circuitOpen`` and ``RedisError/Code/budgetSpent`` at once.
     @inline(__always)
-    func guarded<Result>(_ role: RedisRole, _ body: (Duration) async throws -> Result) async throws -> Result {
+    func guarded<Result>(
+        _ role: RedisRole,
+        for key: @autoclosure () -> RedisKey,
+        _ body: (Duration) async throws -> Result
+    ) async throws -> Result {
+        try await responsible(for: key()).guarding(role, body)
+    }
+
+    /// Runs a call of a cache as long as this client's breaker is closed and the call's budget lasts.
+    @inline(__always)
+    func guarding<Result>(_ role: RedisRole, _ body: (Duration) async throws -> Result) async throws -> Result {
+        let outage = outage
         let breaker = outage.breaker(role)
         let budget = CallBudget.current
         let limit = try outage.limit(budget)

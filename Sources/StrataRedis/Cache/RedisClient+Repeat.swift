@@ -31,8 +31,8 @@ extension RedisClient {
                 repetition: .repeatable,
                 timeout: min(configuration.commandTimeout, now.duration(to: deadline))
             )
-        case .all(let keyspace): try await advance(.take(.everything), in: keyspace)
-        case .tag(let name, let keyspace): try await advance(.take(.tags([name])), in: keyspace)
+        case .all(let keyspace, let part): try await advance(.take(.everything), in: keyspace, part)
+        case .tag(let name, let keyspace, let part): try await advance(.take(.tags([name])), in: keyspace, part)
         }
     }
 

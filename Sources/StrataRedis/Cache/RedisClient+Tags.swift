@@ -14,17 +14,24 @@ extension RedisClient {
     /// - Parameters:
     ///   - step: Whether to take a number.
     ///   - keyspace: Whose.
+    ///   - part: Which part of it.
     ///   - known: The highest number that this instance knows.
     /// - Returns: The marks; with a sequence below `known`, the server does not believe that number.
     /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
-    func advance(_ step: TagStep, in keyspace: Keyspace, known: InvalidationNumber = 0) async throws -> TagMarks {
+    func advance(
+        _ step: TagStep,
+        in keyspace: Keyspace,
+        _ part: KeyspacePart?,
+        known: InvalidationNumber = 0
+    ) async throws -> TagMarks {
         let role: RedisRole = if case .take = step { .remove } else { .read }
-        let reply = try await guarded(role) { timeout in
+        let marks = RedisKey(keyspace.marks(of: part))
+        let reply = try await guarded(role, for: marks) { timeout in
             try await run(
                 TagScripts.advance,
-                keys: [RedisKey(keyspace.marks)],
-                arguments: Self.arguments(step, keyspace, known: known),
+                keys: [marks],
+                arguments: Self.arguments(step, keyspace, part, known: known),
                 repetition: .repeatable,
                 timeout: timeout
             )
@@ -36,11 +43,12 @@ extension RedisClient {
     private static func arguments(
         _ step: TagStep,
         _ keyspace: Keyspace,
+        _ part: KeyspacePart?,
         known: InvalidationNumber,
         kept memory: Duration = TagMarks.shortestMemory
     ) -> [[UInt8]] {
         let memory = max(memory, TagMarks.shortestMemory)
-        var arguments = [Array(String(known).utf8), keyspace.events]
+        var arguments = [Array(String(known).utf8), keyspace.channel(of: part)]
         let (kind, names): (String, [TagName]) =
             switch step {
             case .look: ("l", [])
@@ -73,13 +81,23 @@ extension RedisClient {
     /// HMGET: the marks, and the numbers of tags.
     ///
     /// One round trip.
-    func tagNumbers(of names: [TagName], in keyspace: Keyspace) async throws -> TagNumbers {
-        let reply = try await guarded(.read) { timeout in
+    func tagNumbers(
+        of names: [TagName],
+        in keyspace: Keyspace,
+        _ part: KeyspacePart?
+    ) async throws -> TagNumbers {
+        let marks = RedisKey(keyspace.marks(of: part))
+        let reply = try await guarded(.read, for: marks) { timeout in
             do {
-                return try await execute(.repeatable, timeout: timeout, expecting: .list) { writer in
+                return try await execute(
+                    .repeatable,
+                    timeout: timeout,
+                    slot: HashSlot.of(marks),
+                    expecting: .list
+                ) { writer in
                     writer.begin(5 + names.count)
                     writer.argument("HMGET" as StaticString)
-                    writer.argument(keyspace.marks)
+                    writer.argument(marks)
                     for field in ["s", "c", "f"] as [StaticString] { writer.argument(field) }
                     for name in names { writer.argument(name.bytes) }
                 }
@@ -105,21 +123,28 @@ extension RedisClient {
 
     /// A function that reads a keyspace's marks, for calls from the I/O thread.
     ///
-    /// It holds the connection and not the client, so that a listener does not keep the client alive.
+    /// It holds the way to the server and not the client, so that a listener does not keep the client alive.
     ///
     /// - Parameters:
     ///   - keyspace: Whose.
+    ///   - part: Which part of it.
     ///   - lifetime: How long its entries live; unread marks are kept for longer than that.
     /// - Returns: The function.
-    func tagLookout(in keyspace: Keyspace, entriesLiving lifetime: Duration) -> KeyspaceTags.Lookout {
-        let connection = lookout
+    func tagLookout(
+        in keyspace: Keyspace,
+        _ part: KeyspacePart?,
+        entriesLiving lifetime: Duration
+    ) -> KeyspaceTags.Lookout {
+        let lookout = lookout
+        let marks = keyspace.marks(of: part)
         let timeout = configuration.commandTimeout
         let memory = lifetime + TagMarks.reserve
         return { question, completion in
-            let arguments = Self.arguments(.look, keyspace, known: question.known, kept: memory)
+            let arguments = Self.arguments(.look, keyspace, part, known: question.known, kept: memory)
             @Sendable func post(_ command: StaticString, _ script: String, _ next: (@Sendable () -> Void)?) {
-                connection.post(
+                lookout.post(
                     deadline: MonotonicInstant.coarse.advanced(by: timeout),
+                    slot: HashSlot.of(marks),
                     expecting: .array
                 ) { outcome in
                     let reply = try? outcome.get()
@@ -130,7 +155,7 @@ extension RedisClient {
                     writer.argument(command)
                     writer.argument(script)
                     writer.argument(1)
-                    writer.argument(keyspace.marks)
+                    writer.argument(marks)
                     for argument in arguments { writer.argument(argument) }
                 }
             }
@@ -143,14 +168,16 @@ extension RedisClient {
     /// HSCAN: one step through the fields of a keyspace's hash.
     func tagFields(
         in keyspace: Keyspace,
+        _ part: KeyspacePart?,
         from cursor: UInt64
     ) async throws -> (next: UInt64, fields: [(name: [UInt8], number: [UInt8])]) {
+        let marks = RedisKey(keyspace.marks(of: part))
         let reply: RESPValue
         do {
-            reply = try await execute(.repeatable, expecting: .list) { writer in
+            reply = try await execute(.repeatable, slot: HashSlot.of(marks), expecting: .list) { writer in
                 writer.begin(5)
                 writer.argument("HSCAN" as StaticString)
-                writer.argument(keyspace.marks)
+                writer.argument(marks)
                 writer.argument(String(cursor))
                 writer.argument("COUNT" as StaticString)
                 writer.argument(512)

@@ -15,7 +15,7 @@ extension RedisClient {
         try await source.keeper.answer()
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
         var failure: RedisError?
-        for connection in connections {
+        for connection in cluster?.clients.flatMap(\.connections) ?? connections {
             failure = await connection.logIn(deadline: deadline) ?? failure
         }
         if let failure { throw failure }

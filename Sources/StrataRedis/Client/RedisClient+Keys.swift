@@ -44,7 +44,7 @@ extension RedisClient {
     ///
     /// One round trip.
     public func timeToLive(of key: RedisKey) async throws -> RedisTimeToLive {
-        let reply = try await execute(.repeatable, expecting: .integer) { writer in
+        let reply = try await execute(.repeatable, slot: HashSlot.of(key), expecting: .integer) { writer in
             writer.begin(2)
             writer.argument("PTTL" as StaticString)
             writer.argument(key)
@@ -66,7 +66,7 @@ extension RedisClient {
     @discardableResult
     public func expire(_ key: RedisKey, in lifetime: Duration) async throws -> Bool {
         let milliseconds = try expiry(lifetime)
-        let reply = try await execute(.once, expecting: .integer) { writer in
+        let reply = try await execute(.once, slot: HashSlot.of(key), expecting: .integer) { writer in
             writer.begin(3)
             writer.argument("PEXPIRE" as StaticString)
             writer.argument(key)
@@ -77,6 +77,9 @@ extension RedisClient {
     }
 
     /// SCAN: one step through the keys of the database.
+    ///
+    /// A cursor belongs to one node, so in a cluster this is refused with ``RedisError/Code/unsupportedByCluster``;
+    /// ``keys(beginningWith:)`` walks over all nodes.
     ///
     /// - Parameters:
     ///   - cursor: 0 to begin, then what the step before returned.
@@ -89,6 +92,9 @@ extension RedisClient {
         matching pattern: [UInt8]? = nil,
         count: Int = 512
     ) async throws -> (next: UInt64, keys: [RedisKey]) {
+        guard cluster == nil else {
+            throw RedisError(code: .unsupportedByCluster, message: "a cursor belongs to one node of the cluster")
+        }
         let reply = try await execute(.repeatable, expecting: .list) { writer in
             writer.begin(pattern == nil ? 4 : 6)
             writer.argument("SCAN" as StaticString)
@@ -108,10 +114,15 @@ extension RedisClient {
         return (next, keys.compactMap { $0.bytes.map { RedisKey($0) } })
     }
 
-    /// DBSIZE: how many keys the database has.
+    /// DBSIZE: how many keys the database has; all nodes' together.
     ///
     /// One round trip.
     func databaseSize() async throws -> Int {
+        if cluster != nil {
+            var size = 0
+            for node in try await primaries() { size += try await node.databaseSize() }
+            return size
+        }
         let reply = try await execute(.repeatable, expecting: .integer) { writer in
             writer.begin(1)
             writer.argument("DBSIZE" as StaticString)
@@ -127,7 +138,15 @@ extension RedisClient {
         timeout: Duration? = nil
     ) async throws -> Int {
         guard !keys.isEmpty else { return 0 }
-        let reply = try await execute(repetition, timeout: timeout, expecting: .integer) { writer in
+        if cluster != nil, let parts = slots(of: keys) {
+            let counts = try await bySlot(keys, parts) { part in
+                let count = try await self.count(of: command, repetition, part, timeout: timeout)
+                return [count] + Array(repeating: 0, count: part.count - 1)
+            }
+            return counts.reduce(0, +)
+        }
+        let reply = try await execute(repetition, timeout: timeout, slot: HashSlot.of(keys[0]), expecting: .integer) {
+            writer in
             writer.begin(keys.count + 1)
             writer.argument(command)
             for key in keys { writer.argument(key) }

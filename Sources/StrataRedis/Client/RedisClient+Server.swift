@@ -13,8 +13,17 @@ extension RedisClient {
     /// TIME: the server's clock, as the time since the beginning of 1970 in UTC.
     ///
     /// One round trip.
-    public func time(timeout: Duration? = nil) async throws -> Duration {
-        let reply = try await execute(.repeatable, timeout: timeout, expecting: .array, encode: Self.encodeTime)
+    public func time(timeout: Duration? = nil) async throws -> Duration { try await time(at: nil, timeout: timeout) }
+
+    /// The clock of the server that serves a slot; of any primary for `nil`.
+    func time(at slot: UInt16?, timeout: Duration? = nil) async throws -> Duration {
+        let reply = try await execute(
+            .repeatable,
+            timeout: timeout,
+            slot: slot,
+            expecting: .array,
+            encode: Self.encodeTime
+        )
         guard let time = Self.time(in: reply) else { throw unexpected("TIME") }
         return time
     }

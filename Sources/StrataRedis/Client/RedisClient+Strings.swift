@@ -5,7 +5,8 @@ extension RedisClient {
     ///
     /// - Throws: ``RedisError``; a key that holds another type than a string gives ``RedisError/Code/server``.
     public func get(_ key: RedisKey, timeout: Duration? = nil) async throws -> [UInt8]? {
-        let reply = try await execute(.repeatable, timeout: timeout, expecting: .value) { writer in
+        let reply = try await execute(.repeatable, timeout: timeout, slot: HashSlot.of(key), expecting: .value) {
+            writer in
             writer.begin(2)
             writer.argument("GET" as StaticString)
             writer.argument(key)
@@ -15,10 +16,14 @@ extension RedisClient {
 
     /// MGET: the values of several keys in their order, `nil` where there is none or the key holds another type.
     ///
-    /// One round trip; none at all for no keys.
+    /// One round trip; none at all for no keys. In a cluster one command for each slot, all at once.
     public func get(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
-        let reply = try await execute(.repeatable, timeout: timeout, expecting: .list) { writer in
+        if cluster != nil, let parts = slots(of: keys) {
+            return try await bySlot(keys, parts) { try await self.get($0, timeout: timeout) }
+        }
+        let reply = try await execute(.repeatable, timeout: timeout, slot: HashSlot.of(keys[0]), expecting: .list) {
+            writer in
             writer.begin(keys.count + 1)
             writer.argument("MGET" as StaticString)
             for key in keys { writer.argument(key) }
@@ -31,7 +36,7 @@ extension RedisClient {
     ///
     /// Negative positions count from the end. One round trip.
     public func getRange(_ key: RedisKey, from first: Int, through last: Int) async throws -> [UInt8] {
-        let reply = try await execute(.repeatable, expecting: [.bytes, .large]) { writer in
+        let reply = try await execute(.repeatable, slot: HashSlot.of(key), expecting: [.bytes, .large]) { writer in
             writer.begin(4)
             writer.argument("GETRANGE" as StaticString)
             writer.argument(key)
@@ -93,8 +98,12 @@ extension RedisClient {
             )
         }
         let count = 3 + (milliseconds == nil ? 0 : 2) + (condition == .always ? 0 : 1)
-        let reply = try await execute(repeatable ? .repeatable : .once, timeout: timeout, expecting: [.status, .null]) {
-            writer in
+        let reply = try await execute(
+            repeatable ? .repeatable : .once,
+            timeout: timeout,
+            slot: HashSlot.of(key),
+            expecting: [.status, .null]
+        ) { writer in
             writer.begin(count)
             writer.argument("SET" as StaticString)
             writer.argument(key)

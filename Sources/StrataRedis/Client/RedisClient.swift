@@ -23,6 +23,8 @@ public final class RedisClient: Sendable {
     private let loop: IOLoop
     /// What lives and dies with the client, and stands above it.
     let companion: any ClientCompanion
+    /// The way to the nodes of a cluster, each with a client of its own; `nil` for a single server.
+    let cluster: ClusterRouter?
     private let turn = Atomic<Int>(0)
     private let demotion = Locked(Demotion())
 
@@ -30,16 +32,21 @@ public final class RedisClient: Sendable {
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Gets one line for each change of the connections' state.
     ///   - companion: Makes what lives and dies with the client, given what wakes its thread.
+    ///   - node: Makes the client of a cluster's node.
     /// - Throws: ``RedisError/Code/invalidConfiguration``, or an error when the system gives no descriptor.
     init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
-        companion: (Wakeup) -> any ClientCompanion
+        companion: (Wakeup) -> any ClientCompanion,
+        node: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
     ) throws {
         try configuration.validate()
         self.configuration = configuration
         let wakeup = try Wakeup()
         self.companion = companion(wakeup)
+        cluster =
+            configuration.isRouted
+            ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, make: node) : nil
         loop = IOLoop(
             configuration: configuration,
             logger: logger,
@@ -51,6 +58,7 @@ public final class RedisClient: Sendable {
 
     deinit {
         companion.stop()
+        _ = cluster?.stop()
         loop.stop(by: .distantPast)
     }
 
@@ -61,7 +69,7 @@ public final class RedisClient: Sendable {
     /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
     /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
     public func run() async throws {
-        try loop.start()
+        if let cluster { cluster.begin() } else { try loop.start() }
         switch await Lifetime.end() {
         case .graceful: await shutDown(within: configuration.commandTimeout)
         case .cancelled: await shutDown(within: .zero)
@@ -76,6 +84,7 @@ public final class RedisClient: Sendable {
     public func shutDown(within grace: Duration = .zero) async {
         let deadline = MonotonicInstant.now.advanced(by: grace)
         await companion.finish(by: deadline, self)
+        for node in cluster?.stop() ?? [] { await node.shutDown(within: MonotonicInstant.now.duration(to: deadline)) }
         loop.stop(by: deadline)
         await loop.waitUntilStopped()
     }
@@ -83,6 +92,9 @@ public final class RedisClient: Sendable {
     // MARK: Calls
 
     /// Sends any command.
+    ///
+    /// In a cluster it goes to the node that serves its keys, by their places among its words; to any primary where it has
+    /// none. Keys in different slots are refused with ``RedisError/Code/crossSlot``.
     ///
     /// - Parameters:
     ///   - command: The name and its arguments, as bytes. Commands that block, subscribe or change the connection's state
@@ -99,7 +111,8 @@ public final class RedisClient: Sendable {
         guard !command.isEmpty else {
             throw RedisError(code: .invalidArgument, message: "a command without a name")
         }
-        return try await execute(repeatable ? .repeatable : .once, timeout: timeout) { writer in
+        let slot = cluster == nil ? nil : try CommandKeys.slot(of: command)
+        return try await execute(repeatable ? .repeatable : .once, timeout: timeout, slot: slot) { writer in
             writer.begin(command.count)
             for argument in command { writer.argument(argument) }
         }
@@ -126,10 +139,20 @@ public final class RedisClient: Sendable {
     func execute(
         _ repetition: Repetition,
         timeout: Duration? = nil,
+        slot: @autoclosure () -> UInt16? = nil,
         on connection: Connection? = nil,
         expecting expected: ReplyKinds = .any,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
+        if let cluster {
+            let call = ClusterCall(
+                repetition: repetition,
+                deadline: MonotonicInstant.coarse.advanced(by: timeout ?? configuration.commandTimeout),
+                slot: slot(),
+                expected: expected
+            )
+            return try await cluster.execute(call, on: connection, encode: encode)
+        }
         try loop.start()
         let limit = timeout ?? configuration.commandTimeout
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
@@ -176,18 +199,33 @@ public final class RedisClient: Sendable {
     func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { loop.hasSeenSlowReply(since: start) }
 
     /// Begins to connect, which a call does by itself; false when that is not possible any more.
-    func begin() -> Bool { (try? loop.start()) != nil }
+    @discardableResult
+    func begin() -> Bool {
+        cluster?.begin()
+        return cluster != nil || (try? loop.start()) != nil
+    }
+
+    /// Whether it has begun.
+    var hasBegun: Bool { loop.hasStarted }
 
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
+    ///
+    /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection.
     func post(
         deadline: MonotonicInstant,
+        slot: @autoclosure () -> UInt16? = nil,
         on connection: Connection? = nil,
         expecting expected: ReplyKinds = .any,
         completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         encode: (inout CommandWriter) -> Void
     ) {
-        do { try loop.start() } catch {
-            return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
+        if let cluster, connection == nil {
+            return cluster.post(deadline: deadline, slot: slot(), expecting: expected, completion, encode)
+        }
+        if cluster == nil {
+            do { try loop.start() } catch {
+                return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
+            }
         }
         (connection ?? nextConnection())
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
@@ -195,15 +233,16 @@ public final class RedisClient: Sendable {
 
     var connections: [Connection] { loop.connections }
 
-    /// The connection for calls from the I/O thread.
-    var lookout: Connection { loop.connections[0] }
+    /// The way for calls from the I/O thread.
+    var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connection(loop.connections[0]) }
 
     /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
     func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {
-        let connection = lookout
+        let lookout = lookout
         let timeout = configuration.commandTimeout
         return { name, completion in
-            connection.post(deadline: MonotonicInstant.coarse.advanced(by: timeout), expecting: .value) { outcome in
+            let deadline = MonotonicInstant.coarse.advanced(by: timeout)
+            lookout.post(deadline: deadline, slot: HashSlot.of(name), expecting: .value) { outcome in
                 completion((try? outcome.get())?.bytes)
             } encode: { writer in
                 writer.begin(2)
@@ -211,6 +250,20 @@ public final class RedisClient: Sendable {
                 writer.argument(name)
             }
         }
+    }
+
+    /// The client of the node that serves a key; this one for a single server, and while that is not known.
+    @inline(__always)
+    func responsible(for key: @autoclosure () -> RedisKey) -> RedisClient {
+        guard let cluster else { return self }
+        return cluster.client(of: HashSlot.of(key())) ?? self
+    }
+
+    /// A connection for commands about a key whose order matters; `nil` when any will do.
+    func orderedConnection(for key: RedisKey) -> Connection? {
+        guard let cluster else { return nextConnection() }
+        guard let client = cluster.client(of: HashSlot.of(key)), client.begin() else { return nil }
+        return client.nextConnection()
     }
 
     @inline(__always)

@@ -50,7 +50,8 @@ extension RedisClient {
         _ timeout: Duration?,
         _ connection: Connection?
     ) async throws -> RESPValue {
-        try await execute(repetition, timeout: timeout, on: connection) { writer in
+        try await execute(repetition, timeout: timeout, slot: keys.first.map { HashSlot.of($0) }, on: connection) {
+            writer in
             Self.encode(command, script, keys, arguments, &writer)
         }
     }

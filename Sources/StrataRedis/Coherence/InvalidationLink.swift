@@ -55,6 +55,8 @@ final class InvalidationLink: Sendable {
                 topics.prefixes.append(keyspace.values)
                 topics.prefixes.append(keyspace.tags)
                 topics.channels.append(keyspace.events)
+                guard all.contains(where: { $0.keyspace == keyspace && $0.listener.isDivided }) else { continue }
+                topics.channels += KeyspacePart.all.map { keyspace.channel(of: $0) }
             }
             return topics
         }
@@ -182,13 +184,15 @@ final class InvalidationLink: Sendable {
             let all = listeners.withLock { $0.all }
             for key in keys {
                 for entry in all where key.starts(with: entry.keyspace.values) { entry.listener.changed(key) }
-                for entry in all where key == entry.keyspace.marks { entry.listener.marksChanged() }
+                for entry in all where key.starts(with: entry.keyspace.tags) {
+                    if let part = entry.keyspace.part(ofMarks: key) { entry.listener.marksChanged(part) }
+                }
             }
         case .everythingChanged:
             for entry in listeners.withLock({ $0.all }) { entry.listener.everythingChanged() }
         case .event(let channel, let message):
-            for entry in listeners.withLock({ $0.all }) where channel == entry.keyspace.events {
-                entry.listener.event(message)
+            for entry in listeners.withLock({ $0.all }) {
+                if let part = entry.keyspace.part(ofChannel: channel) { entry.listener.event(message, part) }
             }
         }
     }

@@ -1,11 +1,18 @@
 internal import Strata
 
 /// Keeps the readers of one keyspace coherent with changes made elsewhere: its gate, its own writes, and its waiters.
-final class KeyspaceCoherence: LinkListener {
+///
+/// In a cluster the keyspace has parts, each with marks and a trust of its own.
+final class KeyspaceCoherence: PartListener {
     let gate: FillGate
     let waiters = KeyWaiters()
     let arrival: LinkArrival
-    let tags: KeyspaceTags
+    /// Whether the keyspace has parts.
+    let isDivided: Bool
+    /// The invalidations of each part; of the whole keyspace where it has no parts.
+    private let parts: [KeyspaceTags]
+    /// The parts whose links stand.
+    private let standing = Locked<Set<KeyspacePart?>>([])
     private let keyspace: Keyspace
     /// Whether the level has a link.
     private let isListener: Bool
@@ -24,22 +31,46 @@ final class KeyspaceCoherence: LinkListener {
         isAwaited: Bool = false,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
-        tagLookout: @escaping KeyspaceTags.Lookout
+        parts: [KeyspacePart?] = [nil],
+        tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
         self.look = look
         self.get = get
         isListener = untrustedLifetime != nil
-        gate = FillGate(untrustedLifetime: untrustedLifetime)
+        let gate = FillGate(untrustedLifetime: untrustedLifetime, parts: parts.count)
+        self.gate = gate
+        isDivided = parts.count > 1
         arrival = LinkArrival(isAwaited: isAwaited)
-        tags = KeyspaceTags(keyspace: keyspace, gate: gate, lookout: tagLookout)
-        tags.onClear { [weak self] in self?.cleared() }
+        self.parts = parts.map {
+            KeyspaceTags(keyspace: keyspace, part: $0, gate: gate, lookout: tagLookout($0))
+        }
+        for tags in self.parts {
+            tags.onClear { [weak self, part = tags.part] in self?.cleared(part) }
+        }
     }
 
-    /// Whether the link stands.
+    /// The invalidations of a part, or of the whole keyspace where it has no parts.
+    func tags(of part: KeyspacePart?) -> KeyspaceTags { parts[part?.number ?? 0] }
+
+    /// Whether entries of all parts can be judged without asking the server.
+    var isKnown: Bool { parts.allSatisfy { $0.isKnown } }
+
+    /// Whether the link stands that tells of changes of a key.
     ///
     /// Without a link, memory may be trusted all the same.
-    var isTold: Bool { isListener && .now < gate.trustedUntil }
+    func isTold(_ fingerprint: UInt64) -> Bool {
+        isListener && .now < gate.trustedUntil(ofPart: gate.part(of: fingerprint))
+    }
+
+    private func part(of name: [UInt8]) -> KeyspacePart? { isDivided ? KeyspacePart(ofName: name) : nil }
+
+    private func fingerprint(of name: [UInt8]) -> UInt64 { KeyNames.fingerprint(of: name, in: part(of: name)) }
+
+    /// Whether a key belongs to a part.
+    private func belongs(_ fingerprint: UInt64, to part: KeyspacePart?) -> Bool {
+        gate.part(of: fingerprint) == part?.number ?? 0
+    }
 
     // MARK: Own writes
 
@@ -47,8 +78,10 @@ final class KeyspaceCoherence: LinkListener {
     ///
     /// Its echo will be checked, and not taken for another process's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
-        guard isTold else { return }
-        if ownWrites.withLock({ $0.begin(names.fingerprint, version) }) { gate.void(names.fingerprint) }
+        guard isListener else { return }
+        let fingerprint = names.fingerprint
+        guard isTold(fingerprint) else { return }
+        if ownWrites.withLock({ $0.begin(fingerprint, version) }) { gate.void(fingerprint) }
     }
 
     /// The write did not happen.
@@ -64,36 +97,46 @@ final class KeyspaceCoherence: LinkListener {
         prepared.withLock { $0.append(ticket) }
     }
 
-    // MARK: LinkListener
+    // MARK: PartListener
 
-    func linkEstablished(trustedUntil: MonotonicInstant) {
+    func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant) {
         // Everything that was read until now may have changed unnoticed, and is void. Trust comes last, or it would
         // cover that, too.
-        tags.linkEstablished()
-        gate.setTrustedUntil(trustedUntil)
+        tags(of: part).linkEstablished()
+        gate.setTrustedUntil(trustedUntil, ofPart: part?.number ?? 0)
         waiters.wakeAll()
+        let isWhole = standing.withLock { standing in
+            standing.insert(part)
+            return standing.count == parts.count
+        }
+        guard isWhole else { return }
         arrival.end()
         report(.listening)
     }
 
-    func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {
-        commitPrepared(begunBefore: told)
-        gate.setTrustedUntil(until)
-        tags.linkTrusted()
+    func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {
+        commitPrepared(part, begunBefore: told)
+        gate.setTrustedUntil(until, ofPart: part?.number ?? 0)
+        tags(of: part).linkTrusted()
     }
 
-    func linkLost() {
-        gate.setTrustedUntil(.distantPast)
-        tags.linkLost()
-        commitPrepared(begunBefore: .distantFuture)
-        ownWrites.withLock { $0.removeAll() }
+    func lost(_ part: KeyspacePart?) {
+        gate.setTrustedUntil(.distantPast, ofPart: part?.number ?? 0)
+        tags(of: part).linkLost()
+        commitPrepared(part, begunBefore: .distantFuture)
+        removeOwnWrites(part)
         waiters.wakeAll()
         arrival.end()
+        _ = standing.withLock { $0.remove(part) }
         report(.untrusted)
     }
 
+    private func removeOwnWrites(_ part: KeyspacePart?) {
+        ownWrites.withLock { writes in writes.removeAll { belongs($0, to: part) } }
+    }
+
     func changed(_ name: [UInt8]) {
-        let fingerprint = KeyNames.fingerprint(of: name)
+        let fingerprint = fingerprint(of: name)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
         case .changed: gate.void(fingerprint)
         case .look(let version):
@@ -122,35 +165,39 @@ final class KeyspaceCoherence: LinkListener {
     /// Commits the tickets of writes that began before an instant, before trust is extended up to it.
     ///
     /// Later writes have until the next call; until then the older value may still be served.
-    private func commitPrepared(begunBefore instant: MonotonicInstant) {
+    private func commitPrepared(_ part: KeyspacePart?, begunBefore instant: MonotonicInstant) {
         let due = prepared.withLock { prepared in
-            let rest = prepared.partition { $0.begun < instant }
+            let rest = prepared.partition { $0.begun < instant && belongs($0.fingerprint, to: part) }
             defer { prepared.removeSubrange(rest...) }
             return prepared[rest...]
         }
         for next in due { gate.commit(next.ticket, for: next.fingerprint) }
     }
 
-    func everythingChanged() {
-        tags.everythingChanged()
-        ownWrites.withLock { $0.removeAll() }
+    func everythingChanged(_ part: KeyspacePart?) {
+        tags(of: part).everythingChanged()
+        removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
     }
 
-    func marksChanged() {
-        tags.hashChanged()
+    func marksChanged(_ part: KeyspacePart?) {
+        guard isDivided == (part != nil) else { return }
+        tags(of: part).hashChanged()
     }
 
-    func event(_ message: [UInt8]) {
-        if TagEvent.isMeant(by: message) { return tagEvent(message) }
+    func event(_ message: [UInt8], _ part: KeyspacePart?) {
+        if TagEvent.isMeant(by: message) {
+            // Of a part it is told on the part's own channel.
+            return isDivided == (part != nil) ? tagEvent(message, part) : ()
+        }
         guard let first = message.first, let event = KeyspaceEvent(rawValue: first) else { return }
         let name = Array(message.dropFirst())
         guard name.starts(with: keyspace.values) else { return }
         switch event {
         case .invalidated:
             // The server sends no notice for a value that did not exist, but memory may hold an older one.
-            let fingerprint = KeyNames.fingerprint(of: name)
+            let fingerprint = fingerprint(of: name)
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)
             report(.changed(RedisKey(name)))
@@ -159,15 +206,15 @@ final class KeyspaceCoherence: LinkListener {
         waiters.wake(name)
     }
 
-    private func tagEvent(_ message: [UInt8]) {
-        let effects = tags.heard(message)
+    private func tagEvent(_ message: [UInt8], _ part: KeyspacePart?) {
+        let effects = tags(of: part).heard(message)
         if !effects.voided.isEmpty { report(.tagsChanged) }
-        if effects.voidsEverything { cleared() }
+        if effects.voidsEverything { cleared(part) }
     }
 
-    /// Everything in the keyspace is void.
-    private func cleared() {
-        ownWrites.withLock { $0.removeAll() }
+    /// Everything in the keyspace, or in the part, is void.
+    private func cleared(_ part: KeyspacePart?) {
+        removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
     }
@@ -188,4 +235,14 @@ final class KeyspaceCoherence: LinkListener {
         let all = observers.withLock { $0.isEmpty ? [] : Array($0.values) }
         for observer in all { observer(change) }
     }
+}
+
+extension KeyspaceCoherence: LinkListener {
+    func linkEstablished(trustedUntil: MonotonicInstant) { established(nil, trustedUntil: trustedUntil) }
+
+    func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) { trusted(nil, until: until, told: told) }
+
+    func linkLost() { lost(nil) }
+
+    func everythingChanged() { everythingChanged(nil) }
 }

@@ -16,12 +16,15 @@ protocol LinkListener: AnyObject, Sendable {
     /// The value under this name has changed or is gone.
     func changed(_ name: [UInt8])
 
-    /// The hash of the numbers of invalidations has changed or is gone.
-    func marksChanged()
+    /// The hash of the numbers of invalidations, of all or of a part, has changed or is gone.
+    func marksChanged(_ part: KeyspacePart?)
 
     /// The database was flushed.
     func everythingChanged()
 
-    /// Another instance has published a message to the keyspace's channel.
-    func event(_ message: [UInt8])
+    /// Another instance has published a message to the keyspace's channel, or to a part's.
+    func event(_ message: [UInt8], _ part: KeyspacePart?)
+
+    /// Whether the keyspace has parts.
+    var isDivided: Bool { get }
 }

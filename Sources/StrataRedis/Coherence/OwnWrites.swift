@@ -82,7 +82,9 @@ struct OwnWrites: Sendable {
     }
 
     /// Everything counts as changed, or the link is lost.
-    mutating func removeAll() {
-        writes.removeAll()
+    ///
+    /// - Parameter isMeant: Whether that is so for a key.
+    mutating func removeAll(where isMeant: (UInt64) -> Bool = { _ in true }) {
+        writes = writes.filter { !isMeant($0.key) }
     }
 }

@@ -15,7 +15,7 @@ final class TicketRenewal: Sendable {
 
     private let begun: MonotonicInstant
     private let coherence: KeyspaceCoherence
-    private let fingerprint: UInt64
+    let fingerprint: UInt64
     private let state: Locked<State>
 
     init(_ coherence: KeyspaceCoherence, of ticket: Ticket, for fingerprint: UInt64) {
@@ -32,7 +32,7 @@ final class TicketRenewal: Sendable {
             guard case .open(let old) = state else { return (state.ticket, false) }
             let gate = coherence.gate
             let ticket =
-                coherence.isTold
+                coherence.isTold(fingerprint)
                 ? gate.prepare(old, for: fingerprint) : gate.renew(old, for: fingerprint)
             state = .taken(ticket ?? .void)
             return (ticket ?? .void, true)

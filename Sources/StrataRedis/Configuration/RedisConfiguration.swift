@@ -23,6 +23,10 @@ public struct RedisConfiguration: Sendable {
     public var topology = RedisTopology.single
     /// The Sentinels that are asked for the primary, with ``RedisTopology/sentinel`` and ``RedisTopology/auto``.
     public var sentinels: SentinelOptions?
+    /// Other nodes of a cluster, beside ``endpoint``; with ``RedisTopology/cluster`` only.
+    public var furtherEndpoints: [RedisEndpoint] = []
+    /// Whether this is for one node of a cluster.
+    var isNode = false
     /// The ACL user; `nil` means the server's default user.
     public var username: String?
     /// The password; `nil` means that none is sent.
@@ -88,8 +92,9 @@ public struct RedisConfiguration: Sendable {
     }
 
     /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`,
-    /// `redis-sentinel://[[user]:password@]host[:port],host[:port]…[/database]?master=name`; with TLS `rediss://` and
-    /// `rediss-sentinel://`.
+    /// `redis-sentinel://[[user]:password@]host[:port],host[:port]…[/database]?master=name`,
+    /// `redis-cluster://[[user]:password@]host[:port],host[:port]…`; with TLS `rediss://`, `rediss-sentinel://` and
+    /// `rediss-cluster://`.
     ///
     /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
     /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves. The schemes for TLS take ``tls`` from
@@ -107,12 +112,15 @@ public struct RedisConfiguration: Sendable {
         tls = url.tls
         topology = url.topology
         sentinels = url.sentinels
+        furtherEndpoints = url.furtherEndpoints
     }
 
     /// What errors, log lines and labels call the server; safe to print.
     package var place: String {
-        guard topology == .sentinel, let sentinels else { return endpoint.description }
-        return sentinels.description
+        if topology == .sentinel, let sentinels { return sentinels.description }
+        guard isRouted else { return endpoint.description }
+        let shown = seeds.prefix(3).map(\.description).joined(separator: ",")
+        return "cluster@\(shown)\(seeds.count > 3 ? ",…" : "")"
     }
 
     func validate() throws {
@@ -149,21 +157,32 @@ public struct RedisConfiguration: Sendable {
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
         try tls?.validate(for: endpoint)
+        try validateTopology()
+        try endpoint.validate()
+    }
+
+    private func validateTopology() throws {
         switch topology {
         case .single: break
         case .sentinel:
             guard let sentinels else { throw RedisURL.invalid("there is no Sentinel") }
             try sentinels.validate(needsName: true)
         case .auto: try sentinels?.validate(needsName: false)
-        case .cluster: throw RedisURL.invalid("topology cluster is not supported")
+        case .cluster: return try validateCluster()
         }
-        try endpoint.validate()
+        guard furtherEndpoints.isEmpty else {
+            throw RedisURL.invalid("there are several endpoints, and the topology is not cluster")
+        }
     }
 }
 
 extension RedisConfiguration: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The server and the database, safe to log: neither user name nor password.
-    public var description: String { "Redis at \(place), database \(database)" }
+    public var description: String {
+        isRouted
+            ? "Redis cluster at \(seeds.map(\.description).joined(separator: ", "))"
+            : "Redis at \(place), database \(database)"
+    }
     /// The same as ``description``.
     public var debugDescription: String { description }
     /// A mirror without user name and password.

@@ -9,10 +9,13 @@ public enum RedisTopology: String, Sendable, Hashable, CaseIterable {
     case single
     /// Sentinels, which are asked for the primary; see ``SentinelOptions``.
     case sentinel
-    /// Nodes of a Redis Cluster.
-    case cluster
-    /// Unknown: the servers at the given addresses are asked what they are before each connect.
+    /// Nodes of a Redis Cluster: primaries that share 16 384 slots.
     ///
-    /// That costs a short connection more. Sentinels that watch several primaries need the name of one.
+    /// The addresses are those of some nodes; one that answers is enough.
+    case cluster
+    /// Unknown: the servers at the given addresses are asked what they are, when the client is made and before each connect.
+    ///
+    /// That costs a short connection more. Sentinels that watch several primaries need the name of one. A cluster has to
+    /// answer when the client is made; of one that answers later the client says so (``RedisError/Code/wrongServer``).
     case auto
 }

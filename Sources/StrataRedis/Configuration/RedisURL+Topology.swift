@@ -2,14 +2,18 @@
 extension RedisURL {
     static func topology(
         _ parameters: inout RedisURLParameters,
-        isSentinel: Bool
+        _ scheme: String
     ) throws(RedisError) -> RedisTopology {
-        guard let text = parameters.take("topology") else { return isSentinel ? .sentinel : .single }
+        let meant: RedisTopology? =
+            if scheme.hasSuffix("-sentinel") { .sentinel } else if scheme.hasSuffix("-cluster") { .cluster } else {
+                nil
+            }
+        guard let text = parameters.take("topology") else { return meant ?? .single }
         guard let topology = RedisTopology(rawValue: String(decoding: text, as: UTF8.self)) else {
             throw invalid("the topology of the URL is none of single, sentinel, cluster, auto")
         }
-        guard !isSentinel || topology == .sentinel else {
-            throw invalid("the URL begins with redis-sentinel:// and names another topology")
+        guard topology == meant ?? topology else {
+            throw invalid("the URL names one topology by its beginning and another by its parameter")
         }
         return topology
     }

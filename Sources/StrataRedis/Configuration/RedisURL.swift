@@ -4,9 +4,10 @@ internal import Strata
 ///
 /// The user information is taken out at once and never printed.
 ///
-/// Forms: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=database]` and
-/// `redis-sentinel://[[user]:password@]host[:port][,host[:port]…][/database]?master=name`, with TLS `rediss://` and
-/// `rediss-sentinel://`; the port is 6379, a Sentinel's 26379, and the database 0 by default. User, password, host, path and
+/// Forms: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=database]`,
+/// `redis-sentinel://[[user]:password@]host[:port][,host[:port]…][/database]?master=name` and
+/// `redis-cluster://[[user]:password@]host[:port][,host[:port]…]`, with TLS `rediss://`, `rediss-sentinel://` and
+/// `rediss-cluster://`; the port is 6379, a Sentinel's 26379, and the database 0 by default. User, password, host, path and
 /// parameters are percent-decoded.
 ///
 /// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
@@ -22,6 +23,8 @@ struct RedisURL {
     var topology: RedisTopology
     /// The servers that are to be asked where the primary is, if any.
     var sentinels: SentinelOptions?
+    /// The nodes of a cluster behind the first.
+    var furtherEndpoints: [RedisEndpoint] = []
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -34,11 +37,11 @@ struct RedisURL {
         (username, password) = try Self.takeUserInformation(from: &rest, isUnix: isUnix)
         var parameters = try RedisURLParameters(Self.take(from: "?", of: &rest))
         if scheme.hasPrefix("rediss") { tls = try Self.takeTLS(from: &parameters) }
-        topology = try Self.topology(&parameters, isSentinel: scheme.hasSuffix("-sentinel"))
+        topology = try Self.topology(&parameters, scheme)
         let query = parameters.take("db")
         let endpoints: [RedisEndpoint]
         switch scheme {
-        case "redis", "rediss", "redis-sentinel", "rediss-sentinel":
+        case "redis", "rediss", "redis-sentinel", "rediss-sentinel", "redis-cluster", "rediss-cluster":
             let path = Self.take(from: "/", of: &rest)
             let port = topology == .sentinel ? SentinelOptions.defaultPort : 6379
             endpoints = try Self.endpoints(rest, port: port)
@@ -50,10 +53,14 @@ struct RedisURL {
             endpoints = [.unix(path: try Self.decode(rest, part: "path"))]
             database = try Self.database(path: nil, query: query)
         default:
-            throw Self.invalid("the scheme of the URL is none of redis, rediss, redis-sentinel, rediss-sentinel, unix")
+            throw Self.invalid(
+                "the scheme of the URL is none of redis, redis-sentinel, redis-cluster, unix, "
+                    + "or with TLS rediss, rediss-sentinel, rediss-cluster"
+            )
         }
         endpoint = endpoints[0]
         sentinels = try Self.sentinels(endpoints, topology, &parameters)
+        if topology == .cluster { furtherEndpoints = Array(endpoints.dropFirst()) }
         try parameters.finish()
     }
 

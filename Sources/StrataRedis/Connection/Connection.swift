@@ -21,6 +21,7 @@ final class Connection: Sendable {
     /// - Parameters:
     ///   - deadline: When to give up, with ``RedisError/Code/timeout``.
     ///   - expected: What kinds of replies the command has.
+    ///   - asking: Whether ASKING is sent before it.
     ///   - encode: Writes the command. It runs under the connection's lock.
     /// - Returns: The reply, which may be an error of the server.
     /// - Throws: ``RedisError``, or `CancellationError`.
@@ -28,6 +29,7 @@ final class Connection: Sendable {
     func call(
         deadline: MonotonicInstant,
         expecting expected: ReplyKinds = .any,
+        asking: Bool = false,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         // Zero until the call has its number. A cancellation that comes earlier finds nothing to do here; the caller looks
@@ -35,7 +37,7 @@ final class Connection: Sendable {
         let number = Atomic<UInt64>(0)
         return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
-                switch submit(.task(continuation), deadline: deadline, expected, encode: encode) {
+                switch submit(.task(continuation), deadline: deadline, expected, asking: asking, encode: encode) {
                 case .success(let assigned):
                     number.store(assigned, ordering: .sequentiallyConsistent)
                     wakeup.signal()
@@ -95,10 +97,23 @@ final class Connection: Sendable {
         _ promise: Promise,
         deadline: MonotonicInstant,
         _ expected: ReplyKinds,
+        asking: Bool = false,
         encode: (inout CommandWriter) -> Void
     ) -> Result<UInt64, RedisError> {
         machine.withLock { machine in
             do throws(RedisError) {
+                if asking {
+                    let now = MonotonicInstant.coarse
+                    return .success(
+                        try machine.submitAsking(
+                            promise,
+                            deadline: deadline,
+                            now: now,
+                            expecting: expected,
+                            encode: encode
+                        )
+                    )
+                }
                 return .success(
                     try machine.submit(promise, deadline: deadline, now: .coarse, expecting: expected, encode: encode)
                 )

@@ -158,7 +158,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         return slots[Int(number - headNumber)].promise.take()
     }
 
-    private func checkAdmission() throws(RedisError) {
+    func checkAdmission() throws(RedisError) {
         guard !draining, phase != .closed else { throw .shutDown(settings.endpoint) }
         switch phase {
         case .opening, .handshaking, .waiting:
@@ -170,7 +170,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    private func overloaded(_ message: String) -> RedisError {
+    func overloaded(_ message: String) -> RedisError {
         RedisError(code: .overloaded, message: message, endpoint: settings.endpoint)
     }
 

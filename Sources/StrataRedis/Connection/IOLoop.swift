@@ -74,6 +74,9 @@ final class IOLoop: Sendable {
         }
     }
 
+    /// Whether the thread was started.
+    var hasStarted: Bool { started.load(ordering: .acquiring) }
+
     /// Accepts no more calls, finishes those under way, and ends the thread at `deadline` at the latest.
     func stop(by deadline: MonotonicInstant) {
         attachment?.shutDown()

@@ -102,7 +102,7 @@ extension FetchingLevel {
             switch outcome {
             case .stored:
                 level.counters.add(\.stores)
-                kept.seal = level.shared.tags.seal(kept)
+                kept.seal = level.shared.tags(of: lease.names.part).seal(kept)
                 return .stored(kept, renewal)
             case .outOfMemory:
                 level.counters.add(\.failures)
@@ -152,7 +152,7 @@ extension FetchingLevel {
     ) async throws -> Fetched<Value> {
         level.counters.add(\.fetches)
         // Taken before the source is asked: an invalidation from now on voids its answer.
-        let asOf = level.shared.tags.asOf
+        let asOf = level.shared.tags(of: names.part).asOf
         do {
             let old = old ?? request.basis as? Entry<Value>
             var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, slot)

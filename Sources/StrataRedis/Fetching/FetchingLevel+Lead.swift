@@ -68,7 +68,7 @@ extension FetchingLevel {
                 guard waits else { return .othersLead }
                 slot?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
-                let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold)
+                let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold(names.fingerprint))
                 // A value that was read on the I/O thread counts only while no invalidation is pending.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing

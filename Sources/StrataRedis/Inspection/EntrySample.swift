@@ -12,8 +12,6 @@ package struct EntrySample: Sendable {
     package private(set) var void = 0
     /// How many of those have one of the tags, and are not void.
     package private(set) var tagged = 0
-    /// Whether the numbers of invalidations can be used; if not, all entries are void to the next reader.
-    package private(set) var hasMarks = false
 
     /// How many of all values are void, if those that were not looked at are like the others.
     package var estimatedVoid: Int { estimate(void) }
@@ -69,12 +67,9 @@ package struct EntrySample: Sendable {
             }
             progress(sample.values)
         }
-        let redis = inspector.redis
-        let keyspace = inspector.keyspace
-        sample.hasMarks = try await redis.tagNumbers(of: [], in: keyspace).marks != nil
         let names = Set(tags.map { TagName($0) })
         let verdicts = try await chosen.concurrently { key in
-            try await verdict(on: key, names, redis, keyspace)
+            try await verdict(on: key, names, inspector)
         }
         for case let verdict? in verdicts {
             sample.looked += 1
@@ -93,9 +88,9 @@ package struct EntrySample: Sendable {
     private static func verdict(
         on key: InspectedKey,
         _ names: Set<TagName>,
-        _ redis: RedisClient,
-        _ keyspace: Keyspace
+        _ inspector: KeyspaceInspector
     ) async throws -> Verdict? {
+        let redis = inspector.redis
         var bytes: [UInt8]
         do {
             bytes = try await redis.getRange(key.name, from: 0, through: glimpse - 1)
@@ -109,10 +104,10 @@ package struct EntrySample: Sendable {
         guard !bytes.isEmpty else { return nil }
         guard let header = EnvelopeHeader(bytes) else { return .neither }
         // The rest of the value is not needed.
-        let envelope = EnvelopeInspection(bytes, size: header.size, keyHash: key.names.fingerprint)
+        let envelope = EnvelopeInspection(bytes, size: header.size, keyHash: key.names.keyHash)
         guard envelope.header != nil, envelope.belongsToKey == true else { return .neither }
         let own = envelope.tags.map { TagName($0) }
-        let found = try await redis.tagNumbers(of: own, in: keyspace)
+        let found = try await redis.tagNumbers(of: own, in: inspector.keyspace, inspector.part(of: key))
         guard let marks = found.marks else { return .void }
         let isVoid =
             !(marks.clear...marks.sequence).contains(header.asOf)
@@ -125,19 +120,23 @@ package struct EntrySample: Sendable {
 extension KeyspaceInspector {
     /// Invalidates tags as ``RedisLevel/invalidate(tags:)`` does, for every instance and for what is being fetched.
     ///
-    /// One round trip for each thousand tags.
+    /// One round trip for each thousand tags; sixteen at once in a cluster, one for each part of the keyspace.
     ///
     /// - Parameter tags: The tags.
-    /// - Returns: The number of the invalidation.
-    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``; `CancellationError`.
+    /// - Returns: The number of the invalidation, the highest one of several.
+    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``, and then some parts may be invalidated;
+    ///   `CancellationError`.
     package func invalidate(tags: [String]) async throws -> UInt64 {
         try TagLimits.checkLengths(tags)
         let names = TagName.unique(tags)
-        var number: UInt64 = 0
-        for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
-            let part = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
-            number = try await redis.advance(.take(.tags(part)), in: keyspace).sequence
+        let numbers = try await redis.inEachPart { part in
+            var number: UInt64 = 0
+            for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
+                let some = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
+                number = try await redis.advance(.take(.tags(some)), in: keyspace, part).sequence
+            }
+            return number
         }
-        return number
+        return numbers.max() ?? 0
     }
 }

@@ -45,11 +45,11 @@ extension KeyspaceInspector {
     /// Four round trips. Nothing is changed, so what lies there may be another thing by the time of the next read.
     package func explanation(of key: InspectedKey) async throws -> KeyExplanation {
         async let lease = self.lease(of: key)
-        async let clock = redis.time()
+        async let clock = time(at: key)
         let found = try await judgedEntry(of: key)
         var numbers = found?.numbers
-        if numbers == nil { numbers = try await redis.tagNumbers(of: [], in: keyspace) }
-        let time = try await clock.saturatedNanoseconds / 1_000_000
+        if numbers == nil { numbers = try await redis.tagNumbers(of: [], in: keyspace, part(of: key)) }
+        let time = try await clock
         let entry = found?.entry
         let void: Set<String> = if case .tags(let tags) = entry?.invalidation { Set(tags) } else { [] }
         let tags = entry?.content.tags ?? []

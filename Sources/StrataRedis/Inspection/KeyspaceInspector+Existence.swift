@@ -6,7 +6,7 @@ extension KeyspaceInspector {
     ///
     /// One round trip where it is; else a walk over the database by SCAN, in small steps.
     package func exists() async throws -> Bool {
-        if try await redis.exists(RedisKey(keyspace.marks)) > 0 { return true }
+        for part in redis.parts where try await redis.exists(RedisKey(keyspace.marks(of: part))) > 0 { return true }
         for prefix in [keyspace.values, keyspace.leases] {
             for try await batch in redis.keys(beginningWith: prefix) where !batch.isEmpty { return true }
         }
@@ -82,7 +82,10 @@ extension Keyspace {
         _ name: [UInt8]
     ) -> (base: ArraySlice<UInt8>, kind: KeyspaceEntryName.Kind)? {
         let end = Array("t:marks".utf8)
-        guard name.count > end.count, name.suffix(end.count).elementsEqual(end) else { return nil }
-        return (name.dropLast(end.count), .value)
+        // In a cluster each part has its own.
+        let brace = name.last == UInt8(ascii: "}") ? name.lastIndex(of: UInt8(ascii: "{")) : nil
+        let whole = brace.map { name[..<max($0 - 1, 0)] } ?? name[...]
+        guard whole.count > end.count, whole.suffix(end.count).elementsEqual(end) else { return nil }
+        return (whole.dropLast(end.count), .value)
     }
 }

@@ -13,6 +13,8 @@ package struct MarksInspection: Sendable {
     }
 
     package let keyspace: Keyspace
+    /// The number of the part that they are those of; `nil` where the keyspace has no parts.
+    package let part: Int?
     package let state: State
     /// How many fields there are; one for each tag that was invalidated, and a few more.
     package let fields: Int
@@ -20,11 +22,13 @@ package struct MarksInspection: Sendable {
 }
 
 extension KeyspaceInspector {
-    /// The state of the keyspace's numbers.
+    /// The state of the keyspace's numbers; in a cluster, of each of its parts.
     ///
     /// Two round trips. Nothing is changed: what an instance would mend stays as it is.
-    package func marks() async throws -> MarksInspection {
-        let name = RedisKey(keyspace.marks)
+    package func marks() async throws -> [MarksInspection] { try await redis.inEachPart { try await marks(of: $0) } }
+
+    private func marks(of part: KeyspacePart?) async throws -> MarksInspection {
+        let name = RedisKey(keyspace.marks(of: part))
         async let lifetime = redis.timeToLive(of: name)
         let type = try await redis.send([Array("TYPE".utf8), name.bytes], repeatable: true).string ?? "none"
         let state: MarksInspection.State
@@ -33,7 +37,7 @@ extension KeyspaceInspector {
         case "none": state = .absent
         case "hash":
             async let count = redis.count(of: "HLEN", .repeatable, [name])
-            let marks = try await redis.tagNumbers(of: [], in: keyspace).marks
+            let marks = try await redis.tagNumbers(of: [], in: keyspace, part).marks
             fields = try await count
             if let marks {
                 state = .sound(KeyExplanation.Marks(sequence: marks.sequence, clear: marks.clear))
@@ -42,7 +46,13 @@ extension KeyspaceInspector {
             }
         default: state = .otherType(type)
         }
-        return MarksInspection(keyspace: keyspace, state: state, fields: fields, timeToLive: try await lifetime)
+        return MarksInspection(
+            keyspace: keyspace,
+            part: part?.number,
+            state: state,
+            fields: fields,
+            timeToLive: try await lifetime
+        )
     }
 
     /// The keyspaces under a prefix that have numbers of invalidations, which is all that were used within a month.
@@ -62,10 +72,12 @@ extension KeyspaceInspector {
     ) async throws -> (keyspaces: [Keyspace], more: Bool) {
         var found: Set<Keyspace> = []
         let beginning = Keyspace.component(prefix) + [UInt8(ascii: ":")]
-        for try await batch in RedisKeyBatches(client: redis, prefix: beginning, followedBy: "*:t:marks") {
+        let isDivided = redis.cluster != nil
+        let ending = isDivided ? "*:t:marks:{*}" : "*:t:marks"
+        for try await batch in RedisKeyBatches(client: redis, prefix: beginning, followedBy: ending) {
             for name in batch {
                 guard let base = Keyspace.splitMarks(name.bytes)?.base, let keyspace = Keyspace(base: base),
-                    keyspace.marks == name.bytes
+                    case .some(let part) = keyspace.part(ofMarks: name.bytes), isDivided == (part != nil)
                 else { continue }
                 if found.count >= limit, !found.contains(keyspace) { return (found.sorted(), true) }
                 found.insert(keyspace)

@@ -41,15 +41,15 @@ package struct KeyspaceInspector: Sendable {
     ) async throws -> (entry: EntryInspection, numbers: RedisClient.TagNumbers)? {
         let type = try await redis.send([Array("TYPE".utf8), key.name.bytes], repeatable: true).string ?? "none"
         guard type != "none" else { return nil }
-        async let clock = redis.time()
+        async let clock = time(at: key)
         async let lifetime = redis.timeToLive(of: key.name)
         let content = try await type == "string" ? envelope(of: key) : .otherType(type)
         let timeToLive = try await lifetime
         guard let content, timeToLive != .absent else { return nil }
-        let milliseconds = try await clock.saturatedNanoseconds / 1_000_000
+        let milliseconds = try await clock
         let tags = content.tags
         // As they stand after the entry was read.
-        let numbers = try await redis.tagNumbers(of: tags.map { TagName($0) }, in: keyspace)
+        let numbers = try await redis.tagNumbers(of: tags.map { TagName($0) }, in: keyspace, part(of: key))
         let entry = EntryInspection(
             key: key,
             content: content,
@@ -60,9 +60,19 @@ package struct KeyspaceInspector: Sendable {
         return (entry, numbers)
     }
 
+    /// The part of the keyspace that a key lies in; `nil` where it has none.
+    func part(of key: InspectedKey) -> KeyspacePart? {
+        redis.cluster == nil ? nil : KeyspacePart(ofName: key.name.bytes)
+    }
+
+    /// The clock of the server that a key lies at, in milliseconds since 1970.
+    func time(at key: InspectedKey) async throws -> Int64 {
+        try await redis.time(at: HashSlot.of(key.name)).saturatedNanoseconds / 1_000_000
+    }
+
     private func envelope(of key: InspectedKey) async throws -> EntryInspection.Content? {
         let size = try await redis.length(of: key.name)
-        let hash = key.names.fingerprint
+        let hash = key.names.keyHash
         if size > redis.configuration.replyLimits.bulkLength {
             let bytes = try await redis.getRange(key.name, from: 0, through: Self.glimpse - 1)
             return .envelope(EnvelopeInspection(bytes, size: size, keyHash: hash))

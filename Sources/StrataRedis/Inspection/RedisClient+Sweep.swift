@@ -31,7 +31,7 @@ extension RedisClient {
     func clear(_ keyspace: Keyspace, report: (KeyspaceCounts) -> Void = { _ in }) async throws -> KeyspaceCounts {
         var removed = KeyspaceCounts()
         // This comes first: from now on no level serves what is not removed yet, and running fetches are void.
-        try await advance(.take(.everything), in: keyspace)
+        _ = try await inEachPart { try await self.advance(.take(.everything), in: keyspace, $0) }
         // Leases first: without them, no earlier fetch can store its value behind the sweep.
         try await sweep(keyspace.leases) {
             removed.leases = $0
@@ -75,6 +75,8 @@ public struct RedisKeyBatches: AsyncSequence {
     /// A scan under way.
     public struct Iterator: AsyncIteratorProtocol {
         let batches: RedisKeyBatches
+        /// The nodes of a cluster that are yet to be scanned, after the first step.
+        private var clients: ArraySlice<RedisClient>?
         private var cursor: UInt64? = 0
         private var limit = ScanLimit()
 
@@ -87,9 +89,14 @@ public struct RedisKeyBatches: AsyncSequence {
         /// - Throws: ``RedisError``, with ``RedisError/Code/unexpectedReply`` when the server's scan does not end;
         ///   `CancellationError`.
         public mutating func next() async throws -> [RedisKey]? {
-            guard let position = cursor else { return nil }
             try Task.checkCancellation()
-            let client = batches.client
+            if clients == nil { clients = try await batches.client.primaries()[...] }
+            if cursor == nil {
+                clients = clients?.dropFirst()
+                cursor = 0
+                limit = ScanLimit()
+            }
+            guard let position = cursor, let client = clients?.first else { return nil }
             let (next, keys) = try await client.scan(from: position, matching: batches.pattern)
             try await limit.check(position, next: next) { try await client.databaseSize() }
             cursor = next == 0 ? nil : next

@@ -18,7 +18,7 @@ package struct TagListing: Sendable {
     }
 
     package let tags: [Tag]
-    /// How many there are in all.
+    /// How many there are in all; in a cluster, in the part of the keyspace that has most.
     package let count: Int
     /// Tags without a number of their own were invalidated no later than by this one; 0 when none was forgotten.
     package let floor: UInt64
@@ -28,39 +28,56 @@ extension KeyspaceInspector {
     /// The tags whose invalidation is known.
     ///
     /// A tag that an entry has, and that was never invalidated, leaves no trace but in that entry. O(tags) at the
-    /// server, in small steps.
+    /// server, in small steps. In a cluster each part of the keyspace has the tags; the last number of each counts.
     ///
     /// - Parameter limit: Most tags to return.
     /// - Returns: The tags; none where the numbers are lost.
     /// - Throws: ``RedisError``; `CancellationError`.
     package func tags(limit: Int) async throws -> TagListing {
         var newest: [TagListing.Tag] = []
-        var others: Set<[UInt8]> = []
         var floor: UInt64 = 0
+        var count = 0
+        for part in redis.parts {
+            let others = try await collect(&newest, &floor, of: part, limit: limit)
+            count = max(count, try await fieldCount(of: part) - others)
+        }
+        let tags = Self.newest(newest, limit: limit)
+        return TagListing(tags: tags, count: max(tags.count, count), floor: floor)
+    }
+
+    /// Adds the tags of a part, and of any number of them keeps the last ones.
+    ///
+    /// - Returns: How many fields are no tags.
+    private func collect(
+        _ newest: inout [TagListing.Tag],
+        _ floor: inout UInt64,
+        of part: KeyspacePart?,
+        limit: Int
+    ) async throws -> Int {
+        var others: Set<[UInt8]> = []
         var cursor: UInt64? = 0
         var scan = ScanLimit()
         while let position = cursor {
-            let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
-            try await scan.check(position, next: next) { try await fieldCount() }
+            let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
+            try await scan.check(position, next: next) { try await fieldCount(of: part) }
             cursor = next == 0 ? nil : next
             for field in fields {
                 let number = TagMarks.number(field.number)
                 guard TagName(bytes: field.name) != nil else {
                     if others.count < 16 { others.insert(field.name) }
-                    if field.name == Array("f".utf8) { floor = number ?? 0 }
+                    if field.name == Array("f".utf8) { floor = max(floor, number ?? 0) }
                     continue
                 }
                 newest.append(TagListing.Tag(name: field.name, number: number ?? .max))
             }
             if newest.count > 2 * limit + 1024 { newest = Self.newest(newest, limit: limit) }
         }
-        let tags = Self.newest(newest, limit: limit)
-        return TagListing(tags: tags, count: max(tags.count, try await fieldCount() - others.count), floor: floor)
+        return others.count
     }
 
-    private func fieldCount() async throws -> Int {
+    private func fieldCount(of part: KeyspacePart?) async throws -> Int {
         do {
-            return try await redis.count(of: "HLEN", .repeatable, [RedisKey(keyspace.marks)])
+            return try await redis.count(of: "HLEN", .repeatable, [RedisKey(keyspace.marks(of: part))])
         } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
             return 0
         }

@@ -9,6 +9,9 @@ internal import Strata
 /// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///
+/// In a cluster there are sixteen marks, `<prefix>:<name>:t:marks:{n}`, and channels `<prefix>:<name>:ev:n`, one for each
+/// sixteenth of the slots.
+///
 /// The braces put value and lease into one slot of a cluster, so that one script can change both. User keys are
 /// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable. An empty
 /// key, and one of more than 512 bytes in that form, becomes `%#` and its SHA-256; no encoded key begins like that.
@@ -115,10 +118,21 @@ struct KeyNames: Sendable, Hashable {
     let value: RedisKey
     /// The name of the lease.
     let lease: RedisKey
+    /// The part of its keyspace; `nil` where that has none.
+    var part: KeyspacePart?
 
-    /// The key's number in gates and envelopes.
-    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes) }
+    /// The number by which envelopes know the key.
+    var keyHash: UInt64 { Self.fingerprint(of: value.bytes) }
+
+    /// The key's number in gates.
+    var fingerprint: UInt64 { Self.fingerprint(of: value.bytes, in: part) }
 
     /// The number of the value with this name in gates and envelopes.
     static func fingerprint(of name: [UInt8]) -> UInt64 { XXH64.hash(name) }
+
+    /// The number by which gates know the value: the hash of the name, with the part in its lowest bits.
+    static func fingerprint(of name: [UInt8], in part: KeyspacePart?) -> UInt64 {
+        guard let part else { return fingerprint(of: name) }
+        return fingerprint(of: name) & ~UInt64(2 * KeyspacePart.count - 1) | UInt64(part.number)
+    }
 }

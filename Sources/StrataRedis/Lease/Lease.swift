@@ -94,10 +94,10 @@ struct Lease: Sendable {
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory
         // The same for both commands, so that the second cannot overtake the first.
-        let connection = redis.nextConnection()
+        let connection = redis.orderedConnection(for: names.value)
         let reply: RESPValue
         do {
-            reply = try await redis.guarded(.lease) { [record = lease.record] timeout in
+            reply = try await redis.guarded(.lease, for: names.value) { [record = lease.record] timeout in
                 try await redis.run(
                     LeaseScripts.readOrLead,
                     keys: [names.value, names.lease],
@@ -207,17 +207,17 @@ struct Lease: Sendable {
                 return
             } catch {}
         }
-        post(script, arguments, on: redis.nextConnection())
+        post(script, arguments, on: redis.orderedConnection(for: names.value))
     }
 
     /// Ends the lease without a value, and waits for nothing.
-    func leave() { postEnd(on: redis.nextConnection()) }
+    func leave() { postEnd(on: redis.orderedConnection(for: names.value)) }
 
-    private func postEnd(on connection: Connection) {
+    private func postEnd(on connection: Connection?) {
         post(LeaseScripts.endWithoutValue, news, on: connection)
     }
 
-    private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection) {
+    private func post(_ script: RedisScript, _ arguments: [[UInt8]], on connection: Connection?) {
         // After that it has run out by itself.
         post(script, arguments, on: connection, until: MonotonicInstant.coarse.advanced(by: duration))
     }
@@ -229,13 +229,20 @@ struct Lease: Sendable {
     private func post(
         _ script: RedisScript,
         _ arguments: [[UInt8]],
-        on connection: Connection,
+        on connection: Connection?,
         until deadline: MonotonicInstant,
         attempts: Int = 3
     ) {
-        redis.post(deadline: deadline, on: connection) { outcome in
-            guard attempts > 1, case .failure(let error) = outcome, error.code == .connectionLost else { return }
-            post(script, arguments, on: connection, until: deadline, attempts: attempts - 1)
+        redis.post(deadline: deadline, slot: HashSlot.of(names.value), on: connection) { outcome in
+            guard attempts > 1 else { return }
+            switch outcome {
+            case .failure(let error) where error.code == .connectionLost:
+                post(script, arguments, on: connection, until: deadline, attempts: attempts - 1)
+            // The lease has moved with its slot, to where the cluster's map leads by now.
+            case .success(.error(let text)) where text.hasPrefix("MOVED") && connection != nil:
+                post(script, arguments, on: nil, until: deadline, attempts: attempts - 1)
+            default: break
+            }
         } encode: { writer in
             RedisClient.encode("EVAL", script.source, [names.value, names.lease], [record] + arguments, &writer)
         }
@@ -247,7 +254,7 @@ struct Lease: Sendable {
         role: RedisRole = .lease,
         repetition: RedisClient.Repetition
     ) async throws -> RESPValue {
-        try await redis.guarded(role) { timeout in
+        try await redis.guarded(role, for: names.value) { timeout in
             try await redis.run(
                 script,
                 keys: [names.value, names.lease],

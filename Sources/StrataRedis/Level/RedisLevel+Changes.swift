@@ -14,7 +14,7 @@ extension RedisLevel {
         while .now < end {
             do {
                 _ = try await redis.ping()
-                if coherence != .tracking || shared.tags.isKnown { return }
+                if coherence != .tracking || shared.isKnown { return }
                 failure = untrustedReason ?? "the link does not stand yet"
             } catch let error as RedisError {
                 failure = error.message
@@ -51,5 +51,5 @@ extension RedisLevel {
     /// Why the link does not stand, for a person; `nil` while it does, and without a link.
     ///
     /// A permission that the server refuses is named.
-    public var untrustedReason: String? { coherence == .tracking ? redis.link.refusal : nil }
+    public var untrustedReason: String? { coherence == .tracking ? redis.cache.refusal : nil }
 }

@@ -47,7 +47,7 @@ extension RedisLevel {
         _ pending: PendingInvalidations.Reach,
         _ asked: TagMarks.Asked? = nil
     ) async throws -> Finding {
-        try await admitted(decode(bytes, names, ticket, pending), asked)
+        try await admitted(decode(bytes, names, ticket, pending), of: names, asked)
     }
 
     /// The entry of some bytes, valid or not, unless a pending invalidation voids it.
@@ -61,7 +61,7 @@ extension RedisLevel {
             counters.add(\.misses)
             return .nothing
         }
-        let offset = try await clock.offset()
+        let offset = try await clock(of: names).offset()
         do {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             guard !pending.covers(entry.tags) else {
@@ -92,10 +92,10 @@ extension RedisLevel {
         _ names: KeyNames,
         _ pending: PendingInvalidations.Reach
     ) async throws -> Bool {
-        guard let envelope = try? Envelope(bytes, keyHash: names.fingerprint) else { return false }
+        guard let envelope = try? Envelope(bytes, keyHash: names.keyHash) else { return false }
         guard !pending.covers(envelope.tags) else { return true }
         let question = (envelope.asOf, TagName.unique(envelope.tags))
-        return try await counting { try await shared.tags.admits([question], nil, redis) } == [false]
+        return try await counting { try await shared.tags(of: names.part).admits([question], nil, redis) } == [false]
     }
 
     /// Whether bytes are an envelope of a newer release, by its header.
@@ -111,7 +111,7 @@ extension RedisLevel {
         _ ticket: Ticket,
         clockOffset offset: Int64
     ) throws(EnvelopeFault) -> Entry<Value> {
-        let envelope = try Envelope(bytes, keyHash: names.fingerprint)
+        let envelope = try Envelope(bytes, keyHash: names.keyHash)
         return Entry(
             try content(of: envelope, names),
             freshUntil: MonotonicInstant(serverMilliseconds: envelope.freshUntil, offset: offset),
@@ -182,8 +182,10 @@ extension RedisLevel {
         fetchedSince start: MonotonicInstant? = nil
     ) async throws -> Sealed {
         try TagLimits.check(entry.tags)
-        shared.tags.used()
-        let asOf = entry.asOf == 0 ? try await shared.tags.asOfNow(redis) : entry.asOf
+        let tags = shared.tags(of: names.part)
+        tags.used()
+        let asOf = entry.asOf == 0 ? try await tags.asOfNow(redis) : entry.asOf
+        let clock = clock(of: names)
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
@@ -195,7 +197,7 @@ extension RedisLevel {
         var envelope = Envelope(
             kind: encoded == nil ? .absence : .value,
             codec: codec.identifier,
-            keyHash: names.fingerprint,
+            keyHash: names.keyHash,
             version: sealed.version,
             storedAt: storedAt.serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
@@ -228,12 +230,13 @@ extension RedisLevel {
         _ names: KeyNames,
         fetchedSince start: MonotonicInstant
     ) async throws -> Sealed {
+        let clock = clock(of: names)
         let offset = try await clock.offset()
         let now = MonotonicInstant.now
         var sealed = entry
         limit(&sealed, at: now)
         sealed.version = .random()
-        var envelope = try Envelope(bytes, keyHash: names.fingerprint)
+        var envelope = try Envelope(bytes, keyHash: names.keyHash)
         envelope.version = sealed.version
         envelope.asOf = sealed.asOf
         let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)

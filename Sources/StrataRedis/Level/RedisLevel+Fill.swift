@@ -10,7 +10,7 @@ extension RedisLevel {
     func claim(_ names: KeyNames, _ rights: FillRights) async {
         let ticket = shared.gate.ticket(for: names.fingerprint)
         // Before anything is asked below: what is invalidated from now on voids what that answers.
-        let asOf = shared.tags.asOf
+        let asOf = shared.tags(of: names.part).asOf
         var lease: FillLease?
         if rights.isWorthAsking { lease = try? await leaseToFill(names) }
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)

@@ -59,8 +59,11 @@ extension RedisLevel {
             }
             .compactMap { $0 }
         guard !headers.isEmpty else { return 0 }
-        let verdicts = try await shared.tags.admits(headers.map { ($0.asOf, $0.tags) }, nil, redis)
-        let void = zip(headers, verdicts).filter { !$1 }.map(\.0)
+        var void: [SweptHeader] = []
+        for (part, some) in Dictionary(grouping: headers, by: { part(of: $0.name) }) {
+            let verdicts = try await shared.tags(of: part).admits(some.map { ($0.asOf, $0.tags) }, nil, redis)
+            void += zip(some, verdicts).filter { !$1 }.map(\.0)
+        }
         return
             try await void.concurrently { [redis] header in
                 let reply = try await redis.run(
@@ -74,8 +77,19 @@ extension RedisLevel {
             .reduce(0, +)
     }
 
+    private func part(of name: RedisKey) -> KeyspacePart? {
+        shared.isDivided ? KeyspacePart(ofName: name.bytes) : nil
+    }
+
     /// Forgets tags whose numbers are older than any entry that bears them.
     private func forgetTags() async throws -> Int {
+        var forgotten = 0
+        for part in redis.parts { forgotten += try await forgetTags(of: part) }
+        return forgotten
+    }
+
+    private func forgetTags(of part: KeyspacePart?) async throws -> Int {
+        let marks = RedisKey(keyspace.marks(of: part))
         // One day more, because a fetch may take a while before its entry is written.
         let memory = Self.tagMemory + .seconds(86_400)
         let limit = (try await redis.time() - memory).saturatedNanoseconds / 1_000
@@ -84,9 +98,9 @@ extension RedisLevel {
         var cursor: UInt64? = 0
         var scan = ScanLimit()
         while let position = cursor {
-            let (next, fields) = try await redis.tagFields(in: keyspace, from: position)
+            let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
             try await scan.check(position, next: next) {
-                try await redis.count(of: "HLEN", .repeatable, [RedisKey(keyspace.marks)])
+                try await redis.count(of: "HLEN", .repeatable, [marks])
             }
             cursor = next == 0 ? nil : next
             let old = fields.filter {
@@ -95,7 +109,7 @@ extension RedisLevel {
             guard !old.isEmpty else { continue }
             let reply = try await redis.run(
                 TagScripts.forgetTags,
-                keys: [RedisKey(keyspace.marks)],
+                keys: [marks],
                 arguments: old.flatMap { [$0.name, $0.number] },
                 repetition: .repeatable
             )

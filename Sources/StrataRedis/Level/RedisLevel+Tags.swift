@@ -18,13 +18,17 @@ extension RedisLevel {
         gate.void(tagFingerprints: fingerprints)
         // Also after a failure, because the server may have done it all the same.
         defer { gate.void(tagFingerprints: fingerprints) }
+        _ = try await redis.inEachPart { [self] in try await invalidate(names, of: $0) }
+    }
+
+    private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws {
         for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
-            let part = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
+            let some = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
             do {
-                try await counting { try await shared.tags.invalidate(.tags(part), redis) }
+                try await counting { try await shared.tags(of: part).invalidate(.tags(some), redis) }
             } catch  where error is RedisError || error is CancellationError {
-                for name in part {
-                    redis.outage.replay.record(.tag(name, keyspace), .removal, for: Self.tagMemory, redis)
+                for name in some {
+                    redis.outage.replay.record(.tag(name, keyspace, part), .removal, for: Self.tagMemory, redis)
                 }
                 throw error
             }
@@ -43,61 +47,98 @@ extension RedisLevel {
     public func removeAll() async throws {
         gate?.voidAll()
         defer { gate?.voidAll() }
-        try await redis.keeping(.all(keyspace), .removal, for: freshness.longestLifetime) { _ in
-            try await counting { try await shared.tags.invalidate(.everything, redis) }
+        _ = try await redis.inEachPart { [self] part in
+            try await redis.keeping(.all(keyspace, part), .removal, for: freshness.longestLifetime) { _ in
+                try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
+            }
         }
     }
 
     /// How long the invalidation of a tag is remembered, and so the longest life of an entry with tags.
     static var tagMemory: Duration { .seconds(30 * 86_400) }
 
-    /// Reads the value under a name, and the marks with it where they are not known.
-    func read(_ name: RedisKey) async throws -> (bytes: [UInt8]?, asked: TagMarks.Asked?) {
-        try await besideMarks { try await redis.get(name, timeout: $0) }
+    /// Reads the value of a key, and the marks with it where they are not known.
+    func read(_ names: KeyNames) async throws -> (bytes: [UInt8]?, asked: TagMarks.Asked?) {
+        try await besideMarks(names) { try await redis.get(names.value, timeout: $0) }
     }
 
-    /// The same for several names.
-    func read(_ names: [RedisKey]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
-        try await besideMarks { try await redis.get(names, timeout: $0) }
+    /// The same for several keys.
+    ///
+    /// Where the keyspace has parts, the marks are read when the values are judged.
+    func read(_ names: [KeyNames]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
+        let values = names.map(\.value)
+        guard shared.isDivided, let slots = redis.slots(of: values) else {
+            guard let first = names.first else { return ([], nil) }
+            return try await besideMarks(first) { try await redis.get(values, timeout: $0) }
+        }
+        let found = try await redis.bySlot(values, slots) { [redis] part in
+            try await redis.guarded(.read, for: part[0]) { try await redis.get(part, timeout: $0) }
+        }
+        for part in Set(names.map(\.part)) { shared.tags(of: part).used() }
+        return (found, nil)
     }
 
     /// Starts nothing while the breaker is open.
     private func besideMarks<Found>(
+        _ names: KeyNames,
         _ find: (Duration) async throws -> Found
     ) async throws -> (Found, TagMarks.Asked?) {
-        shared.tags.used()
-        guard !shared.tags.isKnown else { return (try await redis.guarded(.read) { try await find($0) }, nil) }
-        let (found, marks) = try await redis.guarded(.read) { timeout in
+        let tags = shared.tags(of: names.part)
+        tags.used()
+        guard !tags.isKnown else {
+            return (try await redis.guarded(.read, for: names.value) { try await find($0) }, nil)
+        }
+        let (found, marks) = try await redis.guarded(.read, for: names.value) { timeout in
             // Their failure is counted where the marks are read.
-            async let marks = Result { try await shared.tags.askBesideRead(redis) }
+            async let marks = Result { try await tags.askBesideRead(redis) }
             return (try await find(timeout), await marks)
         }
         return (found, try marks.get())
     }
 
     /// Replaces an entry that an invalidation has voided.
-    func admitted(_ finding: Finding, _ asked: TagMarks.Asked?) async throws -> Finding {
+    func admitted(_ finding: Finding, of names: KeyNames, _ asked: TagMarks.Asked?) async throws -> Finding {
         guard case .entry(let entry, let bytes) = finding else { return finding }
-        guard let isValid = shared.tags.knows(entry.asOf, entry.tags) else {
-            return try await admitted([finding], asked)[0]
+        guard let isValid = shared.tags(of: names.part).knows(entry.asOf, entry.tags) else {
+            return try await admitted([finding], of: [names], asked)[0]
         }
         return counted(entry, bytes, isValid: isValid)
+    }
+
+    /// Replaces the entries that an invalidation has voided.
+    func admitted(_ findings: [Finding], of names: [KeyNames], _ asked: TagMarks.Asked?) async throws -> [Finding] {
+        var findings = findings
+        guard shared.isDivided else {
+            try await admit(findings.indices, of: nil, in: &findings, asked)
+            return findings
+        }
+        for (part, places) in Dictionary(grouping: findings.indices, by: { names[$0].part }) {
+            try await admit(places, of: part, in: &findings, asked)
+        }
+        return findings
+    }
+
+    /// Replaces those of one part, which has marks of its own.
+    private func admit(
+        _ places: some Sequence<Int>,
+        of part: KeyspacePart?,
+        in findings: inout [Finding],
+        _ asked: TagMarks.Asked?
+    ) async throws {
+        let found = places.compactMap { place -> (place: Int, entry: Entry<Value>, bytes: [UInt8])? in
+            guard case .entry(let entry, let bytes) = findings[place] else { return nil }
+            return (place, entry, bytes)
+        }
+        guard !found.isEmpty else { return }
+        let questions = found.map { ($0.entry.asOf, TagName.unique($0.entry.tags)) }
+        let verdicts = try await counting { try await shared.tags(of: part).admits(questions, asked, redis) }
+        for (finding, isValid) in zip(found, verdicts) {
+            findings[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid)
+        }
     }
 
     private func counted(_ entry: Entry<Value>, _ bytes: [UInt8], isValid: Bool) -> Finding {
         counters.add(isValid ? \.hits : \.voided)
         return isValid ? .entry(entry, bytes: bytes) : .void(stamp: Envelope.stamp(of: bytes))
-    }
-
-    /// Replaces the entries that an invalidation has voided.
-    func admitted(_ findings: [Finding], _ asked: TagMarks.Asked?) async throws -> [Finding] {
-        let entries = findings.compactMap(\.entry)
-        guard !entries.isEmpty else { return findings }
-        let questions = entries.map { ($0.asOf, TagName.unique($0.tags)) }
-        var verdicts = try await counting { try await shared.tags.admits(questions, asked, redis) }[...]
-        return findings.map { finding in
-            guard case .entry(let entry, let bytes) = finding else { return finding }
-            return counted(entry, bytes, isValid: verdicts.popFirst() ?? false)
-        }
     }
 }

@@ -30,7 +30,7 @@ extension RedisLevel {
         do {
             if try await attempt(sealed, names, until: half, &arrival) { return }
             // Too early by the known clock: the server's clock was set, or it is another server.
-            if .now < half { try await clock.readAnew() }
+            if .now < half { try await clock(of: names).readAnew() }
         } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
             guard arrival < start.advanced(by: limit) else { throw error }
             try await Task.pause(for: max(.zero, MonotonicInstant.now.duration(to: arrival)))
@@ -55,12 +55,13 @@ extension RedisLevel {
         until end: MonotonicInstant,
         _ arrival: inout MonotonicInstant
     ) async throws -> Bool {
+        let clock = clock(of: names)
         let offset = try await clock.offset()
         let error = clock.error + Self.clockDrift
         let limit = end.advanced(byNanoseconds: error).serverMilliseconds(offset: offset)
         arrival = max(arrival, end.advanced(byNanoseconds: 2 * error))
         let reply = try await counting {
-            try await redis.guarded(.write) { timeout in
+            try await redis.guarded(.write, for: names.value) { timeout in
                 try await redis.run(
                     LeaseScripts.write,
                     keys: [names.value, names.lease],

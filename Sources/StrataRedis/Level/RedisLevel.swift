@@ -17,7 +17,7 @@ public import Strata
 /// | set | 1 script |
 /// | remove | 1 script |
 /// | fill, as the upper level of a composition | 2 scripts: a lease before the lower level is asked, the store after it |
-/// | invalidate tags, clear | 1 script, whatever the number of entries |
+/// | invalidate tags, clear | 1 script, whatever the number of entries; 16 at once in a cluster |
 ///
 /// Without a link (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every ten
 /// seconds one call also asks the server for its time. Encoding and decoding run on the caller's task.
@@ -33,7 +33,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     let shared: KeyspaceCoherence
     private let listener: UInt64?
     let codec: Codec<Value>
-    let clock: ServerClock
+    let clocks: ServerClocks
     let counters = RedisLevelCounters()
 
     /// A level in a keyspace.
@@ -59,16 +59,17 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         self.codec = schema.map { codec.schema($0) } ?? codec
         self.freshness = freshness
         self.coherence = coherence
-        clock = ServerClock(redis)
+        clocks = ServerClocks(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             look: redis.versionLook(),
             get: redis.valueLook(),
-            tagLookout: redis.tagLookout(in: keyspace, entriesLiving: freshness.longestLifetime)
+            parts: redis.parts,
+            tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: freshness.longestLifetime) }
         )
-        listener = coherence == .tracking ? redis.link.add(shared, for: keyspace) : nil
+        listener = coherence == .tracking ? redis.cache.tell(shared, of: keyspace) : nil
     }
 
     /// A level in a keyspace, with values as JSON.
@@ -98,7 +99,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     }
 
     deinit {
-        if let listener { redis.link.remove(listener) }
+        if let listener { redis.cache.tellNoMore(listener) }
     }
 
     /// How the level was used since it was made.
@@ -123,7 +124,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let start = MonotonicInstant.now
         let (bytes, asked) = try await counting {
-            try await read(names.value)
+            try await read(names)
         }
         let finding = try await open(bytes, names, ticket, pending, asked)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
@@ -145,13 +146,13 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let start = MonotonicInstant.now
         // The ticket shows a removal that comes later.
         let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
-        let (found, asked) = try await counting { try await read(names.map(\.value)) }
+        let (found, asked) = try await counting { try await read(names) }
         var decoded: [Finding] = []
         decoded.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
             decoded.append(try await decode(bytes, names[index], tickets[index], pending[index]))
         }
-        let findings = try await admitted(decoded, asked)
+        let findings = try await admitted(decoded, of: names, asked)
         let isComplete = findings.allSatisfy { $0.entry != nil }
         request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
         return findings
@@ -201,7 +202,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         defer { fillGate.void(names.fingerprint) }
         try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) { _ in
             _ = try await counting {
-                try await redis.guarded(.remove) { try await redis.invalidate(names, in: keyspace, timeout: $0) }
+                try await redis.guarded(.remove, for: names.value) {
+                    try await redis.invalidate(names, in: keyspace, timeout: $0)
+                }
             }
         }
     }
@@ -215,7 +218,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     /// The hash of the key's full name in Redis: the same in every process.
     public func fingerprint(of key: Key) -> UInt64 {
-        KeyNames.fingerprint(of: keyspace.valueName(of: key.keyBytes))
+        let name = keyspace.valueName(of: key.keyBytes)
+        return KeyNames.fingerprint(of: name, in: shared.isDivided ? KeyspacePart(ofName: name) : nil)
     }
 
     /// `redis`, with the keyspace, the server, the compression and the protection.
@@ -244,7 +248,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     // MARK: Inside
 
-    func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes) }
+    func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes, isDivided: shared.isDivided) }
+
+    /// The clock of the server that a key lies at.
+    func clock(of names: KeyNames) -> ServerClock { clocks.clock(for: names.value) }
 
     func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {

@@ -17,14 +17,32 @@ final class ServerClock: Sendable {
     /// How long calls use a reading while a new one is taken.
     private static let longestValidity: Duration = .seconds(20)
 
-    private let redis: RedisClient
+    /// A client that is kept alive where it is the level's own, and not where it is a node's.
+    private enum Reference: Sendable {
+        case kept(RedisClient)
+        case loose(LooseClient)
+    }
+
+    private struct LooseClient: Sendable {
+        weak let client: RedisClient?
+    }
+
+    private let reference: Reference
     /// How old a reading is when a new one is taken.
     private let validity: Duration
     private let state = Locked(State())
 
-    init(_ redis: RedisClient, validity: Duration = .seconds(10)) {
-        self.redis = redis
+    init(_ redis: RedisClient, validity: Duration = .seconds(10), keeps: Bool = true) {
+        reference = keeps ? .kept(redis) : .loose(LooseClient(client: redis))
         self.validity = validity
+    }
+
+    /// The server's client; `nil` when the node has left the cluster.
+    var client: RedisClient? {
+        switch reference {
+        case .kept(let client): client
+        case .loose(let loose): loose.client
+        }
     }
 
     /// Server time minus monotonic time, in nanoseconds.
@@ -58,13 +76,15 @@ final class ServerClock: Sendable {
     func readAnew() async throws { _ = try await measure() }
 
     private func measure() async throws -> Int64 {
+        guard let redis = client else { throw RedisError.shutDown(nil) }
         let before = MonotonicInstant.now
-        let time = try await redis.guarded(.read) { try await redis.time(timeout: $0) }
+        let time = try await redis.guarding(.read) { try await redis.time(timeout: $0) }
         return note(time, askedAt: before)
     }
 
     /// Takes a reading in the background.
     private func measureAside() {
+        guard let redis = client else { return state.withLock { $0.isMeasuring = false } }
         let before = MonotonicInstant.now
         let deadline = before.advanced(by: redis.configuration.commandTimeout)
         redis.post(deadline: deadline, expecting: .array) { [self] outcome in

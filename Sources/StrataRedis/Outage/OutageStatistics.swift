@@ -18,6 +18,16 @@ public struct OutageStatistics: Sendable, Hashable {
         public var openings: Int
         /// Calls that failed at once.
         public var refusals: Int
+
+        /// Both as one: in the worse state, with all that was counted.
+        func merged(with other: Breaker) -> Breaker {
+            let states: [State] = [.open, .halfOpen, .closed]
+            return Breaker(
+                state: states.first { $0 == state || $0 == other.state } ?? state,
+                openings: openings + other.openings,
+                refusals: refusals + other.refusals
+            )
+        }
     }
 
     /// The breakers by role; every role has one.

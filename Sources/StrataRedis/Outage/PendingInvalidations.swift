@@ -8,16 +8,17 @@ struct PendingInvalidations: Sendable {
     /// The target of an invalidation.
     enum Target: Sendable, Hashable {
         case key(KeyNames, Keyspace)
-        /// All keys of a keyspace.
-        case all(Keyspace)
-        /// All keys of a keyspace whose entries bear a tag.
-        case tag(TagName, Keyspace)
+        /// All keys of a keyspace, or of a part of it.
+        case all(Keyspace, KeyspacePart? = nil)
+        /// All keys of a keyspace, or of a part of it, whose entries bear a tag.
+        case tag(TagName, Keyspace, KeyspacePart? = nil)
 
         static func == (left: Target, right: Target) -> Bool {
             switch (left, right) {
             case (.key(let left, _), .key(let right, _)): left.value == right.value
-            case (.all(let left), .all(let right)): left.values == right.values
-            case (.tag(let left, let one), .tag(let right, let other)): left == right && one.values == other.values
+            case (.all(let left, let one), .all(let right, let other)): left.values == right.values && one == other
+            case (.tag(let left, let one, let first), .tag(let right, let other, let second)):
+                left == right && one.values == other.values && first == second
             default: false
             }
         }
@@ -25,10 +26,13 @@ struct PendingInvalidations: Sendable {
         func hash(into hasher: inout Hasher) {
             switch self {
             case .key(let names, _): hasher.combine(names.value)
-            case .all(let keyspace): hasher.combine(keyspace.values)
-            case .tag(let name, let keyspace):
+            case .all(let keyspace, let part):
+                hasher.combine(keyspace.values)
+                hasher.combine(part)
+            case .tag(let name, let keyspace, let part):
                 hasher.combine(name)
                 hasher.combine(keyspace.values)
+                hasher.combine(part)
             }
         }
     }
@@ -87,8 +91,19 @@ struct PendingInvalidations: Sendable {
     private var intents: [Target: Intent] = [:]
     /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
     private var order = [ExpiryQueue(), ExpiryQueue()]
-    /// The clears and the tags of keyspaces, by the prefix of their values' names.
-    private var keyspaces: [[UInt8]: Breadth] = [:]
+    /// A keyspace by the prefix of its values' names, or a part of it.
+    private struct Place: Hashable {
+        let values: [UInt8]
+        let part: KeyspacePart?
+
+        init(_ keyspace: Keyspace, _ part: KeyspacePart?) {
+            values = keyspace.values
+            self.part = part
+        }
+    }
+
+    /// The clears and the tags of keyspaces.
+    private var keyspaces: [Place: Breadth] = [:]
     private var lastNumber: UInt64 = 0
     /// Given up for lack of room, or because they had expired.
     private(set) var dropped = 0
@@ -104,7 +119,7 @@ struct PendingInvalidations: Sendable {
     /// Which of the values under these names may be older than a pending invalidation.
     func reach(over names: KeyNames, _ keyspace: Keyspace) -> Reach {
         if intents[.key(names, keyspace)] != nil { return .everything }
-        return keyspaces.isEmpty ? .nothing : keyspaces[keyspace.values]?.reach ?? .nothing
+        return keyspaces.isEmpty ? .nothing : keyspaces[Place(keyspace, names.part)]?.reach ?? .nothing
     }
 
     /// Keeps an intent in the place of an older one of the same target.
@@ -165,8 +180,9 @@ struct PendingInvalidations: Sendable {
         intents[intent.target] = intent
         switch intent.target {
         case .key: break
-        case .all(let keyspace): keyspaces[keyspace.values, default: Breadth()].isCleared = true
-        case .tag(let name, let keyspace): keyspaces[keyspace.values, default: Breadth()].tags.insert(name)
+        case .all(let keyspace, let part): keyspaces[Place(keyspace, part), default: Breadth()].isCleared = true
+        case .tag(let name, let keyspace, let part):
+            keyspaces[Place(keyspace, part), default: Breadth()].tags.insert(name)
         }
     }
 
@@ -174,14 +190,14 @@ struct PendingInvalidations: Sendable {
         guard intents.removeValue(forKey: target) != nil else { return }
         switch target {
         case .key: break
-        case .all(let keyspace): narrow(keyspace) { $0.isCleared = false }
-        case .tag(let name, let keyspace): narrow(keyspace) { $0.tags.remove(name) }
+        case .all(let keyspace, let part): narrow(Place(keyspace, part)) { $0.isCleared = false }
+        case .tag(let name, let keyspace, let part): narrow(Place(keyspace, part)) { $0.tags.remove(name) }
         }
     }
 
-    private mutating func narrow(_ keyspace: Keyspace, _ body: (inout Breadth) -> Void) {
-        body(&keyspaces[keyspace.values, default: Breadth()])
-        if keyspaces[keyspace.values]?.reach == .nothing { keyspaces[keyspace.values] = nil }
+    private mutating func narrow(_ place: Place, _ body: (inout Breadth) -> Void) {
+        body(&keyspaces[place, default: Breadth()])
+        if keyspaces[place]?.reach == .nothing { keyspaces[place] = nil }
     }
 
     private mutating func place(_ intent: Intent) {

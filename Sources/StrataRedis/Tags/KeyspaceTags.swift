@@ -1,7 +1,7 @@
 internal import Strata
 internal import Synchronization
 
-/// The invalidations of a keyspace, as one instance sees them.
+/// The invalidations of a keyspace, or of a part of it, as one instance sees them.
 ///
 /// While the link stands, its reports suffice; otherwise the server is asked. The table changes first, then the gate's
 /// counters: in any order of events, an entry is never taken for valid once its invalidation is known here.
@@ -10,7 +10,10 @@ final class KeyspaceTags: Sendable {
     typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
 
     private let keyspace: Keyspace
+    /// `nil` for the whole keyspace.
+    let part: KeyspacePart?
     private let gate: FillGate
+    private let gatePart: Int
     private let lookout: Lookout
     private let table = Locked(TagTable())
     private let onClear = Locked<(@Sendable () -> Void)?>(nil)
@@ -18,8 +21,10 @@ final class KeyspaceTags: Sendable {
     private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
     private let lastGlimpse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
 
-    init(keyspace: Keyspace, gate: FillGate, lookout: @escaping Lookout) {
+    init(keyspace: Keyspace, part: KeyspacePart? = nil, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
+        self.part = part
+        gatePart = part?.number ?? 0
         self.gate = gate
         self.lookout = lookout
     }
@@ -27,10 +32,10 @@ final class KeyspaceTags: Sendable {
     /// The number for fetches that begin now.
     ///
     /// As long as no number is known, it is older than all.
-    var asOf: InvalidationNumber { max(1, gate.sequence) }
+    var asOf: InvalidationNumber { max(1, gate.sequence(ofPart: gatePart)) }
 
     /// Whether entries can be judged without asking the server.
-    var isKnown: Bool { .coarse < gate.trustedUntil && table.withLock { $0.standing != nil } }
+    var isKnown: Bool { .coarse < gate.trustedUntil(ofPart: gatePart) && table.withLock { $0.standing != nil } }
 
     /// What is known, for tests.
     var snapshot: TagTable { table.withLock { $0 } }
@@ -66,10 +71,10 @@ final class KeyspaceTags: Sendable {
     private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
         let effects = table.withLock { table in
             let effects = body(&table)
-            gate.setSequence(table.highest)
+            gate.setSequence(table.highest, ofPart: gatePart)
             return effects
         }
-        if effects.voidsEverything { gate.voidAll() }
+        if effects.voidsEverything { gate.voidAll(ofPart: gatePart) }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
             lookout(look) { [weak self] marks in
@@ -119,7 +124,7 @@ final class KeyspaceTags: Sendable {
 
     /// Whether an entry is valid, which was sealed before this call; `nil` when Redis must be asked.
     func knows(_ asOf: InvalidationNumber, _ tags: [String]) -> Bool? {
-        guard .coarse < gate.trustedUntil else { return nil }
+        guard .coarse < gate.trustedUntil(ofPart: gatePart) else { return nil }
         let names = TagName.unique(tags)
         return switch table.withLock({ $0.verdict(asOf: asOf, names) }) {
         case .valid: true
@@ -145,7 +150,7 @@ final class KeyspaceTags: Sendable {
     ) async throws -> [Bool] {
         // Marks from before an invalidation by this instance say nothing about an entry that was sealed after it.
         let asked = asked.flatMap { $0.tagChanges == gate.tagChanges ? $0.marks : nil }
-        let isTrusted = .coarse < gate.trustedUntil
+        let isTrusted = .coarse < gate.trustedUntil(ofPart: gatePart)
         let (verdicts, epoch) = table.withLock { table in
             (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
         }
@@ -168,7 +173,7 @@ final class KeyspaceTags: Sendable {
         var numbers: [TagName: InvalidationNumber] = [:]
         if !wanted.isEmpty || asksForMarks {
             let names = Array(wanted)
-            let answer = try await redis.tagNumbers(of: names, in: keyspace)
+            let answer = try await redis.tagNumbers(of: names, in: keyspace, part)
             marks = try await known(answer.marks, redis)
             numbers = answer.numbers
             // A senseless number is replaced by an invalidation; until that succeeds it voids the entries with the tag.
@@ -197,7 +202,7 @@ final class KeyspaceTags: Sendable {
     /// A seal for an entry that was just fetched; `nil` when the table cannot tell whether one of its tags was
     /// invalidated meanwhile.
     func seal<Value>(_ entry: Entry<Value>) -> TagSeal? {
-        guard !entry.tags.isEmpty, .coarse < gate.trustedUntil else { return nil }
+        guard !entry.tags.isEmpty, .coarse < gate.trustedUntil(ofPart: gatePart) else { return nil }
         let seal = gate.seal(entry.tags)
         let names = TagName.unique(entry.tags)
         return table.withLock { $0.verdict(asOf: entry.asOf, names) } == .valid ? seal : nil
@@ -217,7 +222,7 @@ final class KeyspaceTags: Sendable {
     ///
     /// One round trip.
     func ask(_ redis: RedisClient) async throws -> TagMarks {
-        try await known(redis.tagNumbers(of: [], in: keyspace).marks, redis)
+        try await known(redis.tagNumbers(of: [], in: keyspace, part).marks, redis)
     }
 
     /// The number for an entry that a user sets now.
@@ -237,7 +242,7 @@ final class KeyspaceTags: Sendable {
             changeFromAnswer { $0.learnt(read) }
             return read
         }
-        let marks = try await redis.advance(.look, in: keyspace, known: highest)
+        let marks = try await redis.advance(.look, in: keyspace, part, known: highest)
         changeFromAnswer { $0.learnt(marks, known: highest) }
         return marks
     }
@@ -251,7 +256,7 @@ final class KeyspaceTags: Sendable {
         var names: [TagName] = []
         if case .tags(let tags) = scope { names = tags }
         let known = table.withLock { $0.highest }
-        let marks = try await redis.advance(.take(scope), in: keyspace, known: known)
+        let marks = try await redis.advance(.take(scope), in: keyspace, part, known: known)
         change { $0.took(marks, for: names, known: known) }
     }
 }

@@ -58,15 +58,18 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         switch configuration.topology {
         case .single, .cluster: return nil
         case .sentinel, .auto:
-            let sentinels = configuration.sentinels ?? SentinelOptions(endpoints: [configuration.endpoint], primary: "")
-            return { _ in PrimaryLocator(configuration, sentinels, logger: logger) }
+            return { _ in PrimaryLocator(configuration, configuration.places, logger: logger) }
         }
     }
 
-    func drivers(for thread: LoopThread) -> [any LoopDriver] {
+    /// What asks the Sentinels, some at a time.
+    func askers(for thread: LoopThread) -> [SentinelAsker] {
         let count = min(Self.askers, sentinels.endpoints.count)
         let dialers = SentinelDialers(configuration, sentinels, thread: thread)
-        let askers = (0..<count).map { _ in SentinelAsker(self, configuration, dialers, buffer: thread.buffer) }
+        return (0..<count).map { _ in SentinelAsker(self, configuration, dialers, buffer: thread.buffer) }
+    }
+
+    func drivers(for thread: LoopThread) -> [any LoopDriver] {
         let listener = SentinelListener(
             self,
             configuration,
@@ -74,7 +77,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             buffer: thread.buffer,
             logger: logger
         )
-        return [listener] + askers + [self]
+        return [listener] + askers(for: thread) + [self]
     }
 
     // MARK: ServerLocator
@@ -125,6 +128,9 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     /// Whether the primary was found by Sentinels, which can tell when that changes.
     private(set) var hasSentinels = false
 
+    /// Whether the last search has met nodes of a cluster, and no other server.
+    private(set) var hasCluster = false
+
     /// A Sentinel tells of a failover, or could not tell of one for a while.
     func hinted() { isHinted = true }
 
@@ -155,6 +161,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         else { return }
         running = nil
         favourite = search.first ?? favourite
+        hasCluster = search.isCluster
         note(search.disagreement)
         switch verdict {
         case .success(let found):

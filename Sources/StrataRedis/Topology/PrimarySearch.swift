@@ -29,7 +29,7 @@ struct PrimarySearch: Sendable {
     mutating func answered(_ sentinel: Int, _ answer: SentinelAnswer, now: MonotonicInstant) {
         answers[sentinel] = answer
         switch answer {
-        case .primary, .single:
+        case .primary, .single, .cluster:
             guard first == nil else { return }
             first = sentinel
             patienceEnd = now.advanced(by: Self.patience)
@@ -43,6 +43,16 @@ struct PrimarySearch: Sendable {
     /// Whether what has answered is no Sentinel but a server.
     var isSingle: Bool { answers.values.contains(.single) }
 
+    /// Whether nodes of a cluster have answered, and no other server.
+    var isCluster: Bool {
+        answers.values.allSatisfy {
+            switch $0 {
+            case .cluster, .failed: true
+            case .primary, .unknown, .single: false
+            }
+        } && answers.values.contains(.cluster)
+    }
+
     /// What the answers amount to; `nil` while that is open.
     ///
     /// - Parameters:
@@ -53,6 +63,7 @@ struct PrimarySearch: Sendable {
     func verdict(now: MonotonicInstant, knowing epoch: UInt64, name: String) -> Result<Found, RedisError>? {
         guard answers.count == sentinels.count || now >= patienceEnd else { return nil }
         if isSingle { return single(name) }
+        if answers.values.contains(.cluster) { return .failure(cluster(name)) }
         var votes: [Found: Int] = [:]
         for case .primary(let endpoint, let epoch) in answers.values {
             votes[Found(endpoint: endpoint, epoch: epoch), default: 0] += 1
@@ -81,6 +92,14 @@ struct PrimarySearch: Sendable {
             return .failure(RedisError(code: .wrongServer, message: message, endpoint: name))
         }
         return .success(Found(endpoint: sentinels[0], epoch: 0))
+    }
+
+    private func cluster(_ name: String) -> RedisError {
+        let message =
+            isCluster
+            ? "nodes of a cluster answer there, which did not when the client was made: make it anew, or with topology=cluster"
+            : "a node of a cluster is one of several addresses: \(account)"
+        return RedisError(code: .wrongServer, message: message, endpoint: name)
     }
 
     /// Whether the Sentinels that have answered name more than one primary.
@@ -117,6 +136,7 @@ struct PrimarySearch: Sendable {
         case .primary(let endpoint, let epoch): "names \(endpoint) in configuration \(epoch)"
         case .unknown: "knows no primary of that name"
         case .single: "is a single server"
+        case .cluster: "is a node of a cluster"
         case .failed(let error) where error.code == .connectionFailed || error.code == .connectionLost:
             "cannot be asked: \(error.message)"
         case .failed(let error): error.message

@@ -6,5 +6,7 @@ enum SentinelAnswer: Sendable, Equatable {
     case unknown
     /// It is no Sentinel but a single server.
     case single
+    /// It is a node of a cluster.
+    case cluster
     case failed(RedisError)
 }

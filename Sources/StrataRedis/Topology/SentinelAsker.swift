@@ -90,6 +90,11 @@ final class SentinelAsker: LoopDriver {
         locator.answered(work.sentinel, work.search, answer, now: now)
     }
 
+    /// Lets the Sentinel go that is being asked.
+    func stop() {
+        if let work { release(work) }
+    }
+
     private func release(_ work: Work) {
         work.connection.close()
         locator.release(work.sentinel)

@@ -68,7 +68,7 @@ struct SentinelQuestion: Sendable {
         let mode = ServerIdentity(reply)?.mode
         switch mode {
         case .sentinel: break
-        case .cluster: return .failed(wrong("is a node of a cluster, and cluster mode is not supported"))
+        case .cluster: return isAuto ? .cluster : .failed(wrong("is a node of a cluster and no Sentinel"))
         case nil where !isAuto: break  // Older than HELLO; what it is asked now only a Sentinel knows.
         case .standalone, nil: return isAuto ? .single : .failed(wrong("is a Redis server and no Sentinel"))
         }

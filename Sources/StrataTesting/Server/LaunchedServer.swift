@@ -63,9 +63,11 @@ final class LaunchedServer: Sendable {
         executable = try Self.executable(for: configuration)
         let wantsPort = configuration.listensOnTCP && configuration.port == nil
         let busOffset = configuration.role == .clusterNode ? Self.busOffset : nil
-        reservation = wantsPort ? try PortReservation(companionOffset: busOffset) : nil
+        // The bus of a cluster lies beside the port by which its nodes know each other.
+        let hasTLS = configuration.tls != nil
+        reservation = wantsPort ? try PortReservation(companionOffset: hasTLS ? nil : busOffset) : nil
         port = configuration.listensOnTCP ? configuration.port ?? reservation?.port : nil
-        tlsReservation = configuration.tls == nil ? nil : try PortReservation()
+        tlsReservation = hasTLS ? try PortReservation(companionOffset: busOffset) : nil
         tlsPort = tlsReservation?.port
         folder = try TemporaryFolder()
         do {

@@ -1,38 +1,57 @@
 /// A cluster of primaries, each with the same number of replicas, all private to this process.
 ///
 /// It is put together by commands (ADDSLOTSRANGE, MEET, REPLICATE); no other program is needed.
-package final class RedisCluster: Sendable {
+///
+/// ```swift
+/// let cluster = try await RedisCluster.start()
+/// let owner = try await cluster.owner(of: 42)
+/// try await cluster.stop()
+/// ```
+public final class RedisCluster: Sendable {
     /// How a cluster is started.
-    package struct Configuration: Sendable {
+    public struct Configuration: Sendable {
         /// How many primaries share the 16 384 slots; 3 by default, which is the least that can elect a replica.
-        package var primaries = 3
+        public var primaries = 3
         /// How many replicas each primary has; none by default.
-        package var replicasPerPrimary = 0
+        public var replicasPerPrimary = 0
         /// How long a node must be silent until the others hold it for down; 1 s by default.
-        package var nodeTimeout: Duration = .seconds(1)
+        public var nodeTimeout: Duration = .seconds(1)
         /// How each node is started.
         ///
-        /// A port in it is ignored, and so is a user name.
-        package var server = RedisServer.Configuration()
+        /// A port in it is ignored, and so is a user name. With TLS the nodes speak it among each other, too.
+        public var server = RedisServer.Configuration()
         /// How long it may take until all nodes agree; 20 s by default.
-        package var deadline: Duration = .seconds(20)
+        public var deadline: Duration = .seconds(20)
 
         /// Creates the default configuration.
-        package init() {}
+        public init() {}
     }
 
     /// The number of hash slots of any cluster.
-    package static let slotCount = 16_384
+    public static let slotCount = 16_384
 
     /// The nodes that were primaries at the start, in the order of their slots.
-    package let primaries: [RedisServer]
+    public let primaries: [RedisServer]
     /// The nodes that were replicas at the start: first those of the first primary, then those of the second, and so on.
-    package let replicas: [RedisServer]
+    public let replicas: [RedisServer]
 
     /// All nodes.
-    package var nodes: [RedisServer] { primaries + replicas }
+    public var nodes: [RedisServer] { primaries + replicas }
 
-    private init(primaries: [RedisServer], replicas: [RedisServer]) {
+    /// A URL by which a client finds the cluster, without a password: `redis-cluster://127.0.0.1:7001,…`.
+    ///
+    /// With TLS it is `rediss-cluster://`, and the client has to be told of the authority.
+    public var url: String {
+        let places = primaries.compactMap(\.replicationPort).map { "127.0.0.1:\($0)" }
+        let scheme = configuration.server.tls == nil ? "redis-cluster" : "rediss-cluster"
+        return "\(scheme)://\(places.joined(separator: ","))"
+    }
+
+    /// How it was started.
+    let configuration: Configuration
+
+    private init(_ configuration: Configuration, primaries: [RedisServer], replicas: [RedisServer]) {
+        self.configuration = configuration
         self.primaries = primaries
         self.replicas = replicas
     }
@@ -43,7 +62,7 @@ package final class RedisCluster: Sendable {
     /// - Returns: The running cluster.
     /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when the
     ///   task is cancelled. Nothing is left behind then.
-    package static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
+    public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
         try await BlockingThread.run { try launch(configuration, $0) }
     }
 
@@ -52,7 +71,7 @@ package final class RedisCluster: Sendable {
     /// May be called again.
     ///
     /// - Throws: ``HarnessError`` when a folder cannot be removed.
-    package func stop() async throws {
+    public func stop() async throws {
         try await RedisServer.stopAll(nodes)
     }
 
@@ -68,12 +87,12 @@ package final class RedisCluster: Sendable {
         let replicaCount = configuration.primaries * configuration.replicasPerPrimary
         let primaries = try (0..<configuration.primaries).map { _ in RedisServer(try .launch(node, cancellation)) }
         let replicas = try (0..<replicaCount).map { _ in RedisServer(try .launch(node, cancellation)) }
-        let cluster = RedisCluster(primaries: primaries, replicas: replicas)
+        let cluster = RedisCluster(configuration, primaries: primaries, replicas: replicas)
         try cluster.join(until: deadline, cancellation)
         return cluster
     }
 
-    private static func nodeConfiguration(_ configuration: Configuration) -> RedisServer.Configuration {
+    static func nodeConfiguration(_ configuration: Configuration) -> RedisServer.Configuration {
         var node = configuration.server
         node.port = nil
         node.listensOnTCP = true
@@ -85,6 +104,7 @@ package final class RedisCluster: Sendable {
         if let password = node.credentials?.password {
             node.directives.append(.init("masterauth", password))
         }
+        if node.tls != nil { node.directives += ["tls-cluster yes", "tls-replication yes"] }
         return node
     }
 
@@ -95,7 +115,7 @@ package final class RedisCluster: Sendable {
             if index < primaries.count { try assignSlots(to: node, number: index, until: deadline) }
         }
         for node in nodes.dropFirst() {
-            try primaries[0].ask("CLUSTER", "MEET", "127.0.0.1", String(node.port ?? 0), until: deadline)
+            try primaries[0].ask("CLUSTER", "MEET", "127.0.0.1", String(node.replicationPort ?? 0), until: deadline)
         }
         try waitUntilAllSee(.init(members: nodes.count, replicas: 0), until: deadline, cancellation)
         for (index, replica) in replicas.enumerated() {

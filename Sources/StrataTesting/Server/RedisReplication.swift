@@ -249,5 +249,5 @@ public final class RedisReplication: Sendable {
 
 extension RedisServer {
     /// Where the others of its set connect: by TLS, if it speaks that.
-    fileprivate var replicationPort: UInt16? { tlsPort ?? port }
+    var replicationPort: UInt16? { tlsPort ?? port }
 }

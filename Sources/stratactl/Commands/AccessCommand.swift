@@ -33,6 +33,9 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The major version of the oldest server that has to know the rules.", valueName: "n"))
     var serverVersion = 6
 
+    @Flag(help: "The rules for a user of a cluster.")
+    var cluster = false
+
     @Flag(help: "Tries what the user of --url may do, and prints the rules that are missing; status 1 when one is.")
     var check = false
 
@@ -42,22 +45,27 @@ struct AccessCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
-        let rules =
-            keyspaces.isEmpty
+    private func rules(_ topology: RedisTopology) -> AccessRules {
+        keyspaces.isEmpty
             ? AccessRules(
                 for: [purpose.rules],
                 prefix: prefix.prefix,
                 database: database,
-                serverVersion: serverVersion
+                serverVersion: serverVersion,
+                topology: topology
             )
             : AccessRules(
                 for: [purpose.rules],
                 keyspaces: keyspaces.map { Keyspace($0, prefix: prefix.prefix) },
                 database: database,
-                serverVersion: serverVersion
+                serverVersion: serverVersion,
+                topology: topology
             )
-        if check { return try await printMissing(of: rules) }
+    }
+
+    func run() async throws {
+        if check { return try await printMissing() }
+        let rules = rules(cluster ? .cluster : .single)
         switch output.format {
         case .table, .plain:
             let line = (["ACL", "SETUSER", user, "on", ">PASSWORD"] + rules.rules.map { Self.quoted($0) })
@@ -75,8 +83,10 @@ struct AccessCommand: AsyncParsableCommand {
         }
     }
 
-    private func printMissing(of rules: AccessRules) async throws {
-        let missing = try await connection.withClient { try await $0.missingRules(of: rules) }
+    private func printMissing() async throws {
+        let missing = try await connection.withClient { redis in
+            try await redis.missingRules(of: rules(cluster ? .cluster : redis.configuration.topology))
+        }
         switch output.format {
         case .table, .plain: StandardOutput.lines(missing)
         case .json: try JSONDocument.print(["missing": missing])

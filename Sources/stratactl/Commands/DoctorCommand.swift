@@ -7,7 +7,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Looks for what is wrong with a server or a keyspace, and says what to do.",
         discussion: """
             Version, role, memory, eviction, persistence, fragmentation, connections, tracking, permissions, clock, \
-            latency, and the numbers of invalidations. Each finding is ok, a note, a warning, or unknown because the \
+            latency, and the numbers of invalidations; of a cluster, each primary. Each finding is ok, a note, a warning, or unknown because the \
             server has refused a command. Nothing is changed. The exit status is 1 when there are warnings.
             """
     )
@@ -38,20 +38,21 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let keyspace = try keyspace.map { try KeyspaceOptions.keyspace($0, prefix: prefix.prefix, escaped: escaped) }
         let (place, diagnosis) = try await connection.withClient { redis in
-            if let keyspace { try await KeyspaceInspector(redis, keyspace).checkPresence() }
-            let facts = try await ServerFacts.take(
+            let facts = try await CacheFacts.take(
                 redis,
                 keyspace: keyspace,
                 prefix: prefix.prefix,
                 purpose: purpose?.rules,
                 samples: count
             )
+            // Which keyspaces there are is not known while a primary is silent.
+            if let keyspace, facts.silent.isEmpty { try await KeyspaceInspector(redis, keyspace).checkPresence() }
             return (redis.configuration.place, Diagnosis(facts))
         }
         let findings = diagnosis.findings
         switch output.format {
         case .table: StandardOutput.fields(Self.lines(findings))
-        case .plain: StandardOutput.cells(findings.map { [$0.severity.rawValue, $0.check, $0.text, $0.advice ?? ""] })
+        case .plain: StandardOutput.cells(findings.map { [$0.severity.rawValue, $0.check, $0.line, $0.advice ?? ""] })
         case .json:
             try JSONDocument.print(
                 Report(endpoint: place, findings: findings, warnings: diagnosis.warnings)
@@ -65,7 +66,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func lines(_ findings: [Finding]) -> FieldList {
         var fields = FieldList()
         for finding in findings {
-            fields.add(finding.severity.rawValue, "\(finding.check): \(finding.text)")
+            fields.add(finding.severity.rawValue, "\(finding.check): \(finding.line)")
             fields.add("", finding.advice.map { "→ \($0)" })
         }
         return fields

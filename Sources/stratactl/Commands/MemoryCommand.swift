@@ -7,7 +7,7 @@ struct MemoryCommand: AsyncParsableCommand {
         abstract: "Shows what Redis says of its memory, and what the keyspaces take of it.",
         discussion: """
             Walks over the whole database with SCAN. What a keyspace takes is that of a random sample of its values \
-            with their keys (MEMORY USAGE), taken for all of them.
+            with their keys (MEMORY USAGE), taken for all of them. Of a cluster, the primaries are counted together.
             """
     )
 
@@ -26,21 +26,25 @@ struct MemoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (fields, survey) = try await connection.withClient { redis in
-            // A user who may look at a cache need not be one who may look at the server.
-            var fields: [String: String] = [:]
-            do {
-                fields = try await redis.info()
-            } catch let error as RedisError where error.code == .server {}
+        let (servers, survey) = try await connection.withClient { redis in
+            var servers: [ServerInformation] = []
+            for server in try await redis.primaries() {
+                // A user who may look at a cache need not be one who may look at the server.
+                var fields: [String: String] = [:]
+                do {
+                    fields = try await server.info()
+                } catch let error as RedisError where error.code == .server {}
+                servers.append(ServerInformation(fields))
+            }
             let survey = try await KeyspaceSurvey.take(
                 redis,
                 prefix: allPrefixes ? nil : prefix.prefix,
                 samples: samples,
                 withMemory: true
             )
-            return (fields, survey)
+            return (servers, survey)
         }
-        let report = MemoryReport(ServerInformation(fields), survey)
+        let report = MemoryReport(servers, survey)
         switch output.format {
         case .table, .plain:
             StandardOutput.fields(report.fields, in: output.format)
@@ -60,7 +64,7 @@ struct MemoryCommand: AsyncParsableCommand {
     }
 }
 
-/// The memory of a server, as it is printed.
+/// The memory of a server, or of a cluster's primaries together, as it is printed.
 private struct MemoryReport: Encodable {
     struct Row: Encodable {
         let keyspace: String
@@ -72,25 +76,38 @@ private struct MemoryReport: Encodable {
         let share: Double?
     }
 
-    /// Bytes; missing what the server does not tell.
+    /// How many of a cluster are counted together; missing for a single server.
+    let primaries: Int?
+    /// Bytes; missing what a server does not tell.
     let used: Int?
     let peak: Int?
     let resident: Int?
+    /// 0 where a server has none.
     let limit: Int?
     let policy: String?
     let evictedKeys: Int?
     let expiredKeys: Int?
     let keyspaces: [Row]
 
-    init(_ information: ServerInformation, _ survey: KeyspaceSurvey) {
-        let used = information.number("used_memory")
+    init(_ servers: [ServerInformation], _ survey: KeyspaceSurvey) {
+        func sum(_ name: String) -> Int? {
+            let told = servers.compactMap { $0.number(name) }
+            guard !told.isEmpty, told.count == servers.count else { return nil }
+            return told.reduce(0) { sum, number in
+                let (next, isTooMuch) = sum.addingReportingOverflow(number)
+                return isTooMuch ? .max : next
+            }
+        }
+        let used = sum("used_memory")
         self.used = used
-        peak = information.number("used_memory_peak")
-        resident = information.number("used_memory_rss")
-        limit = information.number("maxmemory")
-        policy = information["maxmemory_policy"]
-        evictedKeys = information.number("evicted_keys")
-        expiredKeys = information.number("expired_keys")
+        primaries = servers.count > 1 ? servers.count : nil
+        peak = sum("used_memory_peak")
+        resident = sum("used_memory_rss")
+        limit = servers.contains { $0.number("maxmemory") == 0 } ? 0 : sum("maxmemory")
+        let policies = Set(servers.compactMap { $0["maxmemory_policy"] }).sorted()
+        policy = policies.isEmpty ? nil : policies.joined(separator: ", ")
+        evictedKeys = sum("evicted_keys")
+        expiredKeys = sum("expired_keys")
         keyspaces = survey.rows.map { row in
             Row(
                 keyspace: row.keyspace.description,
@@ -107,6 +124,7 @@ private struct MemoryReport: Encodable {
     var fields: FieldList {
         func bytes(_ count: Int?) -> String { count.map { Quantity.bytes($0) } ?? "not told" }
         var fields = FieldList()
+        fields.add("primaries", primaries.map { "\($0), counted together" })
         fields.add("in use", bytes(used))
         fields.add("limit", limit == 0 ? "none" : bytes(limit))
         fields.add("peak", bytes(peak))

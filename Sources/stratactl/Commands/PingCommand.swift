@@ -4,7 +4,8 @@ import StrataRedis
 struct PingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Measures round trips, and tells which server answers."
+        abstract: "Measures round trips, and tells which server answers.",
+        discussion: "Of a cluster, each primary is measured."
     )
 
     @OptionGroup var connection: ConnectionOptions
@@ -18,15 +19,29 @@ struct PingCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (place, report) = try await connection.withClient { redis in
-            (redis.configuration.place, try await ServerReport.take(redis, samples: count))
+        let (place, isCluster, results) = try await connection.withClient { redis in
+            var results: [PingResult] = []
+            for server in try await redis.primaries() {
+                let report = try await ServerReport.take(server, samples: count)
+                results.append(PingResult(report, endpoint: server.configuration.place))
+            }
+            return (redis.configuration.place, redis.isCluster, results)
         }
-        let result = PingResult(report, endpoint: place)
         switch output.format {
-        case .table, .plain: StandardOutput.fields(result.fields, in: output.format)
-        case .json: try JSONDocument.print(result)
+        case .table, .plain:
+            for (number, result) in results.enumerated() {
+                if number > 0, output.format == .table { StandardOutput.lines([""]) }
+                StandardOutput.fields(result.fields, in: output.format)
+            }
+        case .json where isCluster: try JSONDocument.print(ClusterResult(endpoint: place, primaries: results))
+        case .json: for result in results { try JSONDocument.print(result) }
         }
     }
+}
+
+private struct ClusterResult: Encodable {
+    let endpoint: String
+    let primaries: [PingResult]
 }
 
 private struct PingResult: Encodable {

@@ -17,9 +17,14 @@ extension Diagnosis {
         }
     }
 
-    static func permissions(_ facts: ServerFacts) -> [Finding] {
-        let fitsOne = facts.lacks.contains { $0.rules.isEmpty }
-        return facts.lacks.map { lack in
+    static func permissions(_ facts: CacheFacts) -> [Finding] {
+        let lacks: [CacheFacts.Lack]
+        switch facts.lacks {
+        case .failure(let refusal): return [.unknown("permissions", refusal)]
+        case .success(let found): lacks = found
+        }
+        let fitsOne = lacks.contains { $0.rules.isEmpty }
+        return lacks.map { lack in
             let purpose = "'\(lack.purpose.rawValue)'"
             guard !lack.rules.isEmpty else {
                 return .ok("permissions", "this user may do all that the purpose \(purpose) needs")
@@ -80,7 +85,7 @@ extension Diagnosis {
     /// Most keyspaces that are named one by one.
     private static let mostNamed = 10
 
-    static func marks(_ facts: ServerFacts) -> [Finding] {
+    static func marks(_ facts: CacheFacts) -> [Finding] {
         let marks: [MarksInspection]
         switch facts.marks {
         case .failure(let refusal): return [.unknown("marks", refusal)]
@@ -95,18 +100,24 @@ extension Diagnosis {
                 )
             ]
         }
-        let now = try? facts.clock.get().server
-        let findings = marks.map { judged($0, now: now) }
-        let notable = findings.filter { $0.severity != .ok }
-        if marks.count == 1 { return findings }
-        let count = marks.count - notable.count
+        let now = facts.servers.lazy.compactMap { try? $0.clock.get().server }.first
+        var findings: [[Finding]] = []
+        var rest = marks[...]
+        while let first = rest.first {
+            let own = rest.prefix { $0.keyspace == first.keyspace }
+            findings.append(judged(Array(own), now: now))
+            rest = rest.dropFirst(own.count)
+        }
+        if findings.count == 1 { return findings[0] }
+        let notable = findings.filter { $0.contains { $0.severity != .ok } }
+        let count = findings.count - notable.count
         let more = facts.hasMoreMarks ? "; there are more, which were not looked at" : ""
         let summary = "those of \(Quantity.text(count, "keyspace")) are sound\(more)"
         var shown: [Finding] = count > 0 ? [.ok("marks", summary)] : []
-        shown += notable.prefix(mostNamed)
+        shown += notable.prefix(mostNamed).joined()
         if notable.count > mostNamed {
             let rest = Quantity.text(notable.count - mostNamed, "more keyspace")
-            let isBad = notable.dropFirst(mostNamed).contains { $0.severity == .warning }
+            let isBad = notable.dropFirst(mostNamed).joined().contains { $0.severity == .warning }
             let advice = "Name a keyspace to see its state."
             shown.append(isBad ? .warning("marks", rest, advice) : .note("marks", rest, advice))
         }
@@ -118,33 +129,70 @@ extension Diagnosis {
     /// So many tags are forgotten little by little.
     private static let manyTags = 65_536
 
-    private static func judged(_ marks: MarksInspection, now: Int64?) -> Finding {
-        let name = RemovalResult.printable(marks.keyspace)
-        let void = "the next read by an instance voids the keyspace"
-        let advice = "Look at eviction and persistence above, and for another program that writes under the prefix."
+    private enum State: Hashable {
+        case sound, absent, damaged, strange, unlimited
+        case otherType(String)
+        case crowded
+    }
+
+    private static func state(of marks: MarksInspection, now: Int64?) -> State {
         switch marks.state {
-        case .absent:
-            return .note("marks", "\(name) has no numbers of invalidations: not used for a month, or evicted")
-        case .otherType(let type):
-            let type = PrintableText.escape(Array(type.utf8))
-            return .warning("marks", "those of \(name) are a value of Redis' type \(type): \(void)", advice)
-        case .broken: return .warning("marks", "those of \(name) are damaged: \(void)", advice)
+        case .absent: return .absent
+        case .otherType(let type): return .otherType(PrintableText.escape(Array(type.utf8)))
+        case .broken: return .damaged
         case .sound(let numbers):
-            if let now, (Int64(clamping: numbers.sequence) - now).magnitude > UInt64(year) {
-                return .warning("marks", "those of \(name) are a year from the server's clock: \(void)", advice)
+            if let now, (Int64(clamping: numbers.sequence) - now).magnitude > UInt64(year) { return .strange }
+            if marks.timeToLive == .unlimited { return .unlimited }
+            return tags(of: marks) < manyTags ? .sound : .crowded
+        }
+    }
+
+    private static func tags(of marks: MarksInspection) -> Int { max(0, marks.fields - 2) }
+
+    /// What there is to say of a keyspace's marks: of the whole, or of all parts that are alike.
+    static func judged(_ marks: [MarksInspection], now: Int64?) -> [Finding] {
+        let groups = Dictionary(grouping: marks) { state(of: $0, now: now) }
+        return groups.sorted { ($0.value.first?.part ?? 0) < ($1.value.first?.part ?? 0) }
+            .compactMap { state, some in
+                // A part has none until one of its keys is read, and what is sound goes without saying beside what is not.
+                if state == .absent || state == .sound, !isAll(some, marks, state, groups) { return nil }
+                return finding(state, some, of: marks.count)
             }
-            if marks.timeToLive == .unlimited {
-                return .note("marks", "those of \(name) have no end: another program has taken it away")
-            }
-            let tags = max(0, marks.fields - 2)
-            guard tags < manyTags else {
-                return .note(
-                    "marks",
-                    "those of \(name) are sound; \(tags) tags are more than are kept: the oldest void too much",
-                    "Use fewer tags that are invalidated once only; a sweep forgets old ones."
-                )
-            }
-            return .ok("marks", "those of \(name) are sound")
+    }
+
+    private static func isAll(
+        _ some: [MarksInspection],
+        _ marks: [MarksInspection],
+        _ state: State,
+        _ groups: [State: [MarksInspection]]
+    ) -> Bool {
+        some.count == marks.count || state == .sound && groups.keys.allSatisfy { $0 == .sound || $0 == .absent }
+    }
+
+    private static func finding(_ state: State, _ marks: [MarksInspection], of count: Int) -> Finding {
+        let name = RemovalResult.printable(marks[0].keyspace)
+        let parts = marks.compactMap { $0.part.map { String($0) } }
+        let isWhole = state == .sound || marks.count == count
+        let subject = isWhole ? name : "\(name), part \(parts.joined(separator: ", ")) of \(count)"
+        let void = "the next read by an instance voids \(isWhole ? "the keyspace" : "that part of it")"
+        let advice = "Look at eviction and persistence above, and for another program that writes under the prefix."
+        switch state {
+        case .sound: return .ok("marks", "those of \(subject) are sound")
+        case .absent:
+            return .note("marks", "\(subject) has no numbers of invalidations: not used for a month, or evicted")
+        case .otherType(let type):
+            return .warning("marks", "those of \(subject) are a value of Redis' type \(type): \(void)", advice)
+        case .damaged: return .warning("marks", "those of \(subject) are damaged: \(void)", advice)
+        case .strange:
+            return .warning("marks", "those of \(subject) are a year from the server's clock: \(void)", advice)
+        case .unlimited: return .note("marks", "those of \(subject) have no end: another program has taken it away")
+        case .crowded:
+            let most = marks.map { tags(of: $0) }.max() ?? 0
+            return .note(
+                "marks",
+                "those of \(subject) are sound; \(most) tags are more than are kept: the oldest void too much",
+                "Use fewer tags that are invalidated once only; a sweep forgets old ones."
+            )
         }
     }
 }

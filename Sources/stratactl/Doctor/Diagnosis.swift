@@ -4,31 +4,36 @@ import StrataRedis
 ///
 /// Each check gives at least one finding; what the server has refused to tell is one as well.
 struct Diagnosis {
-    let facts: ServerFacts
     let findings: [Finding]
 
-    init(_ facts: ServerFacts) {
-        self.facts = facts
+    init(_ facts: CacheFacts) {
+        var findings: [Finding] = []
+        for silence in facts.silent { findings.append(Self.silent(silence)) }
+        for server in facts.servers {
+            let found = Self.findings(server, sentinels: facts.sentinels)
+            findings += server.cluster == nil ? found : found.map { $0.at(server.place) }
+        }
+        findings += Self.permissions(facts)
+        findings += Self.marks(facts)
+        self.findings = findings
+    }
+
+    private static func findings(_ facts: ServerFacts, sentinels: String?) -> [Finding] {
         var findings: [Finding]
         switch facts.info {
         case .success(let fields):
             let information = ServerInformation(fields)
             findings = [
-                Self.server(information), Self.role(information, sentinels: facts.sentinels),
-                Self.maxmemory(information), Self.eviction(information),
-                Self.persistence(information, facts.savePoints), Self.fragmentation(information),
-                Self.clients(information, facts.peers),
+                server(information), role(information, sentinels: sentinels, isNode: facts.cluster != nil),
+                maxmemory(information), eviction(information), persistence(information, facts.savePoints),
+                fragmentation(information), clients(information, facts.peers),
             ]
         case .failure(let refusal):
             let checks = ["server", "role", "maxmemory", "eviction", "persistence", "fragmentation", "clients"]
             findings = checks.map { Finding.unknown($0, refusal) }
         }
-        findings.append(Self.tracking(facts))
-        findings += Self.permissions(facts)
-        findings.append(Self.clock(facts.clock))
-        findings.append(Self.latency(facts.roundTrips))
-        findings += Self.marks(facts)
-        self.findings = findings
+        if let told = facts.cluster { findings.append(cluster(told)) }
+        return findings + [tracking(facts), clock(facts.clock), latency(facts.roundTrips)]
     }
 
     /// How many findings are to be changed.
@@ -101,17 +106,22 @@ extension Diagnosis {
         return numbers.lexicographicallyPrecedes(newest)
     }
 
-    static func role(_ information: ServerInformation, sentinels: String?) -> Finding {
-        if information["cluster_enabled"] == "1" {
+    static func role(_ information: ServerInformation, sentinels: String?, isNode: Bool = false) -> Finding {
+        if information["cluster_enabled"] == "1", !isNode {
             return .warning(
                 "role",
-                "a node of a cluster, which Strata does not support yet",
-                "Use a single server or Sentinels."
+                "a node of a cluster, used as a single server",
+                "Name the cluster: redis-cluster://host:port,host:port."
             )
         }
         switch information["role"] {
         case "master":
-            let replicas = Quantity.text(information.number("connected_slaves") ?? 0, "replica")
+            let count = information.number("connected_slaves") ?? 0
+            let replicas = Quantity.text(count, "replica")
+            if isNode, count == 0 {
+                return .note("role", "a primary of a cluster without a replica: nothing takes its slots when it fails")
+            }
+            if isNode { return .ok("role", "a primary of a cluster with \(replicas)") }
             let way = sentinels.map { ", found by Sentinels (\(PrintableText.escape(Array($0.utf8))))" } ?? ""
             return .ok("role", "a primary with \(replicas)\(way)")
         case "slave":
@@ -123,6 +133,39 @@ extension Diagnosis {
             )
         default: return .note("role", "it does not tell its role")
         }
+    }
+
+    /// What a node says of the cluster.
+    static func cluster(_ told: ServerFacts.Told<[String: String]>) -> Finding {
+        let information: ServerInformation
+        switch told {
+        case .failure(let refusal): return .unknown("cluster", refusal)
+        case .success(let fields): information = ServerInformation(fields)
+        }
+        let slots = information.number("cluster_slots_ok") ?? 0
+        let primaries = Quantity.text(information.number("cluster_size") ?? 0, "primary", "primaries")
+        let text = "\(slots) of 16384 slots are served, by \(primaries)"
+        guard information["cluster_state"] == "ok" else {
+            return .warning(
+                "cluster",
+                "down, says this node, and refuses calls (CLUSTERDOWN): \(text)",
+                "Look at CLUSTER NODES there: a node has failed, or is cut off."
+            )
+        }
+        guard slots == 16_384 else {
+            return .warning("cluster", text, "Look at CLUSTER NODES there. Keys in the other slots are not served.")
+        }
+        return .ok("cluster", text)
+    }
+
+    /// A primary that does not answer.
+    static func silent(_ silence: CacheFacts.Silence) -> Finding {
+        .warning(
+            "server",
+            "it cannot be asked: \(silence.error)",
+            "Look whether it runs and can be reached from here; the cluster's nodes have to be reached one by one."
+        )
+        .at(silence.place)
     }
 
     static func clients(_ information: ServerInformation, _ peers: ServerFacts.Told<[ServerFacts.Peer]>) -> Finding {

@@ -13,6 +13,8 @@ struct Finding: Encodable, Hashable, Sendable {
 
     /// What was looked at, in a word.
     let check: String
+    /// Which node of a cluster; `nil` for what concerns all of them, and for a single server.
+    var server: String?
     let severity: Severity
     /// What was found, and what it means.
     let text: String
@@ -29,6 +31,16 @@ struct Finding: Encodable, Hashable, Sendable {
 
     static func warning(_ check: String, _ text: String, _ advice: String) -> Finding {
         Finding(check: check, severity: .warning, text: text, advice: advice)
+    }
+
+    /// What was found, with the node that it was found at.
+    var line: String { (server.map { "\($0): " } ?? "") + text }
+
+    /// The same about a node of a cluster.
+    func at(_ server: String) -> Finding {
+        var finding = self
+        finding.server = server
+        return finding
     }
 
     /// What the server has refused to tell.

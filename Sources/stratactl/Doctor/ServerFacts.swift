@@ -7,7 +7,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What `doctor` judges by, as the server tells it.
+/// What a server tells of itself.
 struct ServerFacts: Sendable {
     typealias Told<Value: Sendable> = Result<Value, Refusal>
 
@@ -28,14 +28,8 @@ struct ServerFacts: Sendable {
         var exactness: Double
     }
 
-    /// What the user lacks for a purpose.
-    struct Lack: Sendable {
-        var purpose: AccessRules.Purpose
-        var rules: [String]
-    }
-
-    /// What was asked for.
-    var sentinels: String?
+    /// Where it is.
+    var place: String
     /// INFO.
     var info: Told<[String: String]>
     /// `save` of CONFIG.
@@ -46,52 +40,23 @@ struct ServerFacts: Sendable {
     var clock: Told<Clock>
     /// PINGs; at least one.
     var roundTrips: [Double]
-    /// What the user may not do; by purpose.
-    var lacks: [Lack]
-    /// Whether the user has these purposes, by the user's own word.
-    var hasPurpose: Bool
-    var marks: Told<[MarksInspection]>
-    /// Whether there are keyspaces beside those of the marks.
-    var hasMoreMarks = false
+    /// CLUSTER INFO; `nil` for a server that is no node of a cluster.
+    var cluster: Told<[String: String]>?
 }
 
 extension ServerFacts {
-    /// Most keyspaces whose marks are looked at.
-    static let mostKeyspaces = 1_000
-
     /// Asks a server.
     ///
     /// - Parameters:
     ///   - redis: The server.
-    ///   - keyspace: The keyspace to look at; `nil` for all of the prefix.
-    ///   - prefix: The prefix.
-    ///   - purpose: What the user is for; `nil` when that is not said.
+    ///   - isNode: Whether it is a node of a cluster.
     ///   - samples: How many PINGs to send.
     /// - Returns: The facts.
     /// - Throws: ``RedisError`` when the server cannot be asked; `CancellationError`. A refusal is a fact.
-    static func take(
-        _ redis: RedisClient,
-        keyspace: Keyspace?,
-        prefix: String,
-        purpose: AccessRules.Purpose?,
-        samples: Int
-    ) async throws -> ServerFacts {
+    static func take(_ redis: RedisClient, isNode: Bool, samples: Int) async throws -> ServerFacts {
         let roundTrips = try await ServerReport.take(redis, samples: samples).roundTrips.map { TimeSpan.seconds($0) }
-        var lacks: [Lack] = []
-        for purpose in purpose.map({ [$0] }) ?? [.look, .cache] {
-            lacks.append(Lack(purpose: purpose, rules: try await missing(purpose, redis, keyspace, prefix: prefix)))
-        }
-        var more = false
-        let marks: Told<[MarksInspection]> = try await ask("a look at its numbers") {
-            if let keyspace { return [try await KeyspaceInspector(redis, keyspace).marks()] }
-            let found = try await KeyspaceInspector.keyspaces(redis, prefix: prefix, limit: mostKeyspaces)
-            more = found.more
-            var marks: [MarksInspection] = []
-            for keyspace in found.keyspaces { marks.append(try await KeyspaceInspector(redis, keyspace).marks()) }
-            return marks
-        }
-        return ServerFacts(
-            sentinels: redis.configuration.topology == .sentinel ? redis.configuration.sentinels?.description : nil,
+        var facts = ServerFacts(
+            place: redis.configuration.place,
             info: try await ask("INFO") { try await redis.info() },
             savePoints: try await ask("CONFIG GET") {
                 try await redis.send("CONFIG", "GET", "save").array?.last?.string ?? ""
@@ -99,15 +64,18 @@ extension ServerFacts {
             peers: try await ask("CLIENT LIST") { peers(in: try await redis.client("LIST").string ?? "") },
             tracking: try await ask("CLIENT TRACKING") { try await redis.client("TRACKING", "OFF") != .null },
             clock: try await ask("TIME") { try await clock(of: redis) },
-            roundTrips: roundTrips,
-            lacks: lacks,
-            hasPurpose: purpose != nil,
-            marks: marks,
-            hasMoreMarks: more
+            roundTrips: roundTrips
         )
+        if isNode {
+            facts.cluster = try await ask("CLUSTER INFO") {
+                fields(in: try await redis.send("CLUSTER", "INFO").string ?? "")
+            }
+        }
+        return facts
     }
 
-    private static func ask<Value: Sendable>(
+    /// The answer to a command, or that the server has refused it.
+    static func ask<Value: Sendable>(
         _ command: String,
         _ body: () async throws -> Value
     ) async throws -> Told<Value> {
@@ -119,17 +87,14 @@ extension ServerFacts {
         }
     }
 
-    private static func missing(
-        _ purpose: AccessRules.Purpose,
-        _ redis: RedisClient,
-        _ keyspace: Keyspace?,
-        prefix: String
-    ) async throws -> [String] {
-        let database = redis.configuration.database
-        let rules =
-            keyspace.map { AccessRules(for: [purpose], keyspaces: [$0], database: database) }
-            ?? AccessRules(for: [purpose], prefix: prefix, database: database)
-        return try await redis.missingRules(of: rules)
+    /// Lines of names and values with a colon between them.
+    private static func fields(in text: String) -> [String: String] {
+        var fields: [String: String] = [:]
+        for line in text.split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[String(line[..<colon])] = String(line[line.index(after: colon)...])
+        }
+        return fields
     }
 
     /// The names and flags in the text of CLIENT LIST.

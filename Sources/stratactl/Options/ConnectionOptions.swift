@@ -16,8 +16,9 @@ struct ConnectionOptions: ParsableArguments {
             unix://[user@]/path[?db=database].
             """,
             discussion: """
-                By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. Without it \
-                STRATA_REDIS_URL counts, then redis://127.0.0.1:6379.
+                By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. A cluster: \
+                redis-cluster://[user@]host[:port],host[:port]. Without it STRATA_REDIS_URL counts, then \
+                redis://127.0.0.1:6379.
                 """
         )
     )

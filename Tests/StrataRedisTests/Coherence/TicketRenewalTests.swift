@@ -18,7 +18,7 @@ struct TicketRenewalTests {
             untrustedLifetime: .seconds(3),
             look: { _, completion in if let look { look(completion) } else { completion(version) } },
             get: { _, completion in completion(nil) },
-            tagLookout: { _, _ in }
+            tagLookout: { _ in { _, _ in } }
         )
         coherence.linkEstablished(trustedUntil: .now.advanced(by: .seconds(600)))
         return coherence
@@ -78,7 +78,7 @@ struct TicketRenewalTests {
                 untrustedLifetime: untrustedLifetime,
                 look: { _, _ in },
                 get: { _, _ in },
-                tagLookout: { _, _ in }
+                tagLookout: { _ in { _, _ in } }
             )
             let before = coherence.gate.ticket(for: names.fingerprint)
             let taken = renewal(coherence, of: before).take()

@@ -32,16 +32,16 @@ struct CallBudgetTests {
         try await redis.ping()
         let budget = CallBudget(.max)
         try await CallBudget.$current.withValue(budget) {
-            try await redis.guarded(.read) { _ in try await redis.ping() }
+            try await redis.guarding(.read) { _ in try await redis.ping() }
             let left = budget.left
             #expect(left < .max)
             await #expect(throws: RedisError.self) {
-                try await redis.guarded(.read) { _ in try await redis.send("NONSENSE") }
+                try await redis.guarding(.read) { _ in try await redis.send("NONSENSE") }
             }
             #expect(budget.left < left)
             budget.spend(budget.left)
             let error = await #expect(throws: RedisError.self) {
-                try await redis.guarded(.read) { _ in Issue.record("a step without time") }
+                try await redis.guarding(.read) { _ in Issue.record("a step without time") }
             }
             #expect(error?.code == .budgetSpent)
         }

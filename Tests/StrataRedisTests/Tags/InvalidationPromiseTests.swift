@@ -61,7 +61,7 @@ struct InvalidationPromiseTests {
             try await level.set("old", for: "k", tags: ["red"])
             let names = level.names(for: "k")
             let ticket = level.shared.gate.ticket(for: names.fingerprint)
-            let (bytes, asked) = try await level.read(names.value)
+            let (bytes, asked) = try await level.read(names)
             #expect(bytes != nil && asked != nil)
             try await invalidate(level, by: kind)
             let entry = try await level.open(bytes, names, ticket, .nothing, asked).entry

@@ -127,7 +127,7 @@ struct SweepTests {
             try await hset("=not so old", now - .seconds(30 * 86_400))
             try await server.command(bytes: [Array("HSET".utf8), keyspace.marks, Array("=odd".utf8), Array("x".utf8)])
             #expect(try await level.sweep().forgottenTags == 1)
-            let fields = try await level.redis.tagFields(in: keyspace, from: 0).fields
+            let fields = try await level.redis.tagFields(in: keyspace, nil, from: 0).fields
                 .map { String(decoding: $0.name, as: UTF8.self) }
             #expect(Set(fields) == ["s", "c", "f", "=new", "=renewed", "=not so old", "=odd"])
             // Invalidated again since it was looked at.

@@ -40,6 +40,18 @@ struct PrimarySearchTests {
         #expect(Array(search.queue) == [2, 3, 0, 1])
     }
 
+    @Test("nodes of a cluster, which a client of unknown topology has to meet when it is made, or together with others")
+    func cluster() {
+        let late = error(verdict([.cluster, Self.failed(), .cluster]))
+        #expect(late?.code == .wrongServer && late?.message.contains("make it anew") == true)
+        let mixed: [[SentinelAnswer]] = [[.cluster, .primary(Self.old, epoch: 1)], [.cluster, .unknown]]
+        for answers in mixed {
+            let error = error(verdict(answers))
+            #expect(error?.code == .wrongServer && error?.message.contains("is a node of a cluster") == true)
+        }
+        #expect(error(verdict([.cluster, .single]))?.code == .wrongServer)
+    }
+
     @Test("the first that knows is believed when the others have had their time, or have answered")
     func firstWins() {
         #expect(verdict([.primary(Self.old, epoch: 0), nil, nil]) == nil)

@@ -128,7 +128,9 @@ struct SentinelQuestionTests {
             guard case .failed(let error) = talk.hear(.array(primaries)) else { return #expect(Bool(false)) }
             #expect(error.code == .wrongServer)
         }
-        var cluster = Talk(.auto, name: "")
+        var node = Talk(.auto, name: "")
+        #expect(node.hear(Self.cluster) == .cluster)
+        var cluster = Talk()
         guard case .failed(let error) = cluster.hear(Self.cluster) else { return #expect(Bool(false)) }
         #expect(error.code == .wrongServer && error.message.contains("cluster"))
     }

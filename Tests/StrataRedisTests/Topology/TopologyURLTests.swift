@@ -37,7 +37,9 @@ struct TopologyURLTests {
             ("redis://h:1?db=2&topology=auto", .auto, 1), ("unix:///s?topology=auto", .auto, nil),
             ("redis://h?topology=sentinel&master=m", .sentinel, 26_379), ("redis://h,i?topology=auto", .auto, 6379),
             ("redis-sentinel://h?master=m&topology=sentinel", .sentinel, 26_379),
-            ("redis://h?topology=auto&master=m", .auto, 6379),
+            ("redis://h?topology=auto&master=m", .auto, 6379), ("redis://h?topology=cluster", .cluster, 6379),
+            ("redis-cluster://h", .cluster, 6379), ("redis-cluster://h,i:2/0?topology=cluster", .cluster, 6379),
+            ("rediss-cluster://h:7,i", .cluster, 7),
         ] as [(String, RedisTopology, UInt16?)]
     )
     func topologies(url: String, topology: RedisTopology, port: UInt16?) throws {
@@ -45,7 +47,8 @@ struct TopologyURLTests {
         try configuration.validate()
         #expect(configuration.topology == topology)
         if let port { #expect(configuration.endpoint == .tcp(host: "h", port: port)) }
-        #expect((configuration.sentinels == nil) == (topology == .single))
+        #expect((configuration.sentinels == nil) == (topology == .single || topology == .cluster))
+        #expect((configuration.tls == nil) == !url.hasPrefix("rediss"))
     }
 
     @Test(
@@ -62,7 +65,10 @@ struct TopologyURLTests {
             "redis-sentinel://" + Array(repeating: "h", count: 5_000).joined(separator: ",") + "?master=m",
             "redis-sentinel://h?master=" + String(repeating: "m", count: 1025),
             "redis://a,b", "redis://a?master=m", "redis://a?topology=", "redis://a?topology=many",
-            "redis://a?topology=cluster",
+            "redis-cluster://a/1", "redis-cluster://a?db=1", "redis-cluster://a,", "redis-cluster://a?master=m",
+            "redis-cluster://a?topology=single", "redis-cluster://a?topology=auto",
+            "redis-sentinel://a?topology=cluster",
+            "redis-cluster://" + Array(repeating: "h", count: 65).joined(separator: ","), "unix:///s?topology=cluster",
             "redis://a?sentinelPassword=p", "redis://a?topology=auto&topology=auto", "unix:///s?master=m",
         ]
     )

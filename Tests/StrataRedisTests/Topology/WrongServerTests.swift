@@ -55,7 +55,6 @@ struct WrongServerTests {
         configuration.primaries = 1
         let cluster = try await RedisCluster.start(configuration)
         try await expectRefusal(cluster.nodes[0].url, .wrongServer, "node of a cluster")
-        try await expectRefusal(cluster.nodes[0].url + "?topology=auto", .wrongServer, "node of a cluster")
         try await cluster.stop()
     }
 

@@ -1,0 +1,179 @@
+import ArgumentParser
+import Strata
+import StrataRedis
+import StrataTesting
+import Synchronization
+
+/// What became of calls while slots moved.
+private final class MoveCounts: Sendable {
+    let isOver = Atomic(false)
+    let calls = Atomic(0)
+    let errors = Atomic(0)
+    let wrong = Atomic(0)
+}
+
+/// `load cluster`: three primaries beside one server, and slots that move under load.
+struct ClusterLoad: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster",
+        abstract: "GETs a processor second on three primaries beside one server; callers' errors while slots move."
+    )
+
+    @Option(help: "How many tasks call at once.")
+    var tasks = 256
+    @Option(help: "Rounds; the median counts.")
+    var rounds = 7
+    @Option(help: "Seconds that each runs in a round.")
+    var seconds = 1.0
+    @Option(help: "How many slots move.")
+    var slots = 100
+
+    static let keys = (0..<4_096).map { RedisKey("load:cluster:\($0)") }
+
+    func run() async throws {
+        var clusterConfiguration = RedisCluster.Configuration()
+        clusterConfiguration.deadline = .seconds(60)
+        let cluster = try await RedisCluster.start(clusterConfiguration)
+        do {
+            try await RedisServer.withServer { server in try await measure(cluster, server) }
+            try await move(cluster)
+        } catch {
+            try? await cluster.stop()
+            throw error
+        }
+        try await cluster.stop()
+    }
+
+    private func client(_ url: String) throws -> RedisClient {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.commandTimeout = .seconds(30)
+        return try RedisClient(configuration)
+    }
+
+    // MARK: Speed
+
+    private func measure(_ cluster: RedisCluster, _ server: RedisServer) async throws {
+        let (one, three) = (try client(server.url), try client(cluster.url))
+        for redis in [one, three] {
+            for key in Self.keys { try await redis.set(key, Workload.small) }
+        }
+        var (ratios, rates): ([Double], [Double]) = ([], [])
+        for _ in 0..<rounds {
+            let single = try await callsPerProcessorSecond(one, [server])
+            let several = try await callsPerProcessorSecond(three, cluster.primaries)
+            ratios.append(several / single)
+            rates.append(several)
+        }
+        Measurement(name: "cluster.get.per_cpu", value: rates.median, unit: "1/s").print()
+        Measurement(
+            name: "cluster.get.per_cpu.ratio",
+            value: ratios.median,
+            unit: "1",
+            comparedTo: "one server, GET of 100 bytes, \(tasks) tasks, same run"
+        )
+        .print()
+    }
+
+    private func callsPerProcessorSecond(_ redis: RedisClient, _ servers: [RedisServer]) async throws -> Double {
+        let before = try await processorSeconds(servers)
+        let end = MonotonicInstant.now.advanced(by: .seconds(seconds))
+        var calls = 0
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    var number = task * 16
+                    var calls = 0
+                    repeat {
+                        for _ in 0..<8 {
+                            _ = try await redis.get(Self.keys[number & (Self.keys.count - 1)])
+                            number += 1
+                        }
+                        calls += 8
+                    } while .now < end
+                    return calls
+                }
+            }
+            for try await some in group { calls += some }
+        }
+        return Double(calls) / (try await processorSeconds(servers) - before)
+    }
+
+    /// What this process and the servers have used.
+    private func processorSeconds(_ servers: [RedisServer]) async throws -> Double {
+        var seconds = ProcessorTime.microseconds / 1e6
+        for server in servers {
+            for line in try await server.command("INFO", "cpu").text.split(whereSeparator: \.isNewline) {
+                let parts = line.split(separator: ":")
+                guard parts.count == 2, parts[0] == "used_cpu_user" || parts[0] == "used_cpu_sys" else { continue }
+                seconds += Double(parts[1]) ?? 0
+            }
+        }
+        return seconds
+    }
+
+    // MARK: Moving slots
+
+    private func move(_ cluster: RedisCluster) async throws {
+        let redis = try client(cluster.url)
+        let level = RedisLevel<Int, String>(redis, keyspace: "load", codec: .text)
+        try await level.ready(within: .seconds(20))
+        for key in 0..<2_000 { try await level.set("value \(key)", for: key) }
+        let counts = MoveCounts()
+        let cache = MemoryLevel<Int, String>(limit: .entries(500)).compose(level)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<64 {
+                group.addTask {
+                    var number = task * 31
+                    while !counts.isOver.load(ordering: .acquiring) {
+                        number += 1
+                        let key = number % 2_000
+                        do {
+                            switch number % 8 {
+                            case 0: try await cache.set("value \(key)", for: key)
+                            case 1:
+                                let some = (0..<20).map { (key + $0) % 2_000 }
+                                let values = try await cache.get(some)
+                                if values != some.map({ "value \($0)" }) {
+                                    counts.wrong.wrappingAdd(1, ordering: .relaxed)
+                                }
+                            default:
+                                if try await cache.get(key) != "value \(key)" {
+                                    counts.wrong.wrappingAdd(1, ordering: .relaxed)
+                                }
+                            }
+                        } catch {
+                            counts.errors.wrappingAdd(1, ordering: .relaxed)
+                        }
+                        counts.calls.wrappingAdd(1, ordering: .relaxed)
+                    }
+                }
+            }
+            let (source, target) = (cluster.primaries[0], cluster.primaries[2])
+            let start = MonotonicInstant.now
+            for slot in 0..<slots { try await cluster.move(slot, from: source, to: target) }
+            Measurement(
+                name: "cluster.migration.seconds",
+                value: start.duration(to: .now) / .seconds(1),
+                unit: "s"
+            )
+            .print()
+            counts.isOver.store(true, ordering: .releasing)
+            try await group.waitForAll()
+        }
+        Measurement(name: "cluster.migration.calls", value: Double(counts.calls.load(ordering: .relaxed)), unit: "1")
+            .print()
+        Measurement(
+            name: "cluster.migration.wrong_values",
+            value: Double(counts.wrong.load(ordering: .relaxed)),
+            unit: "1"
+        )
+        .print()
+        Measurement(
+            name: "cluster.migration.caller_errors",
+            value: Double(counts.errors.load(ordering: .relaxed)),
+            unit: "1",
+            comparedTo: "\(slots) slots moved from one primary to another under 64 tasks"
+        )
+        .print()
+    }
+}

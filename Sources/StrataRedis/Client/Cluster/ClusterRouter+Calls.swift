@@ -1,0 +1,217 @@
+internal import Strata
+
+/// A call of a cluster, as far as it matters for where it goes.
+struct ClusterCall: Sendable {
+    let repetition: RedisClient.Repetition
+    let deadline: MonotonicInstant
+    /// `nil` for any primary.
+    let slot: UInt16?
+    let expected: ReplyKinds
+}
+
+extension ClusterRouter {
+    /// So often a call is sent from one node to another without a pause.
+    static let mostHops = 5
+    /// So often it is sent again after its connection was lost.
+    static let mostLosses = 2
+    private static let pauses: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(50)
+
+    /// Where a call goes next.
+    private enum Target {
+        /// To the node that serves the slot.
+        case owner
+        /// To a node that a redirection has named.
+        case node(ClusterNode, asking: Bool)
+    }
+
+    /// What has become of a call so far.
+    private struct Course {
+        var target = Target.owner
+        var hops = 0
+        var losses = 0
+        var pause = ClusterRouter.pauses.lowerBound
+        /// Whether a node may have run it.
+        var isAmbiguous = false
+    }
+
+    /// Sends a command to the node that serves its slot, and goes where that node points to, until the deadline.
+    ///
+    /// - Parameters:
+    ///   - call: The call.
+    ///   - connection: The connection of the first attempt, for calls whose order matters.
+    ///   - encode: Writes the command.
+    /// - Returns: The reply.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func execute(
+        _ call: ClusterCall,
+        on connection: Connection?,
+        encode: (inout CommandWriter) -> Void
+    ) async throws -> RESPValue {
+        var course = Course()
+        var connection = connection
+        while true {
+            let (node, asking) = try await node(for: course.target, call)
+            let client = try node.client()
+            // A node that leaves the cluster does not take its calls with it.
+            defer { withExtendedLifetime(client) {} }
+            guard client.begin() else { throw RedisError.shutDown(node.endpoint.description) }
+            let reply: RESPValue
+            do {
+                reply = try await (connection.take() ?? client.nextConnection())
+                    .call(deadline: call.deadline, expecting: call.expected, asking: asking, encode: encode)
+            } catch let error as RedisError where error.isOfConnection {
+                try await lost(error, node, call, &course)
+                continue
+            }
+            switch reply {
+            case .error(let text):
+                guard let redirection = Redirection(text, from: node.endpoint) else {
+                    throw RedisError.reply(text, endpoint: node.endpoint.description)
+                }
+                try await follow(redirection, text, node, call, &course)
+            case .oversized(let count): throw RedisError.oversized(count, endpoint: node.endpoint.description)
+            default: return reply
+            }
+        }
+    }
+
+    private func node(for target: Target, _ call: ClusterCall) async throws -> (ClusterNode, asking: Bool) {
+        if case .node(let node, let asking) = target { return (node, asking) }
+        if let node = node(of: call.slot) { return (node, false) }
+        _ = try await view(by: call.deadline)
+        var pause = Self.pauses.lowerBound
+        while true {
+            if let node = node(of: call.slot) { return (node, false) }
+            refresh()
+            guard .now.advanced(by: pause) < call.deadline else {
+                throw RedisError.unserved(configuration.place)
+            }
+            try await Task.pause(for: pause)
+            pause = min(pause * 2, Self.pauses.upperBound)
+        }
+    }
+
+    /// A connection was lost, or none was to be had: the map may be old.
+    ///
+    /// The call is made again where it may be, and at once only if another node serves the slot by now: while the cluster has
+    /// not noticed that a node is gone, nothing is gained by asking it again.
+    private func lost(_ error: RedisError, _ node: ClusterNode, _ call: ClusterCall, _ course: inout Course)
+        async throws
+    {
+        course.isAmbiguous = course.isAmbiguous || error.effect == .ambiguous
+        course.losses += 1
+        var error = error
+        if course.isAmbiguous { error.effect = .ambiguous }
+        guard call.repetition == .repeatable || !course.isAmbiguous, course.losses <= Self.mostLosses else {
+            refresh()
+            throw error
+        }
+        let isElsewhere = if case .node = course.target { true } else { false }
+        course.target = .owner
+        let ended = rounds.ended
+        refresh()
+        if error.code == .connectionLost || isElsewhere { return }
+        let isUnderWay = state.withLock { $0.round != nil }
+        if isUnderWay { try await rounds.wait(past: ended, until: call.deadline) }
+        guard self.node(of: call.slot) !== node else { throw error }
+    }
+
+    private func follow(
+        _ redirection: Redirection,
+        _ text: String,
+        _ node: ClusterNode,
+        _ call: ClusterCall,
+        _ course: inout Course
+    ) async throws {
+        switch redirection {
+        case .moved(let slot, let endpoint):
+            let target = try hop(to: endpoint, text, &course)
+            moved(slot, to: target)
+            course.target = .node(target, asking: false)
+        case .ask(let slot, let endpoint):
+            let target = try hop(to: endpoint, text, &course)
+            exposed(slot, to: target)
+            course.target = .node(target, asking: true)
+        case .tryAgain, .down, .demoted:
+            if redirection != .tryAgain { refresh() }
+            // What a node refuses for the cluster's state passes by itself, or does not.
+            guard .now.advanced(by: course.pause) < call.deadline else {
+                var error = RedisError.reply(text, endpoint: node.endpoint.description)
+                if course.isAmbiguous { error.effect = .ambiguous }
+                throw error
+            }
+            try await Task.pause(for: course.pause * Double.random(in: 0.5...1))
+            course.pause = min(course.pause * 2, Self.pauses.upperBound)
+            course.target = .owner
+            // While a slot is on its way each attempt goes there by ASK. The pauses and the deadline bound them.
+            course.hops = 0
+        }
+    }
+
+    /// Keys of a slot are on their way to a node.
+    func exposed(_ slot: UInt16, to node: ClusterNode) {
+        guard let observer else { return }
+        let isKnown = node.existing?.hasBegun ?? false
+        observer.exposed(slot, to: node)
+        // Its word is needed before anything is trusted that lies there.
+        if !isKnown { confirm([node]) }
+    }
+
+    private func hop(to endpoint: RedisEndpoint, _ text: String, _ course: inout Course) throws -> ClusterNode {
+        course.hops += 1
+        guard course.hops <= Self.mostHops else {
+            refresh()
+            throw RedisError(
+                code: .tooManyRedirects,
+                message: "the nodes of the cluster do not agree on who serves a slot",
+                endpoint: endpoint.description,
+                effect: course.isAmbiguous ? .ambiguous : .notApplied,
+                serverMessage: text
+            )
+        }
+        return try node(at: endpoint)
+    }
+
+    // MARK: Without anybody waiting
+
+    /// Sends a command to the node that is known to serve a slot.
+    ///
+    /// Redirections are not followed, but heeded: the next call finds the way.
+    func post(
+        deadline: MonotonicInstant,
+        slot: UInt16?,
+        expecting expected: ReplyKinds,
+        _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
+        _ encode: (inout CommandWriter) -> Void
+    ) {
+        guard let node = node(of: slot), let client = try? node.client() else {
+            begin()
+            refresh()
+            return completion(.failure(.unserved(configuration.place)))
+        }
+        client.post(deadline: deadline, expecting: expected) { [weak self] outcome in
+            if let self { heed(outcome, node.endpoint) }
+            completion(outcome)
+        } encode: {
+            encode(&$0)
+        }
+    }
+
+    private func heed(_ outcome: Result<RESPValue, RedisError>, _ endpoint: RedisEndpoint) {
+        switch outcome {
+        case .success(.error(let text)):
+            switch Redirection(text, from: endpoint) {
+            case .moved(let slot, let target): if let node = try? node(at: target) { moved(slot, to: node) }
+            case .ask(let slot, let target): if let node = try? node(at: target) { exposed(slot, to: node) }
+            case .down, .demoted: refresh()
+            case .tryAgain, nil: break
+            }
+        case .failure(let error) where error.isOfConnection: refresh()
+        default: break
+        }
+    }
+}
+
+extension RedisError {
+    fileprivate var isOfConnection: Bool { code == .connectionLost || code == .connectionFailed }
+}

@@ -1,0 +1,248 @@
+internal import Logging
+internal import Strata
+
+/// A round of asking nodes for the map of slots: some at a time, until one has answered.
+struct RefreshRound {
+    /// So many are asked at a time.
+    static let width = 2
+
+    let number: UInt64
+    private var candidates: ArraySlice<RedisEndpoint>
+    private var asked = 0
+
+    init(number: UInt64, candidates: [RedisEndpoint]) {
+        self.number = number
+        self.candidates = candidates[...]
+    }
+
+    /// Whom to ask now.
+    mutating func next() -> [RedisEndpoint] {
+        let next = candidates.prefix(Self.width - asked)
+        candidates = candidates.dropFirst(next.count)
+        asked += next.count
+        return Array(next)
+    }
+
+    /// One has failed.
+    ///
+    /// - Returns: Whether nobody is left to be asked or to answer.
+    mutating func failed() -> Bool {
+        asked -= 1
+        return asked == 0 && candidates.isEmpty
+    }
+}
+
+extension ClusterRouter: Watched {
+    /// How soon after the beginning of a round the next one may begin.
+    static let pause: Duration = .seconds(1)
+    /// The same while no node has told of the cluster.
+    static let firstPause: Duration = .milliseconds(50)
+    /// For how long a map with a lower epoch than the known one's is taken for an old one.
+    static let longestLag: Duration = .seconds(10)
+
+    /// Has the map asked for: now, or when the pause since the last round is over; once for all who want it.
+    func refresh() {
+        let now = MonotonicInstant.now
+        let (round, due) = state.withLock { state -> (UInt64?, MonotonicInstant?) in
+            guard state.round == nil, !state.isStopped, state.hasBegun else { return (nil, nil) }
+            let due = state.lastRound.advanced(by: state.view == nil ? Self.firstPause : Self.pause)
+            guard state.lastRound == .distantPast || now >= due else { return (nil, due) }
+            state.lastRound = now
+            let known = state.view?.nodes.filter { $0.existing != nil }.map(\.endpoint).shuffled() ?? []
+            let others = (state.view?.map.nodes ?? []).shuffled()
+            var seen: Set<RedisEndpoint> = []
+            // A map of a thousand nodes that all are silent is given up after some.
+            let all = Array(known.prefix(8)) + seeds + Array(others.prefix(8))
+            let candidates = all.filter { seen.insert($0).inserted }
+            let number = UInt64.random(in: 0 ... .max)
+            state.round = RefreshRound(number: number, candidates: candidates)
+            return (number, nil)
+        }
+        if let due { watch.schedule(self, by: due) }
+        if let round { askNext(round) }
+    }
+
+    /// Sees to the cluster: the nodes are to confirm that they are part of it, and the map is looked at.
+    func fire(at now: MonotonicInstant) -> MonotonicInstant {
+        guard !state.withLock({ $0.isStopped }) else { return .distantFuture }
+        confirm(nodes)
+        refresh()
+        return now.advanced(by: configuration.linkPingInterval)
+    }
+
+    /// Asks nodes that are in use whether they are part of a working cluster.
+    func confirm(_ nodes: [ClusterNode]) {
+        for node in nodes {
+            guard let client = node.existing, client.hasBegun else { continue }
+            let askedAt = MonotonicInstant.now
+            askInformation(client) { [weak self] outcome in
+                guard let information = ClusterInformation(outcome), information.isWhole else { return }
+                self?.observer?.confirmed(node.endpoint, askedAt: askedAt)
+            }
+        }
+    }
+
+    private func askNext(_ number: UInt64) {
+        let next = state.withLock { $0.round?.number == number ? $0.round?.next() : nil } ?? []
+        for endpoint in next {
+            let client: RedisClient
+            do { client = try node(at: endpoint).client() } catch {
+                failed(error as? RedisError ?? .unserved(endpoint.description), number)
+                continue
+            }
+            ask(client, number)
+        }
+    }
+
+    /// Asks a node for its account of the cluster and for the map.
+    private func ask(_ client: RedisClient, _ number: UInt64) {
+        let askedAt = MonotonicInstant.now
+        let noted = NotedInformation()
+        askInformation(client) { outcome in noted.information.withLock { $0 = ClusterInformation(outcome) } }
+        let asksForSlots = state.withLock { $0.asksForSlots }
+        client.post(deadline: askedAt.advanced(by: configuration.connectTimeout), expecting: .list) {
+            [weak self] outcome in
+            self?
+                .answered(
+                    RefreshAnswer(
+                        outcome: outcome,
+                        information: noted.information.withLock { $0 },
+                        client: client,
+                        askedAt: askedAt,
+                        isOfSlots: asksForSlots
+                    ),
+                    number
+                )
+        } encode: { writer in
+            writer.begin(2)
+            writer.argument("CLUSTER" as StaticString)
+            writer.argument(asksForSlots ? "SLOTS" as StaticString : "SHARDS")
+        }
+    }
+
+    private func askInformation(
+        _ client: RedisClient,
+        _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void
+    ) {
+        let deadline = MonotonicInstant.now.advanced(by: configuration.connectTimeout)
+        client.post(deadline: deadline, expecting: [.bytes, .large], completion: completion) { writer in
+            writer.begin(2)
+            writer.argument("CLUSTER" as StaticString)
+            writer.argument("INFO" as StaticString)
+        }
+    }
+
+    private func answered(_ answer: RefreshAnswer, _ number: UInt64) {
+        let map: SlotMap
+        do throws(RedisError) { map = try answer.map() } catch {
+            if error.isOfMissingCommand, !answer.isOfSlots {
+                state.withLock { $0.asksForSlots = true }
+                return ask(answer.client, number)
+            }
+            return failed(error, number)
+        }
+        let epoch = answer.information?.epoch ?? 0
+        let known = view
+        // A node that has been cut off tells what was. It is believed when it is all there is.
+        if let known, epoch < known.epoch, MonotonicInstant.now < known.askedAt.advanced(by: Self.longestLag) {
+            return failed(RedisError(code: .server, message: "the node's map is an old one"), number)
+        }
+        let isCurrent = state.withLock { state in
+            guard state.round?.number == number else { return false }
+            state.round = nil
+            return true
+        }
+        guard isCurrent, let view = apply(map, epoch: epoch, askedAt: answer.askedAt) else { return }
+        if known?.map != view.map {
+            logger?
+                .info(
+                    "the cluster's slots are served by \(map.nodes.count) primaries",
+                    metadata: ["redis.endpoint": "\(answer.client.configuration.endpoint)"]
+                )
+        }
+        observer?.seen(view)
+        if known?.map != view.map { confirm(view.nodes) }
+        if answer.information?.isWhole == true {
+            observer?.confirmed(answer.client.configuration.endpoint, askedAt: answer.askedAt)
+        }
+        rounds.end()
+    }
+
+    private func failed(_ error: RedisError, _ number: UInt64) {
+        let hasEnded = state.withLock { state in
+            guard state.round?.number == number, let isOver = state.round?.failed() else { return false }
+            // What a server has said tells more than that another one is silent.
+            if state.lastError?.code != .wrongServer { state.lastError = error }
+            if isOver { state.round = nil }
+            return isOver
+        }
+        guard hasEnded else { return askNext(number) }
+        logger?
+            .info(
+                "no node tells of the cluster",
+                metadata: ["redis.endpoint": "\(configuration.place)", "error": "\(error.code): \(error.message)"]
+            )
+        rounds.end()
+    }
+}
+
+/// Where a node's account of the cluster waits for the map, which is asked for behind it.
+private final class NotedInformation: Sendable {
+    let information = Locked<ClusterInformation?>(nil)
+}
+
+/// A node's answer to the question for the map.
+private struct RefreshAnswer: Sendable {
+    let outcome: Result<RESPValue, RedisError>
+    let information: ClusterInformation?
+    let client: RedisClient
+    let askedAt: MonotonicInstant
+    let isOfSlots: Bool
+
+    func map() throws(RedisError) -> SlotMap {
+        let endpoint = client.configuration.endpoint
+        let reply = try outcome.get()
+        if case .error(let text) = reply { throw Self.refusal(text, endpoint) }
+        guard !isOfSlots else { return try SlotMap(slots: reply, from: endpoint) }
+        return try SlotMap(shards: reply, from: endpoint, usesTLS: client.configuration.tls != nil)
+    }
+
+    private static func refusal(_ text: String, _ endpoint: RedisEndpoint) -> RedisError {
+        var error = RedisError.reply(text, endpoint: endpoint.description)
+        if text.contains("cluster support disabled") {
+            error.code = .wrongServer
+            error.message = "the server is not part of a cluster, and the configuration says that it is"
+            error.effect = .notApplied
+        }
+        return error
+    }
+}
+
+extension RedisError {
+    /// The server does not know a command, or does not let this user run it.
+    fileprivate var isOfMissingCommand: Bool {
+        guard let serverMessage else { return false }
+        return serverMessage.hasPrefix("NOPERM")
+            || serverMessage.hasPrefix("ERR") && !serverMessage.contains("cluster support disabled")
+    }
+}
+
+/// What a node says of the cluster.
+struct ClusterInformation: Sendable {
+    /// All slots are served, as far as the node knows.
+    let isWhole: Bool
+    /// The highest epoch that the node has heard of.
+    let epoch: Int64
+
+    init?(_ outcome: Result<RESPValue, RedisError>) {
+        guard case .success(.bytes(let bytes)) = outcome else { return nil }
+        var fields: [Substring: Substring] = [:]
+        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[line[..<colon]] = line[line.index(after: colon)...]
+        }
+        guard let state = fields["cluster_state"] else { return nil }
+        isWhole = state == "ok"
+        epoch = fields["cluster_current_epoch"].flatMap { Int64($0) } ?? 0
+    }
+}

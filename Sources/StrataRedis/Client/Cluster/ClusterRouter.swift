@@ -1,0 +1,218 @@
+internal import Logging
+internal import Strata
+
+/// The way to the node that serves a key: the map of slots, the nodes, and what keeps both true.
+///
+/// The map is asked for when the client begins, each ``RedisConfiguration/linkPingInterval``, and when a call finds out that it
+/// is old: one round at a time, at most one a second. A call whose slot has moved follows the node's answer at once and does
+/// not wait for a round.
+///
+/// Each node has a ``RedisClient`` of its own: connections, I/O thread, invalidation link, breakers.
+final class ClusterRouter: Sendable {
+    struct State {
+        var view: ClusterView?
+        /// Nodes that redirections have named, or a seed, and that are in no map; with the time of their last use.
+        var strays: [RedisEndpoint: (node: ClusterNode, usedAt: MonotonicInstant)] = [:]
+        var round: RefreshRound?
+        var lastRound = MonotonicInstant.distantPast
+        var lastError: RedisError?
+        var hasBegun = false
+        var isStopped = false
+        /// The servers do not know CLUSTER SHARDS.
+        var asksForSlots = false
+        /// How many slots were moved by redirections since the last round.
+        var patches = 0
+        var turn = 0
+    }
+
+    /// So many nodes that are in no map are talked to.
+    static let mostStrays = 16
+    /// So many slots are moved in the map by redirections from one round to the next.
+    static let mostPatches = 1_024
+
+    let configuration: RedisConfiguration
+    let seeds: [RedisEndpoint]
+    let logger: Logger?
+    let state = Locked(State())
+    let rounds = Rounds()
+    let watch = Watch()
+    let observer: (any ClusterObserver)?
+    private let make: @Sendable (RedisEndpoint) throws -> RedisClient
+
+    /// - Parameters:
+    ///   - configuration: Its endpoints are where the map is asked for first.
+    ///   - logger: Told when the cluster changes.
+    ///   - observer: Told of everything that matters to what stands above.
+    ///   - make: Makes a node's client.
+    init(
+        _ configuration: RedisConfiguration,
+        logger: Logger?,
+        observer: (any ClusterObserver)?,
+        make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.observer = observer
+        self.make = make
+        seeds = configuration.seeds
+    }
+
+    /// Begins to look for the cluster; does nothing when it has begun, or has ended.
+    func begin() {
+        let isFirst = state.withLock { state in
+            guard !state.hasBegun, !state.isStopped else { return false }
+            state.hasBegun = true
+            return true
+        }
+        guard isFirst else { return }
+        refresh()
+        watch.schedule(self, by: MonotonicInstant.now.advanced(by: configuration.linkPingInterval))
+    }
+
+    /// Takes no more calls.
+    ///
+    /// - Returns: The clients of all nodes, to be ended.
+    func stop() -> [RedisClient] {
+        state.withLock { state in
+            state.isStopped = true
+            state.round = nil
+        }
+        rounds.end()
+        return clients
+    }
+
+    // MARK: Nodes
+
+    /// All nodes that are talked to, or were named by a redirection.
+    var nodes: [ClusterNode] { state.withLock { ($0.view?.nodes ?? []) + $0.strays.values.map(\.node) } }
+
+    /// The clients of nodes that there are.
+    var clients: [RedisClient] { nodes.compactMap(\.existing) }
+
+    /// The cluster as it was last seen; `nil` until it was.
+    var view: ClusterView? { state.withLock { $0.view } }
+
+    /// The cluster, waited for when it has not been seen yet.
+    ///
+    /// - Throws: ``RedisError`` when no node tells of it; `CancellationError`.
+    func view(by deadline: MonotonicInstant) async throws -> ClusterView {
+        while true {
+            let (view, ended, isStopped) = state.withLock { ($0.view, rounds.ended, $0.isStopped) }
+            guard !isStopped else { throw RedisError.shutDown(configuration.place) }
+            if let view { return view }
+            begin()
+            refresh()
+            guard .now < deadline else { throw unseen }
+            try await rounds.wait(past: ended, until: deadline)
+            // Who has waited for a round is told what it has found.
+            if self.view == nil, rounds.ended > ended { throw unseen }
+        }
+    }
+
+    private var unseen: RedisError {
+        state.withLock { $0.lastError }
+            ?? RedisError(
+                code: .timeout,
+                message: "no node has told of the cluster in time",
+                endpoint: configuration.place
+            )
+    }
+
+    /// The node that serves a slot, any for none; `nil` while that is not known.
+    func node(of slot: UInt16?) -> ClusterNode? {
+        state.withLock { state in
+            guard let view = state.view else { return nil }
+            if let slot { return view.node(of: slot) }
+            state.turn = (state.turn + 1) % max(1, view.nodes.count)
+            return view.nodes.isEmpty ? nil : view.nodes[state.turn]
+        }
+    }
+
+    /// The client of the node that serves a slot; `nil` while that is not known.
+    func client(of slot: UInt16?) -> RedisClient? {
+        if let node = node(of: slot) { return try? node.client() }
+        begin()
+        return nil
+    }
+
+    /// The node at an address that a redirection has named.
+    ///
+    /// - Throws: ``RedisError/Code/tooManyRedirects`` when too many such addresses were named.
+    func node(at endpoint: RedisEndpoint) throws(RedisError) -> ClusterNode {
+        let node = state.withLock { $0.node(at: endpoint, make) }
+        guard let node else {
+            throw RedisError(
+                code: .tooManyRedirects,
+                message: "the cluster's nodes name ever more nodes that are in no map",
+                endpoint: endpoint.description
+            )
+        }
+        return node
+    }
+
+    /// A redirection has told that a slot has moved.
+    ///
+    /// The map is changed at once, so that other calls do not go the long way, and is asked for anew. A node that is in no
+    /// map does not come into it by that: whoever answers could name any number of them.
+    func moved(_ slot: UInt16, to node: ClusterNode) {
+        guard view?.byEndpoint[node.endpoint] != nil else {
+            exposed(slot, to: node)
+            return refresh()
+        }
+        let view = state.withLock { state -> ClusterView? in
+            guard let view = state.view, view.map.owner(of: slot) != node.endpoint, state.patches < Self.mostPatches
+            else { return nil }
+            state.patches += 1
+            let map = view.map.moving(slot, to: node.endpoint)
+            let patched = ClusterView(map, after: view, epoch: view.epoch, askedAt: view.askedAt) {
+                view.byEndpoint[$0] ?? node
+            }
+            state.view = patched
+            return patched
+        }
+        if let view {
+            observer?.seen(view)
+            confirm([node])
+        }
+        refresh()
+    }
+
+    /// Takes over what a round has found.
+    func apply(_ map: SlotMap, epoch: Int64, askedAt: MonotonicInstant) -> ClusterView? {
+        state.withLock { state in
+            guard !state.isStopped else { return nil }
+            let view = ClusterView(map, after: state.view, epoch: epoch, askedAt: askedAt) { endpoint in
+                state.view?.byEndpoint[endpoint] ?? state.strays[endpoint]?.node ?? ClusterNode(endpoint, make: make)
+            }
+            state.view = view
+            state.patches = 0
+            state.lastError = nil
+            let limit = MonotonicInstant.now.advanced(by: .seconds(-10))
+            state.strays = state.strays.filter { view.byEndpoint[$0.key] == nil && $0.value.usedAt > limit }
+            return view
+        }
+    }
+}
+
+extension ClusterRouter.State {
+    /// A node that is known, or a new one where there is room for it.
+    fileprivate mutating func node(
+        at endpoint: RedisEndpoint,
+        _ make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
+    ) -> ClusterNode? {
+        if let node = view?.byEndpoint[endpoint] { return node }
+        let now = MonotonicInstant.now
+        if let stray = strays[endpoint] {
+            strays[endpoint]?.usedAt = now
+            return stray.node
+        }
+        if strays.count >= ClusterRouter.mostStrays {
+            let limit = now.advanced(by: .seconds(-10))
+            strays = strays.filter { $0.value.usedAt > limit }
+        }
+        guard strays.count < ClusterRouter.mostStrays else { return nil }
+        let node = ClusterNode(endpoint, make: make)
+        strays[endpoint] = (node, now)
+        return node
+    }
+}

@@ -1,0 +1,60 @@
+/// What a node of a cluster answers that does not serve a command itself.
+enum Redirection: Equatable {
+    /// Another node has the slot.
+    case moved(slot: UInt16, to: RedisEndpoint)
+    /// The slot is on its way to another node, and the key may be there already.
+    case ask(slot: UInt16, to: RedisEndpoint)
+    /// Some of the keys are on their way; soon all will be in one place.
+    case tryAgain
+    /// The cluster, or the slot, is not served at the moment.
+    case down
+    /// The node has become a replica.
+    case demoted
+
+    /// Reads an error reply; `nil` for any other.
+    ///
+    /// - Parameters:
+    ///   - text: The reply.
+    ///   - endpoint: The node that has sent it: where it names no host, its own is meant.
+    init?(_ text: String, from endpoint: RedisEndpoint) {
+        let words = text.split(separator: " ")
+        switch words.first {
+        case "TRYAGAIN": self = .tryAgain
+        case "CLUSTERDOWN": self = .down
+        case "READONLY": self = .demoted
+        case "MOVED", "ASK":
+            guard words.count >= 3, let slot = UInt16(words[1]), Int(slot) < HashSlot.count,
+                let target = Self.endpoint(words[2], from: endpoint)
+            else { return nil }
+            self = words[0] == "ASK" ? .ask(slot: slot, to: target) : .moved(slot: slot, to: target)
+        default: return nil
+        }
+    }
+
+    private static func endpoint(_ text: Substring, from source: RedisEndpoint) -> RedisEndpoint? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        return .node(host: String(text[..<colon]), port: Int64(port), toldBy: source)
+    }
+}
+
+extension RedisEndpoint {
+    /// A node's address as another node has told it; `nil` when it cannot be one.
+    ///
+    /// - Parameters:
+    ///   - host: Empty, or `?`, where the one who tells does not know better than that it is its own.
+    ///   - port: The port.
+    ///   - source: Who has told it.
+    /// - Returns: The address.
+    static func node(host: String?, port: Int64?, toldBy source: RedisEndpoint) -> RedisEndpoint? {
+        guard let port, (1...65_535).contains(port) else { return nil }
+        let isKnown = host.map { !$0.isEmpty && $0 != "?" } ?? false
+        if isKnown, let host {
+            guard host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
+            return .tcp(host: host, port: UInt16(port))
+        }
+        guard case .tcp(let own, _) = source.address else { return nil }
+        return .tcp(host: own, port: UInt16(port))
+    }
+}

@@ -1,0 +1,151 @@
+/// Which primary serves which slot.
+struct SlotMap: Sendable, Equatable {
+    /// More primaries than this are no cluster; the specification's limit.
+    static let mostNodes = 1_000
+    /// Where a slot has no owner.
+    static let nobody = UInt16.max
+
+    /// The primaries, also those without slots where the server tells of them.
+    private(set) var nodes: [RedisEndpoint] = []
+    /// For each slot the index of its owner.
+    private(set) var owners = [UInt16](repeating: nobody, count: HashSlot.count)
+    /// The places of the primaries in ``nodes``.
+    private var indices: [RedisEndpoint: UInt16] = [:]
+    /// How many slots were given out, some maybe twice.
+    private var given = 0
+
+    init() {}
+
+    /// The owner of a slot.
+    func owner(of slot: UInt16) -> RedisEndpoint? {
+        let owner = owners[Int(slot)]
+        return owner == Self.nobody ? nil : nodes[Int(owner)]
+    }
+
+    /// The owners of a range of slots; `nil` when one of them has none.
+    func owners(of slots: Range<Int>) -> Set<RedisEndpoint>? {
+        let found = Set(owners[slots])
+        return found.contains(Self.nobody) ? nil : Set(found.map { nodes[Int($0)] })
+    }
+
+    /// The same map with another owner of a slot.
+    func moving(_ slot: UInt16, to endpoint: RedisEndpoint) -> SlotMap {
+        var map = self
+        guard let index = map.index(of: endpoint) else { return self }
+        map.owners[Int(slot)] = index
+        return map
+    }
+
+    // MARK: Reading
+
+    /// Reads a reply to CLUSTER SHARDS.
+    ///
+    /// Slots that are given twice are the first's; those never given are nobody's. What makes no sense in it is left out.
+    ///
+    /// - Parameters:
+    ///   - reply: The reply.
+    ///   - source: The node that has sent it.
+    ///   - usesTLS: Whether nodes are reached by TLS: each may have a port for that, and one without.
+    /// - Throws: ``RedisError/Code/protocolViolation`` when it is no such reply, or one that no cluster sends.
+    init(shards reply: RESPValue, from source: RedisEndpoint, usesTLS: Bool = false) throws(RedisError) {
+        guard case .array(let shards) = reply else { throw Self.senseless("it is no list", source) }
+        for shard in shards {
+            let fields = Self.fields(shard)
+            guard let nodes = fields["nodes"]?.array,
+                let endpoint = Self.primary(of: nodes, toldBy: source, usesTLS: usesTLS)
+            else { continue }
+            guard let index = index(of: endpoint) else { throw Self.senseless("too many primaries", source) }
+            let bounds = fields["slots"]?.array?.map { $0.number(in: 0...Int64(HashSlot.count - 1)) } ?? []
+            for start in stride(from: 0, to: bounds.count - 1, by: 2) {
+                try give(bounds[start], bounds[start + 1], to: index, source)
+            }
+        }
+        try check(source)
+    }
+
+    /// Reads a reply to CLUSTER SLOTS, which names the ports that fit the connection it was sent over.
+    ///
+    /// - Throws: As ``init(shards:from:)``.
+    init(slots reply: RESPValue, from source: RedisEndpoint) throws(RedisError) {
+        guard case .array(let ranges) = reply else { throw Self.senseless("it is no list", source) }
+        for range in ranges {
+            guard let parts = range.array, parts.count >= 3, let node = parts[2].array, node.count >= 2,
+                let endpoint = RedisEndpoint.node(
+                    host: Self.host(of: node),
+                    port: node[1].integer,
+                    toldBy: source
+                )
+            else { continue }
+            guard let index = index(of: endpoint) else { throw Self.senseless("too many primaries", source) }
+            let bounds = parts[0...1].map { $0.number(in: 0...Int64(HashSlot.count - 1)) }
+            try give(bounds[0], bounds[1], to: index, source)
+        }
+        try check(source)
+    }
+
+    private mutating func index(of endpoint: RedisEndpoint) -> UInt16? {
+        if let index = indices[endpoint] { return index }
+        guard nodes.count < Self.mostNodes else { return nil }
+        let index = UInt16(nodes.count)
+        nodes.append(endpoint)
+        indices[endpoint] = index
+        return index
+    }
+
+    private mutating func give(
+        _ first: Int64?,
+        _ last: Int64?,
+        to index: UInt16,
+        _ source: RedisEndpoint
+    ) throws(RedisError) {
+        guard let first, let last, first <= last else { return }
+        given += Int(last - first) + 1
+        // Where slots are given out again and again, reading it would take for ever.
+        guard given <= 4 * HashSlot.count else { throw Self.senseless("slots are given out many times", source) }
+        for slot in Int(first)...Int(last) where owners[slot] == Self.nobody { owners[slot] = index }
+    }
+
+    private func check(_ source: RedisEndpoint) throws(RedisError) {
+        guard owners.contains(where: { $0 != Self.nobody }) else { throw Self.senseless("no slot is served", source) }
+    }
+
+    private static func fields(_ value: RESPValue) -> [String: RESPValue] {
+        guard let parts = value.array else { return [:] }
+        var fields: [String: RESPValue] = [:]
+        for start in stride(from: 0, to: parts.count - 1, by: 2) {
+            if let name = parts[start].string { fields[name] = parts[start + 1] }
+        }
+        return fields
+    }
+
+    /// The primary among a shard's nodes; one that is online before one that is not.
+    private static func primary(
+        of nodes: [RESPValue],
+        toldBy source: RedisEndpoint,
+        usesTLS: Bool
+    ) -> RedisEndpoint? {
+        let primaries = nodes.map { fields($0) }.filter { $0["role"]?.string == "master" }
+        guard let node = primaries.first(where: { $0["health"]?.string == "online" }) ?? primaries.first else {
+            return nil
+        }
+        let preferred = node["endpoint"]?.string
+        let host = preferred == "?" ? node["ip"]?.string : preferred
+        // One that tells of a single port is believed to have no other.
+        let ports = [node["port"], node["tls-port"]].compactMap { $0?.integer }
+        return .node(host: host, port: usesTLS ? ports.last : ports.first, toldBy: source)
+    }
+
+    /// The preferred address; where that is unknown, another that the node is told under.
+    private static func host(of node: [RESPValue]) -> String? {
+        guard node[0].string == "?", node.count > 3 else { return node[0].string }
+        return fields(node[3])["ip"]?.string
+    }
+
+    private static func senseless(_ why: String, _ source: RedisEndpoint) -> RedisError {
+        RedisError(
+            code: .protocolViolation,
+            message: "the cluster's map of slots makes no sense: \(why)",
+            endpoint: source.description
+        )
+    }
+}

@@ -1,0 +1,33 @@
+internal import Strata
+
+/// The way by which the I/O thread asks a server for something.
+///
+/// It does not keep the client alive.
+enum Lookout: Sendable {
+    case connection(Connection)
+    case cluster(ClusterReference)
+
+    /// A router that is not kept alive.
+    struct ClusterReference: Sendable {
+        weak let router: ClusterRouter?
+
+        init(_ router: ClusterRouter) { self.router = router }
+    }
+
+    /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
+    func post(
+        deadline: MonotonicInstant,
+        slot: @autoclosure () -> UInt16?,
+        expecting expected: ReplyKinds,
+        completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
+        encode: (inout CommandWriter) -> Void
+    ) {
+        switch self {
+        case .connection(let connection):
+            connection.post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
+        case .cluster(let reference):
+            guard let router = reference.router else { return completion(.failure(.shutDown(nil))) }
+            router.post(deadline: deadline, slot: slot(), expecting: expected, completion, encode)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+internal import Strata
+
+/// The invalidation links of a cluster: each keyspace that wants to be told of changes listens to all primaries.
+///
+/// Of changes a node's link tells the keyspace at once, on that node's I/O thread. What concerns trust goes through a queue,
+/// because the links of several nodes decide on it together.
+final class ClusterLinks: ClusterObserver {
+    /// For how long a node to which keys of a part were seen to go counts as one of the part's.
+    private static let exposure: Duration = .seconds(10)
+
+    private struct Attachment: Sendable {
+        let node: ClusterNode
+        var number: UInt64?
+    }
+
+    private struct Registration: Sendable {
+        let keyspace: Keyspace
+        let listener: any PartListener
+        var trust: PartTrust
+        var attachments: [RedisEndpoint: Attachment] = [:]
+    }
+
+    private struct State: Sendable {
+        var view: ClusterView?
+        var confirmedAt: [RedisEndpoint: MonotonicInstant] = [:]
+        /// Of each part the nodes to which keys of it are on their way, and until when that is believed.
+        var exposed: [[RedisEndpoint: (node: ClusterNode, until: MonotonicInstant)]]
+        var registrations: [UInt64: Registration] = [:]
+        var lastNumber: UInt64 = 0
+        var queue: [@Sendable () -> Void] = []
+        var isDelivering = false
+    }
+
+    private let state = Locked(
+        State(exposed: Array(repeating: [:], count: KeyspacePart.count))
+    )
+    private let lease: Int64
+    private let changed: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - configuration: For how long what is told is relied on.
+    ///   - changed: Called when the cluster has changed, or a link stands.
+    init(_ configuration: RedisConfiguration, changed: @escaping @Sendable () -> Void) {
+        lease = (configuration.linkPingInterval * 2 + configuration.linkPingTimeout).saturatedNanoseconds
+        self.changed = changed
+    }
+
+    /// Asks to be told of changes in a keyspace.
+    ///
+    /// Returns a number by which to take that back.
+    func add(_ listener: any PartListener, for keyspace: Keyspace) -> UInt64 {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            let registration = Registration(keyspace: keyspace, listener: listener, trust: PartTrust(lease: lease))
+            state.registrations[state.lastNumber] = registration
+            update(&state, only: state.lastNumber, changed: [])
+            return state.lastNumber
+        }
+        deliver()
+        return number
+    }
+
+    func remove(_ number: UInt64) {
+        state.withLock { state in
+            guard let registration = state.registrations.removeValue(forKey: number) else { return }
+            for attachment in registration.attachments.values { detach(attachment, &state) }
+        }
+        deliver()
+    }
+
+    /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
+    var refusal: String? {
+        let (missing, view) = state.withLock { state in
+            (state.registrations.values.lazy.compactMap { $0.trust.missing }.first, state.view)
+        }
+        guard let missing else { return nil }
+        guard let view else { return "no node has told of the cluster yet" }
+        for endpoint in missing {
+            if let refusal = view.byEndpoint[endpoint]?.existing?.link.refusal { return "\(endpoint): \(refusal)" }
+        }
+        return missing.isEmpty ? "not all slots of the cluster are served" : "not all nodes tell of changes yet"
+    }
+
+    // MARK: ClusterObserver
+
+    func seen(_ view: ClusterView) {
+        let isChange = state.withLock { state in
+            guard state.view.map({ $0.number < view.number }) ?? true else { return false }
+            let parts = view.changedParts(since: state.view)
+            state.view = view
+            let now = MonotonicInstant.now
+            for part in state.exposed.indices {
+                state.exposed[part] = state.exposed[part].filter { $0.value.until > now }
+            }
+            for number in state.registrations.keys { update(&state, only: number, changed: parts) }
+            return !parts.isEmpty
+        }
+        deliver()
+        if isChange { changed() }
+    }
+
+    func confirmed(_ endpoint: RedisEndpoint, askedAt: MonotonicInstant) {
+        state.withLock { state in
+            state.confirmedAt[endpoint] = askedAt
+            for number in state.registrations.keys { change(number, &state) { $0.confirmed(endpoint, at: askedAt) } }
+        }
+        deliver()
+    }
+
+    func exposed(_ slot: UInt16, to node: ClusterNode) {
+        let part = Int(slot) / (HashSlot.count / KeyspacePart.count)
+        state.withLock { state in
+            let until = MonotonicInstant.now.advanced(by: Self.exposure)
+            let isNews = state.exposed[part].updateValue((node, until), forKey: node.endpoint) == nil
+            let isOwner = state.view?.map.owners(of: KeyspacePart.all[part].slots)?.contains(node.endpoint) ?? false
+            guard isNews, !isOwner else { return }
+            for number in state.registrations.keys { update(&state, only: number, changed: [part]) }
+        }
+        deliver()
+    }
+
+    // MARK: Nodes
+
+    /// The link to a node has told a keyspace something of trust.
+    func note(_ number: UInt64, _ body: (inout PartTrust) -> [PartTrust.Effect]) {
+        state.withLock { change(number, &$0, body) }
+        deliver()
+    }
+
+    /// The link to a node stands.
+    func established() { changed() }
+
+    /// The database of a node was flushed.
+    func flushed(_ endpoint: RedisEndpoint, for number: UInt64) {
+        let (listener, parts) = state.withLock { state in
+            let map = state.view?.map
+            return (
+                state.registrations[number]?.listener,
+                KeyspacePart.all.filter { map?.owners(of: $0.slots)?.contains(endpoint) ?? true }
+            )
+        }
+        for part in parts { listener?.everythingChanged(part) }
+    }
+
+    // MARK: Inside
+
+    /// Brings a keyspace up with the cluster as it was last seen.
+    private func update(_ state: inout State, only number: UInt64, changed: Set<Int>) {
+        guard let view = state.view, let registration = state.registrations[number] else { return }
+        var wanted = view.byEndpoint
+        var sets: [Set<RedisEndpoint>?] = []
+        for part in KeyspacePart.all {
+            let exposed = state.exposed[part.number]
+            sets.append(view.map.owners(of: part.slots).map { $0.union(exposed.keys) })
+            for (endpoint, place) in exposed where wanted[endpoint] == nil { wanted[endpoint] = place.node }
+        }
+        for (endpoint, attachment) in registration.attachments where wanted[endpoint] !== attachment.node {
+            state.registrations[number]?.attachments[endpoint] = nil
+            detach(attachment, &state)
+            change(number, &state) { $0.lost(endpoint) }
+        }
+        for (endpoint, node) in wanted where state.registrations[number]?.attachments[endpoint] == nil {
+            state.registrations[number]?.attachments[endpoint] = Attachment(node: node)
+            let listener = NodeListener(self, registration.listener, number, endpoint)
+            attach(listener, to: node, registration.keyspace, &state)
+        }
+        for (endpoint, time) in state.confirmedAt where wanted[endpoint] != nil {
+            change(number, &state) { $0.confirmed(endpoint, at: time) }
+        }
+        change(number, &state) { $0.seen(sets, changed: changed, at: view.askedAt) }
+    }
+
+    private func attach(_ listener: NodeListener, to node: ClusterNode, _ keyspace: Keyspace, _ state: inout State) {
+        state.queue.append { [weak self] in
+            guard let self, let client = try? node.client() else { return }
+            let number = client.link.add(listener, for: keyspace)
+            let isWanted = self.state.withLock { state in
+                let attachment = state.registrations[listener.number]?.attachments[listener.endpoint]
+                guard attachment?.node === node, attachment?.number == nil else { return false }
+                state.registrations[listener.number]?.attachments[listener.endpoint]?.number = number
+                return true
+            }
+            if isWanted { client.begin() } else { client.link.remove(number) }
+        }
+    }
+
+    private func detach(_ attachment: Attachment, _ state: inout State) {
+        guard let number = attachment.number else { return }
+        state.queue.append { attachment.node.existing?.link.remove(number) }
+    }
+
+    private func change(_ number: UInt64, _ state: inout State, _ body: (inout PartTrust) -> [PartTrust.Effect]) {
+        guard var registration = state.registrations[number] else { return }
+        let effects = body(&registration.trust)
+        state.registrations[number] = registration
+        guard !effects.isEmpty else { return }
+        let listener = registration.listener
+        state.queue.append { for effect in effects { effect.tell(listener) } }
+    }
+
+    /// Does what is in the queue, outside the lock and in its order; whoever comes meanwhile leaves it to this thread.
+    private func deliver() {
+        while true {
+            let some = state.withLock { state -> [@Sendable () -> Void] in
+                guard !state.isDelivering, !state.queue.isEmpty else { return [] }
+                state.isDelivering = true
+                return exchange(&state.queue, with: [])
+            }
+            guard !some.isEmpty else { return }
+            for step in some { step() }
+            state.withLock { $0.isDelivering = false }
+        }
+    }
+}
+
+extension PartTrust.Effect {
+    fileprivate func tell(_ listener: any PartListener) {
+        switch self {
+        case .established(let part, let until): listener.established(part, trustedUntil: until)
+        case .trusted(let part, let until, let told): listener.trusted(part, until: until, told: told)
+        case .lost(let part): listener.lost(part)
+        }
+    }
+}

@@ -1,0 +1,27 @@
+internal import Strata
+
+/// Somebody who has to know of changes in the parts of a keyspace; the part is `nil` where there is one only.
+///
+/// What is told of trust comes in its order, one after the other. What is told of changes may come on several threads.
+protocol PartListener: AnyObject, Sendable {
+    /// From now on changes are told; what was read until now may have changed unheard.
+    func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant)
+
+    /// What is known now may be relied on until then: everything that was changed before `told` has been told.
+    func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant)
+
+    /// Changes are no longer told.
+    func lost(_ part: KeyspacePart?)
+
+    /// The value under this name has changed or is gone.
+    func changed(_ name: [UInt8])
+
+    /// The hash of the numbers of invalidations has changed or is gone.
+    func marksChanged(_ part: KeyspacePart?)
+
+    /// A database was flushed in which the part has keys.
+    func everythingChanged(_ part: KeyspacePart?)
+
+    /// Another instance has said something over a channel of the keyspace.
+    func event(_ message: [UInt8], _ part: KeyspacePart?)
+}

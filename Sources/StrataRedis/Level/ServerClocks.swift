@@ -1,0 +1,30 @@
+internal import Strata
+
+/// The clocks of the servers behind a client: one, or each node's of a cluster.
+final class ServerClocks: Sendable {
+    private let redis: RedisClient
+    private let own: ServerClock
+    /// Of a cluster's nodes, by their addresses.
+    private let nodes = Locked<[RedisEndpoint: ServerClock]>([:])
+
+    init(_ redis: RedisClient) {
+        self.redis = redis
+        own = ServerClock(redis)
+    }
+
+    /// The clock of the server that a key lies at.
+    func clock(for name: @autoclosure () -> RedisKey) -> ServerClock {
+        guard redis.cluster != nil else { return own }
+        let client = redis.responsible(for: name())
+        guard client !== redis else { return own }
+        return nodes.withLock { nodes in
+            let endpoint = client.configuration.endpoint
+            if let clock = nodes[endpoint], clock.client === client { return clock }
+            // Those of nodes that have left.
+            nodes = nodes.filter { $0.value.client != nil }
+            let clock = ServerClock(client, keeps: false)
+            nodes[endpoint] = clock
+            return clock
+        }
+    }
+}

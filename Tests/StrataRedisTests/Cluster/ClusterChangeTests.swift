@@ -1,0 +1,196 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Clusters that change while they are used", .serialized, .timeLimit(.minutes(5)))
+struct ClusterChangeTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    /// The slot in which the value of a key lies.
+    private func slot(of key: String) -> Int { Int(HashSlot.of(keyspace.names(for: key.keyBytes).value)) }
+
+    @Test("a slot moves under load: no caller sees an error, and what another instance writes there is seen")
+    func move() async throws {
+        try await TestCluster.with { cluster in
+            let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
+            for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+            let keys = (0..<200).map { "key-\($0)" }
+            for key in keys { try await one.cache.set("old", for: key) }
+            let isOver = Shared(false)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for seed in 0..<8 {
+                    group.addTask {
+                        var calls = 0
+                        while !isOver.withLock({ $0 }) {
+                            let key = keys[(seed * 31 + calls * 7) % keys.count]
+                            if calls.isMultiple(of: 9) {
+                                try await other.level.set("old", for: key)
+                            } else if calls.isMultiple(of: 11) {
+                                _ = try await one.level.get(Array(keys.prefix(20)))
+                            } else {
+                                #expect(try await one.cache.get(key) == "old")
+                            }
+                            calls += 1
+                        }
+                        return calls
+                    }
+                }
+                for key in keys.prefix(40) where slot(of: key) < RedisCluster.slotCount / 3 {
+                    try await cluster.move(slot(of: key), from: cluster.primaries[0], to: cluster.primaries[1])
+                }
+                isOver.withLock { $0 = true }
+                for try await calls in group { #expect(calls > 0) }
+            }
+            for key in keys {
+                try await one.trusts(key)
+                _ = try await one.cache.get(key)
+                try await other.cache.set("new", for: key)
+            }
+            for key in keys {
+                while try await one.cache.get(key) != "new" { try await nextTurn() }
+            }
+        }
+    }
+
+    @Test("while a slot is on its way its keys are found at both nodes, and no write is lost")
+    func ask() async throws {
+        try await TestCluster.with { cluster in
+            let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
+            for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+            let slot = slot(of: "a")
+            let source = try #require(try await cluster.owner(of: slot))
+            let target = try #require(cluster.primaries.first { $0 !== source })
+            try await one.cache.set("1", for: "a")
+            #expect(try await other.cache.get("a") == "1")
+            try await cluster.beginMove(of: slot, from: source, to: target)
+            #expect(try await other.cache.get("a") == "1")
+            try await cluster.moveKeys(of: slot, from: source, to: target)
+            // It has left the source, and with it memory.
+            try await other.forgets("a")
+            #expect(try await other.cache.get("a") == "1")
+            // From now on the target's link is needed, and tells of what happens there.
+            try await other.trusts("a")
+            #expect(try await other.cache.get("a") == "1")
+            #expect(other.remembers("a") == "1")
+            #expect(try await one.redis.unlink([keyspace.names(for: "a".keyBytes).value]) == 1)
+            try await other.forgets("a")
+            #expect(try await other.cache.get("a") == nil)
+            // Value and lease cannot be written together before the slot has arrived.
+            let write = Task { try await one.cache.set("2", for: "a") }
+            try await cluster.endMove(of: slot, from: source, to: target)
+            try await write.value
+            #expect(try await one.cache.get("a") == "2")
+            while try await other.cache.get("a") != "2" { try await nextTurn() }
+            try await other.trusts("a")
+            #expect(try await other.cache.get("a") == "2")
+            try await one.cache.set("3", for: "a")
+            while try await other.cache.get("a") != "3" { try await nextTurn() }
+        }
+    }
+
+    @Test("an invalidation by tag holds for a value whose slot moves afterwards, and a clear for one whose marks move")
+    func marksMove() async throws {
+        try await TestCluster.with { cluster in
+            let one = try ClusterInstance(cluster, keyspace)
+            try await one.level.set("value", for: "a", tags: ["t"])
+            try await one.level.set("value", for: "b")
+            try await one.level.invalidate(tags: ["t"])
+            let slot = slot(of: "a")
+            let source = try #require(try await cluster.owner(of: slot))
+            let target = try #require(cluster.primaries.first { $0 !== source })
+            try await cluster.move(slot, from: source, to: target)
+            let other = try ClusterInstance(cluster, keyspace)
+            #expect(try await other.level.get("a") == nil)
+            #expect(try await other.level.get("b") == "value")
+            // The marks by which `b` is judged move, and are asked for and advanced where they lie then.
+            let part = keyspace.names(for: "b".keyBytes, isDivided: true).part
+            let marks = Int(HashSlot.of(keyspace.marks(of: part)))
+            let owner = try #require(try await cluster.owner(of: marks))
+            let next = try #require(cluster.primaries.first { $0 !== owner })
+            try await cluster.move(marks, from: owner, to: next)
+            #expect(try await other.level.get("b") == "value")
+            try await other.level.removeAll()
+            #expect(try await one.level.get("b") == nil)
+            #expect(try await ClusterInstance(cluster, keyspace).level.get("b") == nil)
+        }
+    }
+
+    @Test("a primary dies: other slots are served as before, its own by the replica as soon as that is elected")
+    func failover() async throws {
+        try await TestCluster.with(replicas: 1) { cluster in
+            let one = try ClusterInstance(cluster, keyspace) {
+                $0.commandTimeout = .seconds(2)
+                $0.breaker.minimumCalls = 1_000_000
+            }
+            try await one.level.ready(within: .seconds(20))
+            let keys = TestCluster.keys("key", of: cluster)
+            // The part of each in a slot of its own primary.
+            for key in keys { try await one.cache.set("old", for: key) }
+            let dead = cluster.primaries[0]
+            for replica in cluster.replicas {
+                while try await replica.command("DBSIZE").integer == 0 { try await nextTurn() }
+            }
+            try await dead.kill()
+            for key in keys.dropFirst() {
+                #expect(try await one.level.get(key) == "old")
+            }
+            // Before the replica is elected that fails, and is repeated afterwards.
+            try? await one.level.remove(keys[0])
+            _ = try await cluster.waitForFailover(
+                of: Int(HashSlot.of(keyspace.names(for: keys[0].keyBytes).value)),
+                from: dead
+            )
+            while one.redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
+            try await one.trusts(keys[0])
+            #expect(try await one.level.get(keys[0]) == nil)
+            try await one.cache.set("new", for: keys[0])
+            #expect(try await one.cache.get(keys[0]) == "new")
+            for key in keys.dropFirst() { #expect(try await one.level.get(key) == "old") }
+        }
+    }
+
+    @Test("a node that joins serves its slots and tells of their changes; when it leaves, others do")
+    func joining() async throws {
+        try await TestCluster.with { cluster in
+            let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
+            for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+            try await one.cache.set("1", for: "a")
+            #expect(try await other.cache.get("a") == "1")
+            let slot = slot(of: "a")
+            let source = try #require(try await cluster.owner(of: slot))
+            let names = keyspace.names(for: "a".keyBytes).value
+            let node = try await cluster.addNode()
+            do {
+                try await cluster.move(slot, from: source, to: node)
+                while try await other.cache.get("a") != "1" { try await nextTurn() }
+                try await one.cache.set("2", for: "a")
+                while try await other.cache.get("a") != "2" { try await nextTurn() }
+                try await other.trusts("a")
+                #expect(try await other.cache.get("a") == "2")
+                #expect(other.remembers("a") == "2")
+                try await one.cache.set("3", for: "a")
+                try await other.forgets("a")
+                #expect(try await other.cache.get("a") == "3")
+
+                try await cluster.move(slot, from: node, to: source)
+                // Whoever ends a node first lets its clients see that it has no slots any more.
+                for instance in [one, other] {
+                    while instance.redis.cluster?.node(of: HashSlot.of(names))?.endpoint
+                        == TestCluster.endpoint(of: node)
+                    {
+                        try await nextTurn()
+                    }
+                }
+                try await node.stop()
+                try await one.cache.set("4", for: "a")
+                while try await other.cache.get("a") != "4" { try await nextTurn() }
+                try await other.trusts("a")
+            } catch {
+                try? await node.stop()
+                throw error
+            }
+        }
+    }
+}

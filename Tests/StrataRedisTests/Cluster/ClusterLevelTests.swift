@@ -1,0 +1,190 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// One instance of a service: memory over a cluster.
+final class ClusterInstance: Sendable {
+    let redis: RedisClient
+    let level: RedisLevel<String, String>
+    let cache: Composed<MemoryLevel<String, String>, RedisLevel<String, String>>
+
+    init(
+        _ cluster: RedisCluster,
+        _ keyspace: Keyspace,
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in }
+    ) throws {
+        redis = try TestCluster.client(of: cluster, adjust)
+        level = RedisLevel(redis, keyspace: keyspace, codec: .text)
+        cache = MemoryLevel<String, String>(limit: .entries(1_000)).compose(level)
+    }
+
+    /// Whether memory answers alone.
+    func remembers(_ key: String) -> String? { cache.resident(key, at: .coarse)?.value }
+
+    /// Returns when memory has let go of a key.
+    func forgets(_ key: String) async throws { while remembers(key) != nil { try await nextTurn() } }
+
+    /// Returns when the part of a key is trusted, or is not.
+    func trusts(_ key: String, _ isTrusted: Bool = true) async throws {
+        let fingerprint = level.fingerprint(of: key)
+        while level.shared.isTold(fingerprint) != isTrusted { try await nextTurn() }
+    }
+}
+
+@Suite("A level in a cluster", .timeLimit(.minutes(2)))
+struct ClusterLevelTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    private func keys(_ count: Int) -> [String] { (0..<count).map { "key-\($0)" } }
+
+    @Test("values are set, read, read together and removed, and other instances let go of them")
+    func values() async throws {
+        let cluster = try await TestCluster.shared()
+        let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
+        for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+        for key in keys(60) { try await one.cache.set("old \(key)", for: key) }
+        let found = try await other.cache.get(keys(60) + ["none"])
+        let expected: [String?] = keys(60).map { "old \($0)" }
+        #expect(found == expected + [nil])
+        for key in keys(60) { #expect(other.remembers(key) == "old \(key)") }
+        for key in keys(60) { try await one.cache.set("new \(key)", for: key) }
+        for key in keys(60) {
+            try await other.forgets(key)
+            #expect(try await other.cache.get(key) == "new \(key)")
+        }
+        for key in keys(30) { try await other.cache.remove(key) }
+        for key in keys(30) {
+            try await one.forgets(key)
+            #expect(try await one.cache.get(key) == nil)
+        }
+        #expect(try await one.cache.get("key-40") == "new key-40")
+    }
+
+    @Test("an invalidation by tag, and a clear, reach the values of all nodes")
+    func tags() async throws {
+        let cluster = try await TestCluster.shared()
+        let (one, other) = try (ClusterInstance(cluster, keyspace), ClusterInstance(cluster, keyspace))
+        for instance in [one, other] { try await instance.level.ready(within: .seconds(20)) }
+        for (number, key) in keys(60).enumerated() {
+            try await one.cache.set(key, for: key, tags: [number.isMultiple(of: 2) ? "even" : "odd"])
+        }
+        for key in keys(60) { #expect(try await other.cache.get(key) == key) }
+        try await one.cache.invalidate(tags: ["even"])
+        for (number, key) in keys(60).enumerated() {
+            if number.isMultiple(of: 2) {
+                try await other.forgets(key)
+                #expect(try await other.cache.get(key) == nil)
+                #expect(try await one.cache.get(key) == nil)
+            } else {
+                #expect(other.remembers(key) == key)
+                #expect(try await one.cache.get(key) == key)
+            }
+        }
+        try await other.cache.removeAll()
+        for key in keys(60) {
+            try await one.forgets(key)
+            #expect(try await one.cache.get(key) == nil)
+        }
+        // An instance that has heard of nothing judges by the marks.
+        let third = try ClusterInstance(cluster, keyspace)
+        for key in keys(60) { #expect(try await third.cache.get(key) == nil) }
+    }
+
+    @Test("the marks of a keyspace lie at all primaries")
+    func marks() async throws {
+        let cluster = try await TestCluster.shared()
+        let one = try ClusterInstance(cluster, keyspace)
+        try await one.level.invalidate(tags: ["a"])
+        var counts: [Int] = []
+        for primary in cluster.primaries {
+            let pattern = String(decoding: keyspace.marks, as: UTF8.self) + ":*"
+            counts.append(try await primary.command("KEYS", pattern).elements?.count ?? 0)
+        }
+        #expect(counts.reduce(0, +) == KeyspacePart.count)
+        #expect(counts.allSatisfy { $0 >= KeyspacePart.count / 4 })
+    }
+
+    @Test("missing keys of all nodes are fetched once by a fleet, by themselves and together")
+    func leases() async throws {
+        let cluster = try await TestCluster.shared()
+        let calls = Shared<[String: Int]>([:])
+        let fleet = try (0..<3)
+            .map { _ in
+                try ClusterInstance(cluster, keyspace).level
+                    .fetching { key in
+                        calls.withLock { $0[key, default: 0] += 1 }
+                        return "value \(key)"
+                    }
+            }
+        for instance in fleet { try await instance.level.ready(within: .seconds(20)) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for instance in fleet {
+                for key in keys(40) {
+                    group.addTask {
+                        let value = try await instance.get(key)
+                        #expect(value == "value \(key)")
+                    }
+                }
+                group.addTask { [all = keys(40)] in
+                    let values = try await instance.get(all)
+                    #expect(values == all.map { "value \($0)" })
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(calls.withLock { $0 }.allSatisfy { $0.value == 1 })
+        #expect(calls.withLock { $0.count } == 40)
+        #expect(fleet.reduce(0) { $0 + $1.level.statistics.stores } == 40)
+    }
+
+    @Test("an instance that is not told of changes goes by the marks of the nodes")
+    func untold() async throws {
+        let cluster = try await TestCluster.shared()
+        let one = try ClusterInstance(cluster, keyspace)
+        let redis = try TestCluster.client(of: cluster)
+        let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
+        for key in keys(30) { try await level.set(key, for: key, tags: ["t"]) }
+        #expect(try await level.get(keys(30)) == keys(30))
+        try await one.level.invalidate(tags: ["t"])
+        #expect(try await level.get(keys(30)).allSatisfy { $0 == nil })
+        for key in keys(30) { #expect(try await level.get(key) == nil) }
+    }
+
+    @Test("the loss of one node's link ends the trust in that node's keys, and in no others")
+    func lostLink() async throws {
+        try await TestCluster.with { cluster in
+            let one = try ClusterInstance(cluster, keyspace)
+            try await one.level.ready(within: .seconds(20))
+            let names = TestCluster.keys("key", of: cluster)
+            for key in names { try await one.cache.set("value", for: key) }
+            for key in names { #expect(one.remembers(key) == "value") }
+            try await cluster.primaries[0].command("CLIENT", "KILL", "TYPE", "pubsub")
+            // What was kept may have changed unheard, until the link stands again.
+            try await one.forgets(names[0])
+            for key in names.dropFirst() {
+                #expect(one.level.shared.isTold(one.level.fingerprint(of: key)))
+                #expect(one.remembers(key) == "value")
+            }
+            try await one.trusts(names[0])
+            #expect(one.remembers(names[0]) == nil)
+            #expect(try await one.cache.get(names[0]) == "value")
+            for key in names.dropFirst() { #expect(one.remembers(key) == "value") }
+        }
+    }
+
+    @Test("the sweep and the inspection see the values of all nodes")
+    func sweep() async throws {
+        let cluster = try await TestCluster.shared()
+        let one = try ClusterInstance(cluster, keyspace)
+        for key in keys(40) { try await one.level.set(key, for: key, tags: ["t"]) }
+        try await one.level.invalidate(tags: ["t"])
+        try await one.level.set("left", for: "left")
+        let progress = try await one.level.sweep(rate: 100_000)
+        #expect(progress.looked == 41 && progress.removed == 40)
+        #expect(try await one.level.get("left") == "left")
+        #expect(try await KeyspaceInspector(one.redis, keyspace).exists())
+        #expect(try await KeyspaceInspector(one.redis, keyspace).counts().values == 1)
+    }
+}

@@ -1,0 +1,46 @@
+#if TLS
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("A cluster by TLS", .timeLimit(.minutes(3)))
+struct ClusterTLSTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    @Test("values, links, slots that move: not one connection of ours is in plain text")
+    func encrypted() async throws {
+        let authority = try await TestAuthority.make()
+        let tls = RedisServer.TLS(try await authority.issue(), authorities: authority.certificate)
+        try await TestCluster.with(server: .init(tls: tls)) { cluster in
+            let instances = try (0..<2)
+                .map { _ in
+                    try ClusterInstance(cluster, keyspace) { $0.tls?.authorities = authority.certificate }
+                }
+            let (one, other) = (instances[0], instances[1])
+            for instance in instances { try await instance.level.ready(within: .seconds(20)) }
+            let keys = TestCluster.keys("key", of: cluster)
+            for key in keys { try await one.cache.set("1", for: key) }
+            for key in keys { #expect(try await other.cache.get(key) == "1") }
+            // MOVED and ASK name the ports for TLS, too.
+            let slot = Int(HashSlot.of(keyspace.names(for: keys[0].keyBytes).value))
+            let (source, target) = (cluster.primaries[0], cluster.primaries[1])
+            try await cluster.beginMove(of: slot, from: source, to: target)
+            try await cluster.moveKeys(of: slot, from: source, to: target)
+            try await other.forgets(keys[0])
+            #expect(try await other.cache.get(keys[0]) == "1")
+            try await cluster.endMove(of: slot, from: source, to: target)
+            try await one.cache.set("2", for: keys[0])
+            while try await other.cache.get(keys[0]) != "2" { try await nextTurn() }
+            for primary in cluster.primaries {
+                let clients = try await primary.command("CLIENT", "LIST").text.split(whereSeparator: \.isNewline)
+                let places = clients.filter { $0.contains(" name=strata ") }
+                    .map { $0.split(separator: " ").first { $0.hasPrefix("laddr=") }.map(String.init) }
+                #expect(places.count >= 4)
+                #expect(Set(places) == ["laddr=127.0.0.1:\(primary.tlsPort ?? 0)"])
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,194 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// Nodes that tell what no cluster would.
+@Suite("Clusters that mislead", .timeLimit(.minutes(2)))
+struct HostileClusterTests {
+    /// A node that answers CLUSTER SHARDS, and commands about keys, as it is told.
+    private func node(
+        shards: @escaping @Sendable (ScriptedPort) -> String,
+        answer: @escaping @Sendable (_ command: [String], ScriptedPort) -> String
+    ) async throws -> (ScriptedServer, ScriptedPort) {
+        let port = ScriptedPort()
+        let server = try await ScriptedServer.start(answering: { command, _ in
+            switch (command[0], command.dropFirst().first) {
+            case ("PING", nil): return [.send(text: "+PONG\r\n")]
+            case ("PING", let text?): return [.send(text: Self.bulk(text))]
+            case ("HELLO", _): return [.send(text: "-ERR unknown command 'HELLO'\r\n")]
+            case ("CLIENT", _): return [.send(text: "+OK\r\n")]
+            case ("ASKING", _): return [.send(text: "+OK\r\n")]
+            case ("CLUSTER", "INFO"):
+                let text = "cluster_state:ok\r\ncluster_current_epoch:1\r\n"
+                return [.send(text: "$\(text.utf8.count)\r\n\(text)\r\n")]
+            case ("CLUSTER", _): return [.send(text: shards(port))]
+            default: return [.send(text: answer(command, port))]
+            }
+        })
+        port.set(try #require(server.endpoint.port))
+        return (server, port)
+    }
+
+    private func client(_ port: ScriptedPort, timeout: Duration = .seconds(20)) throws -> RedisClient {
+        var configuration = try RedisConfiguration(cluster: [.tcp(host: "127.0.0.1", port: port.value)])
+        configuration.commandTimeout = timeout
+        configuration.connectTimeout = .seconds(5)
+        return try RedisClient(configuration)
+    }
+
+    private static func bulk(_ text: String) -> String { "$\(text.utf8.count)\r\n\(text)\r\n" }
+
+    private static func shard(_ first: Int, _ last: Int, _ host: String, _ port: UInt16) -> String {
+        "*4\r\n" + bulk("slots") + "*2\r\n:\(first)\r\n:\(last)\r\n" + bulk("nodes") + "*1\r\n*6\r\n" + bulk("endpoint")
+            + bulk(host) + bulk("port") + ":\(port)\r\n" + bulk("role") + bulk("master")
+    }
+
+    /// A cluster of this node alone.
+    private static func whole(_ port: ScriptedPort) -> String {
+        "*1\r\n" + shard(0, 16_383, "127.0.0.1", port.value)
+    }
+
+    @Test("a node that sends calls to itself for ever: a clear error, after a few hops")
+    func loop() async throws {
+        let hops = Shared(0)
+        let (server, port) = try await node(shards: Self.whole) { _, port in
+            hops.withLock { $0 += 1 }
+            return "-MOVED 15495 127.0.0.1:\(port.value)\r\n"
+        }
+        let redis = try client(port)
+        let error = await #expect(throws: RedisError.self) { try await redis.get("a") }
+        #expect(error?.code == .tooManyRedirects && error?.effect == .notApplied)
+        #expect(hops.withLock { $0 } == ClusterRouter.mostHops + 1)
+        // ASK goes round as well.
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a node that names ever new nodes: their number is bounded")
+    func strays() async throws {
+        let count = Shared(1)
+        let (server, port) = try await node(shards: Self.whole) { _, _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return "-MOVED 15495 127.0.0.1:\(number)\r\n"
+        }
+        let redis = try client(port, timeout: .seconds(2))
+        var codes: Set<RedisError.Code> = []
+        for number in 0..<60 {
+            do { _ = try await redis.get(RedisKey("\(number)")) } catch let error as RedisError {
+                codes.insert(error.code)
+            }
+        }
+        #expect(codes.isSubset(of: [.tooManyRedirects, .connectionFailed, .connectionLost, .timeout]))
+        #expect(try #require(redis.cluster).state.withLock { $0.strays.count } <= ClusterRouter.mostStrays)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("maps that make no sense are refused with a clear error; one that names silent nodes serves the others")
+    func maps() async throws {
+        let senseless = [
+            "*0\r\n", "+OK\r\n", ":1\r\n", "$3\r\nabc\r\n", "*1\r\n*0\r\n",
+            "*1\r\n" + Self.shard(0, 16_383, "no host", 1),
+            "*2000\r\n" + (0..<2_000).map { Self.shard($0, $0, "h\($0)", 1) }.joined(),
+        ]
+        for reply in senseless {
+            let (server, port) = try await node(shards: { _ in reply }) { _, _ in "$-1\r\n" }
+            let redis = try client(port)
+            let error = await #expect(throws: RedisError.self) { try await redis.get("a") }
+            #expect(error?.code == .protocolViolation || error?.code == .connectionLost, "\(reply.prefix(40))")
+            await redis.shutDown()
+            await server.stop()
+        }
+        // "a" is in slot 15495, "b" in 3300.
+        let (server, port) = try await node(shards: {
+            "*2\r\n" + Self.shard(0, 8_000, "no-such-host.invalid", 6379)
+                + Self.shard(9_000, 16_383, "127.0.0.1", $0.value)
+        }) { _, _ in "$1\r\nx\r\n" }
+        let redis = try client(port, timeout: .seconds(2))
+        #expect(try await redis.get("a") == Array("x".utf8))
+        let nowhere = await #expect(throws: RedisError.self) { try await redis.get("b") }
+        #expect(nowhere?.code == .connectionFailed || nowhere?.code == .timeout)
+        let unserved = await #expect(throws: RedisError.self) {
+            try await redis.get(RedisKey(TestCluster.key("k", in: 8_500)), timeout: .milliseconds(200))
+        }
+        #expect(unserved?.serverCode == "CLUSTERDOWN")
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("TRYAGAIN and CLUSTERDOWN are waited out within the deadline, and thrown after it")
+    func patience() async throws {
+        let left = Shared(3)
+        let (server, port) = try await node(shards: Self.whole) { command, _ in
+            if command.last == "never" { return "-CLUSTERDOWN The cluster is down\r\n" }
+            let isOver = left.withLock { left in
+                left -= 1
+                return left < 0
+            }
+            return isOver ? "$1\r\nx\r\n" : left.withLock { $0 } == 2 ? "-TRYAGAIN\r\n" : "-CLUSTERDOWN\r\n"
+        }
+        let redis = try client(port)
+        #expect(try await redis.get("a") == Array("x".utf8))
+        let error = await #expect(throws: RedisError.self) {
+            try await redis.get("never", timeout: .milliseconds(100))
+        }
+        #expect(error?.serverCode == "CLUSTERDOWN")
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a call whose slot takes long to arrive is sent there by ASK, told TRYAGAIN, and sent again until it has")
+    func slowMove() async throws {
+        let count = Shared(0)
+        let (server, port) = try await node(shards: Self.whole) { _, port in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number > 4 * ClusterRouter.mostHops { return "$1\r\nx\r\n" }
+            return number.isMultiple(of: 2) ? "-TRYAGAIN\r\n" : "-ASK 15495 127.0.0.1:\(port.value)\r\n"
+        }
+        let redis = try client(port)
+        #expect(try await redis.get("a") == Array("x".utf8))
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("many calls that are sent elsewhere ask for the map once")
+    func coalesced() async throws {
+        let maps = Shared(0)
+        let (server, port) = try await node(shards: { port in
+            maps.withLock { $0 += 1 }
+            return Self.whole(port)
+        }) { command, _ in
+            command.last == "0" ? "$1\r\nx\r\n" : "-CLUSTERDOWN\r\n"
+        }
+        let redis = try client(port)
+        _ = try await redis.get("0")
+        let before = maps.withLock { $0 }
+        let start = MonotonicInstant.now
+        await withTaskGroup(of: Void.self) { group in
+            for number in 1...200 {
+                group.addTask { _ = try? await redis.get(RedisKey("\(number)"), timeout: .milliseconds(300)) }
+            }
+        }
+        let seconds = Int(start.duration(to: .now) / .seconds(1))
+        #expect(maps.withLock { $0 } - before <= seconds + 2)
+        await redis.shutDown()
+        await server.stop()
+    }
+}
+
+/// The port of a server that has to tell it.
+final class ScriptedPort: Sendable {
+    private let port = Locked<UInt16>(0)
+
+    var value: UInt16 { port.withLock { $0 } }
+
+    func set(_ value: UInt16) { port.withLock { $0 = value } }
+}
