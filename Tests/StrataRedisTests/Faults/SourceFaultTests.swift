@@ -59,6 +59,31 @@ struct SourceFaultTests {
         }
     }
 
+    @Test("the key is removed while others wait: one of them fetches at once, whatever becomes of the fetch under way")
+    func removedWhileWaiting() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(
+                duration: .seconds(100),
+                renewalLimit: .seconds(1_000),
+                waitLimit: .seconds(1_000)
+            )
+            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
+            quick.gate.open()
+            quick.set("new")
+            let holder = Task { try await one.cache.get("k") }
+            await slow.gate.arrivals()
+            let waiter = Task { try await other.cache.get("k") }
+            try await other.waits()
+            try await FaultInstance(server.url, keyspace, quick).cache.remove("k")
+            #expect(try await waiter.value == "new")
+            #expect(quick.calls == 1)
+            slow.gate.open()
+            _ = try await holder.value
+            #expect(try await other.cache.get("k") == "new")
+        }
+    }
+
     @Test("failures in a row are counted, and each doubles how long nobody tries")
     func counted() async throws {
         try await RedisServer.withServer { server in

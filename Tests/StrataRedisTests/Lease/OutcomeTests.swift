@@ -111,6 +111,24 @@ struct OutcomeTests {
         }
     }
 
+    @Test("not modified, but a program that knows nothing of leases has written meanwhile: its bytes stay as they are")
+    func overwrittenMeanwhile() async throws {
+        try await RedisServer.withServer { server in
+            let level = try level(server, FreshnessPolicy(staleIfError: .seconds(600)))
+            let theirs = Array("no envelope, but long enough to have a header and a stamp".utf8)
+            let name = keyspace.names(for: "k".keyBytes).value
+            let cache = level.fetching { [level] _, _ in
+                try await level.redis.set(name, theirs)
+                return .notModified()
+            }
+            try await level.set("old", for: "k", lifetime: Self.short)
+            while try await level.entry(for: "k", ReadRequest())?.isFresh(at: .now) == true { try await nextTurn() }
+            #expect(try await cache.get("k") == "old")
+            #expect(try await level.redis.get(name) == theirs)
+            #expect(level.statistics.refusedStores == 1)
+        }
+    }
+
     @Test("a failure with its own time: nobody in the fleet asks before")
     func retryAfter() async throws {
         struct Busy: TransferableError {

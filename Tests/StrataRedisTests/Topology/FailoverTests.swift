@@ -114,6 +114,24 @@ struct FailoverTests {
         }
     }
 
+    @Test("a call that waits at a primary that stands still goes to the promoted one once that is known")
+    func standsStill() async throws {
+        try await RedisReplication.withSet { set in
+            // Nothing else would end the connection within the test.
+            let instance = try set.instance(keyspace) {
+                $0.commandTimeout = .seconds(3_600)
+                $0.healthWindow = .seconds(3_600)
+                $0.keepalive = .seconds(3_600)
+            }
+            try await instance.redis.ping()
+            try await set.primary.pause()
+            let call = Task { try await instance.redis.get("k") }
+            _ = try await set.waitForFailover(from: set.primary)
+            #expect(try await call.value == nil)
+            try await set.primary.resume()
+        }
+    }
+
     @Test("a failover on purpose, there and back")
     func onPurpose() async throws {
         try await RedisReplication.withSet { set in
