@@ -56,6 +56,30 @@ struct Feeds: Sendable {
     }
 }
 
+func fetchPerCall(redis: RedisClient, database: Database, id: Int) async throws {
+    // snippet.recipe-per-call
+    let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "products", freshness: .resilient).fetchingPerCall())
+
+    let product = try await products.get(id) { try await database.product(id) }  // nil is remembered, too
+    // snippet.end
+    _ = product
+}
+
+func fetchPerCallWithTags(
+    _ products: some SourcedLevel<Int, Product>,
+    database: Database,
+    id: Int
+) async throws -> Product? {
+    // snippet.recipe-per-call-outcome
+    let product = try await products.get(id, .fresh) { context in
+        guard let product = try await database.product(id) else { return .absent(tags: ["product:\(id)"]) }
+        return .value(product, tags: ["product:\(id)", "category:\(product.category)"])
+    }
+    // snippet.end
+    return product
+}
+
 func staleWhileRevalidate(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-stale
     let policy = FreshnessPolicy(

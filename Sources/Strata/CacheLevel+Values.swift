@@ -26,7 +26,7 @@ extension CacheLevel {
     /// - Throws: As ``get(_:)``. A read that may neither use what levels hold nor ask the source returns `nil` and
     ///   throws nothing.
     public func get(_ key: Key, _ options: ReadOptions) async throws -> Value? {
-        try await permitted(wanted(key, ReadRequest(options: options)), options)?.value
+        try await permitted(key, ReadRequest(options: options))?.value
     }
 
     /// The value of a key, with an account of where it was found and how long each step took.
@@ -36,12 +36,16 @@ extension CacheLevel {
         _ key: Key,
         _ options: ReadOptions = .ordinary
     ) async throws -> (value: Value?, trace: ReadTrace) {
+        try await traced(key, ReadRequest(options: options))
+    }
+
+    /// A read with its account.
+    func traced(_ key: Key, _ request: ReadRequest) async throws -> (value: Value?, trace: ReadTrace) {
         let recorder = ReadTraceRecorder()
+        var request = request
+        request.recorder = recorder
         let start = MonotonicInstant.now
-        let entry = permitted(
-            try await wanted(key, ReadRequest(recorder: recorder, options: options)),
-            options
-        )
+        let entry = try await permitted(key, request)
         let end = MonotonicInstant.now
         return (entry?.value, recorder.trace(for: entry, start: start, end: end))
     }
@@ -50,7 +54,7 @@ extension CacheLevel {
     ///
     /// - Throws: ``CacheError/Code/miss`` when there is no value; else as `get(_:)`.
     public func require(_ key: Key) async throws -> Value {
-        guard let value = try await get(key) else { throw CacheError(code: .miss, message: "no level has the key") }
+        guard let value = try await get(key) else { throw CacheError.missing }
         return value
     }
 
@@ -100,9 +104,9 @@ extension CacheLevel {
         try await removeAll()
     }
 
-    /// The entry; `nil` when the level is a source and the options forbid to ask it.
-    private func wanted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        request.spares(self) ? nil : try await entry(for: key, request)
+    /// The entry; `nil` when the level is a source and the options forbid to ask it, or they forbid to return what it has.
+    func permitted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
     }
 
     /// The entry, unless the options forbid to return it.
@@ -116,4 +120,8 @@ extension CacheLevel {
         }
         return entry
     }
+}
+
+extension CacheError {
+    @usableFromInline static var missing: CacheError { CacheError(code: .miss, message: "no level has the key") }
 }

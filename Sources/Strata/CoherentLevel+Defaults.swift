@@ -29,5 +29,8 @@ extension CoherentLevel {
     }
 
     /// False.
+    public var lacksSource: Bool { false }
+
+    /// False.
     public var keepsTickets: Bool { false }
 }

@@ -59,6 +59,12 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// The number by which ``gate`` knows a key. The same key always has the same number.
     func fingerprint(of key: Key) -> UInt64
 
+    /// Whether the level fetches with the sources of calls and has none of its own; see ``SourcedLevel``.
+    ///
+    /// A read without a source then finds what levels hold, as one with ``ReadOptions/cached``. A level around another
+    /// one says what that one says.
+    var lacksSource: Bool { get }
+
     /// Whether the level returns each entry with the ticket and the seal it was stored with.
     ///
     /// It stores an entry and its ticket in one step.

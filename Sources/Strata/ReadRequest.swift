@@ -22,6 +22,8 @@ public struct ReadRequest: Sendable {
     public var hasFallback: Bool
     /// The entry that is to be replaced, for a source that can tell whether it still holds.
     package var basis: (any Sendable)?
+    /// The source that the call has brought with it, a `CallSource`; `nil` for a read that goes by the levels' own.
+    package var callSource: (any AnyObject & Sendable)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
 
@@ -87,6 +89,15 @@ public struct ReadRequest: Sendable {
 
     /// Whether a level is not to be asked, since it is a source and the read has no use for one.
     package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level is any Fetcher }
+
+    /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
+    /// brought one.
+    package func sourced(by level: some CacheLevel) -> ReadRequest {
+        guard options.source != .never, callSource == nil, level.lacksSource else { return self }
+        var request = self
+        request.options.source = .never
+        return request
+    }
 
     /// The same request by a level that is filled with the answer.
     package var filling: ReadRequest {

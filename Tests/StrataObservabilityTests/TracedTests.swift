@@ -63,6 +63,20 @@ struct TracedTests {
         #expect(!tracer.finishedSpans.contains { "\($0.attributes)".contains("value 1") })
     }
 
+    @Test("the source that a call brings has its span under the read's")
+    func callSource() async throws {
+        let tracer = tracer
+        let cache = MemoryLevel<Int, String>(limit: .entries(10))
+            .compose(try await redisLevel().fetchingPerCall().traced(as: "products", tracer: tracer))
+        let value: String = try await cache.get(1) { tracer.withSpan("query") { _ in "value" } }
+        #expect(value == "value")
+        let get = try #require(spans("cache get").first)
+        let fetch = try #require(spans("cache fetch").first)
+        let query = try #require(spans("query").first)
+        #expect(fetch.parentSpanID == get.spanID && query.parentSpanID == fetch.spanID)
+        #expect(text(get, "cache.result") == "fetched")
+    }
+
     @Test("what Redis has is a span without a fetch")
     func redisHit() async throws {
         let level = try await redisLevel()

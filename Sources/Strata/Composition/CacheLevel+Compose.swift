@@ -47,3 +47,5 @@ extension Composed {
         )
     }
 }
+
+extension Composed: SourcedLevel where Lower: SourcedLevel {}

@@ -16,9 +16,9 @@ extension Composed {
         return .serve
     }
 
-    /// Fetches a key anew in the background, unless a fetch is running.
-    func refresh(_ key: Key, _ old: Entry<Value>) {
-        refreshes.launch(key) { [self] hint in
+    /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old entry.
+    func refresh(_ key: Key, _ old: Entry<Value>, for read: ReadRequest) {
+        refreshes.launch(key) { [self, callSource = read.callSource] hint in
             let start = MonotonicInstant.now
             let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
             var asked = heardTicket(key)
@@ -27,6 +27,7 @@ extension Composed {
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
             var request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
             request.retryHint = hint
+            request.callSource = callSource
             guard let below = try await lower.entry(for: key, request.filling) else {
                 // There is no value any more, and no absence to keep.
                 fillGate.void(lower.fingerprint(of: key))

@@ -88,6 +88,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The lower level's own error, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await claim([key], request)[0] }
+        let request = request.sourced(by: lower)
         var above: Entry<Value>?
         var isFailing = false
         var heard = heardTicket(key)
@@ -112,7 +113,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .serveAndRefresh:
             if let above {
                 request.recorder?.stale(because: .refreshing)
-                refresh(key, above)
+                refresh(key, above, for: request)
             }
             return above
         case .fallBack: spare = above
@@ -157,6 +158,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The lower level's own error; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await claim(keys, request) }
+        let request = request.sourced(by: lower)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
         var heard = keys.map { heardTicket($0) }
@@ -185,7 +187,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             entries[index] = above
             switch above.map({ verdict(on: $0, of: keys[index], request, at: start) }) ?? .useless {
             case .serve: continue
-            case .serveAndRefresh: if let above { refresh(keys[index], above) }
+            case .serveAndRefresh: if let above { refresh(keys[index], above, for: request) }
             case .fallBack: missing.append(index)
             case .useless:
                 entries[index] = nil
@@ -341,6 +343,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public func fingerprint(of key: Key) -> UInt64 {
         hearing == .upper ? upper.fingerprint(of: key) : lower.fingerprint(of: key)
     }
+
+    /// Whether the lower level does.
+    public var lacksSource: Bool { lower.lacksSource }
 
     /// `composed`, with all levels that are composed, however that was nested.
     public var label: LevelLabel {

@@ -9,6 +9,12 @@ public struct FetchContext<Value: Sendable>: Sendable {
     /// Records the steps of the read, if its caller wants a trace.
     public let recorder: ReadTraceRecorder?
 
+    package init(old: Value?, age: Duration?, recorder: ReadTraceRecorder?) {
+        self.old = old
+        self.age = age
+        self.recorder = recorder
+    }
+
     package init(old: Entry<Value>?, at now: MonotonicInstant, recorder: ReadTraceRecorder?) {
         self.old = old?.value
         age = old?.age(at: now)

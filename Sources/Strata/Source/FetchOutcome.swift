@@ -27,6 +27,19 @@ public enum FetchOutcome<Value: Sendable>: Sendable {
     /// invalidation of a tag does not end it; removing the key does.
     case failure(any Error, retryAfter: Duration? = nil)
 
+    /// The same outcome with its value in another form.
+    func map<Other>(_ transform: (Value) async throws -> Other) async throws -> FetchOutcome<Other> {
+        switch self {
+        case .value(let value, let lifetime, let tags):
+            .value(try await transform(value), lifetime: lifetime, tags: tags)
+        case .absent(let lifetime, let tags): .absent(lifetime: lifetime, tags: tags)
+        case .notModified(let lifetime): .notModified(lifetime: lifetime)
+        case .doNotStore(nil): .doNotStore(nil)
+        case .doNotStore(let value?): .doNotStore(try await transform(value))
+        case .failure(let error, let retryAfter): .failure(error, retryAfter: retryAfter)
+        }
+    }
+
     /// A value, or an absence for `nil`, with its tags.
     public static func found(_ value: Value?, tags: [String] = []) -> FetchOutcome {
         value.map { .value($0, tags: tags) } ?? .absent(tags: tags)

@@ -23,7 +23,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The part of one key in a fetch of several.
     package typealias Slot = FetchRound<Key, FetchContext<Value>, FetchOutcome<Value>>.Slot
 
-    private let one: One
+    private let one: One?
     private let several: Several?
     private let policy: FreshnessPolicy
     /// Counts the fetches.
@@ -34,6 +34,16 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         several = nil
         self.policy = policy
     }
+
+    /// Nothing to ask but the sources that calls bring.
+    package init(perCall policy: FreshnessPolicy) {
+        one = nil
+        several = nil
+        self.policy = policy
+    }
+
+    /// Whether there is nothing to ask but the sources that calls bring.
+    package var isPerCall: Bool { one == nil }
 
     /// A key that is missing in the answer has no value.
     ///
@@ -65,6 +75,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - old: The entry that the answer replaces.
     ///   - recorder: Notes how long the fetch took.
     ///   - slot: The key's part in a fetch of several.
+    ///   - callSource: The call's own source, which is asked instead.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -72,7 +83,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         fingerprint: UInt64,
         old: Entry<Value>?,
         _ recorder: ReadTraceRecorder?,
-        _ slot: Slot? = nil
+        _ slot: Slot? = nil,
+        for callSource: CallSource<Value>? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         meter.begin()
@@ -84,7 +96,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 if wasWaiting {
                     answer ?? .absent()
                 } else {
-                    try await recorder.inScope({ try await one(key, context) }, failure: \.failure)
+                    try await recorder.inScope({ try await ask(key, context, callSource) }, failure: \.failure)
                 }
         } catch {
             if Task.isCancelled, error is CancellationError {
@@ -109,6 +121,15 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
         return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
+    }
+
+    private func ask(
+        _ key: Key,
+        _ context: FetchContext<Value>,
+        _ callSource: CallSource<Value>?
+    ) async throws -> FetchOutcome<Value> {
+        if let callSource { return try await callSource.fetch(context) }
+        return try await one?(key, context) ?? .doNotStore(nil)
     }
 
     /// The entry that the policy makes of an outcome.

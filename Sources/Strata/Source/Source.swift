@@ -13,7 +13,7 @@
 ///
 /// After a failure the key is not asked for again for a while: as long as the source says, else from 100 ms, doubled with each
 /// failure in a row, up to 5 s. Callers get what the source has thrown until then. At most 4 096 keys are remembered.
-public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
+public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, SourcedLevel {
     /// How long values are fresh, and how long callers wait for them.
     public let freshness: FreshnessPolicy
     private let fetch: Fetch<Key, Value>
@@ -30,16 +30,25 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     ///   - failureBackOff: For how long a key is not asked for again after an error that does not say so itself; doubled with
     ///     each failure in a row. `nil` asks again at once.
     ///   - fetch: Asks for a key. What it throws reaches those who wait.
-    public init(
+    public convenience init(
         freshness: FreshnessPolicy = FreshnessPolicy(),
         limit: Int = 64,
         failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) {
+        self.init(freshness, limit, failureBackOff, Fetch(freshness, fetch))
+    }
+
+    private init(
+        _ freshness: FreshnessPolicy,
+        _ limit: Int,
+        _ failureBackOff: ClosedRange<Duration>?,
+        _ fetch: Fetch<Key, Value>
+    ) {
         self.freshness = freshness
         pauses = failureBackOff.map { Pauses(steps: $0) } ?? Pauses()
         isPausedByErrors = failureBackOff != nil
-        self.fetch = Fetch(freshness, fetch)
+        self.fetch = fetch
         flights = Flights(completionLimit: freshness.completionLimit)
         limiter = FetchLimiter(limit: limit)
     }
@@ -63,6 +72,29 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
         }
     }
 
+    /// The bottom of a cache whose calls bring their sources with them.
+    ///
+    /// ```swift
+    /// let quotes = MemoryLevel<String, Quote>(limit: .entries(1_000)).compose(Source.perCall(freshness: .resilient))
+    /// let quote = try await quotes.get(symbol) { try await exchange.quote(symbol) }
+    /// ```
+    ///
+    /// A read without a source finds what the levels above hold.
+    ///
+    /// - Parameters:
+    ///   - freshness: How long values are good for, and how long they are waited for.
+    ///   - limit: How many fetches may run at once.
+    ///   - failureBackOff: For how long a key is not asked for again after an error, by any call; doubled with each failure in
+    ///     a row. `nil` asks again at once.
+    /// - Returns: The source.
+    public static func perCall(
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        limit: Int = 64,
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5)
+    ) -> Source {
+        Source(freshness, limit, failureBackOff, Fetch(perCall: freshness))
+    }
+
     /// Callers that wait for a fetch now.
     package var waiting: Int { flights.waiting }
 
@@ -71,6 +103,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     /// - Throws: What the closure throws, also what it threw last while it is not to be asked; ``CacheError/Code/timeout``;
     ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        let request = request.sourced(by: self)
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let fingerprint = fingerprint(of: key)
@@ -84,7 +117,14 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
                 do {
                     let entry = try await limiter.run {
                         let old = request.basis as? Entry<Value>
-                        return try await fetch(key, fingerprint: fingerprint, old: old, request.recorder).entry
+                        return try await fetch(
+                            key,
+                            fingerprint: fingerprint,
+                            old: old,
+                            request.recorder,
+                            for: request.callSource(of: Value.self)
+                        )
+                        .entry
                     }
                     pauses.end(key)
                     return entry
@@ -122,6 +162,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
 
     /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async { await flights.drain(within: limit) }
+
+    /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.
+    public var lacksSource: Bool { fetch.isPerCall }
 
     /// `source`.
     public var label: LevelLabel {

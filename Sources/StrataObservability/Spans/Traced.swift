@@ -161,6 +161,8 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
 extension Traced: Fetcher where Base: Fetcher {}
 
+extension Traced: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with its reads as spans.
     ///

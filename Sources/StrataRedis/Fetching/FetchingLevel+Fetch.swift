@@ -155,7 +155,14 @@ extension FetchingLevel {
         let asOf = level.shared.tags(of: names.part).asOf
         do {
             let old = old ?? request.basis as? Entry<Value>
-            var fetched = try await source(key, fingerprint: names.fingerprint, old: old, request.recorder, slot)
+            var fetched = try await source(
+                key,
+                fingerprint: names.fingerprint,
+                old: old,
+                request.recorder,
+                slot,
+                for: request.callSource(of: Value.self)
+            )
             fetched.entry?.asOf = asOf
             return fetched
         } catch let failure as SourceFailure {

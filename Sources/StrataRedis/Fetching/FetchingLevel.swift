@@ -16,7 +16,7 @@ public import Strata
 /// ``LeaseOptions/fetchLimit`` such fetches run at once.
 ///
 /// Round trips: one GET for a hit, three for a value that is fetched (GET, lease, store), besides renewals.
-public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
+public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: SourcedLevel {
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
     /// How the fleet decides which instance fetches.
@@ -68,6 +68,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     ///   another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await level.entry(for: key, request) }
+        let request = request.sourced(by: self)
         let start = MonotonicInstant.now
         do {
             guard request.isShareable else { return try await read(key, request, nil) }
@@ -89,9 +90,10 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
         }
     }
 
-    /// Joins a read of the key that is running.
+    /// Joins a read of the key that is running; a read without a source joins none of those that have one.
     @inlinable
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
+        guard !lacksSource else { return nil }
         let limit = WaitLimit(sinceJoining: level.freshness.hardTimeout)
         return try await flights.joinUnderWay(key, limit: limit, if: isSought).map { Joined($0) }
     }
@@ -155,6 +157,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: CacheL
     /// The Redis level's.
     public func fingerprint(of key: Key) -> UInt64 { level.fingerprint(of: key) }
 
+    /// Whether it was made by ``RedisLevel/fetchingPerCall(_:)``.
+    public var lacksSource: Bool { source.isPerCall }
+
     /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { level.origin }
 
@@ -205,6 +210,24 @@ extension RedisLevel {
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
         FetchingLevel(self, options, Fetch(freshness, fetch))
+    }
+
+    /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
+    /// once.
+    ///
+    /// ```swift
+    /// let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+    ///     .compose(RedisLevel(redis, keyspace: "products", freshness: .resilient).fetchingPerCall())
+    ///
+    /// let product = try await products.get(id) { try await database.product(id) }
+    /// ```
+    ///
+    /// A read without a source finds what levels hold; see ``/Strata/SourcedLevel``.
+    ///
+    /// - Parameter options: How the fleet decides which instance fetches.
+    /// - Returns: The level.
+    public func fetchingPerCall(_ options: LeaseOptions = LeaseOptions()) -> FetchingLevel<Key, Value> {
+        FetchingLevel(self, options, Fetch(perCall: freshness))
     }
 
     /// This level with a source below it that is asked for several keys by one call.

@@ -20,6 +20,21 @@ enum LevelTiming {
         return (end - start) / Double(keys.count)
     }
 
+    /// Gets every key by a call that brings a source, which is not asked.
+    @inline(never)
+    static func reads<Level: SourcedLevel>(
+        _ level: Level,
+        _ keys: [Level.Key],
+        or value: Level.Value
+    ) async throws -> Double {
+        let start = ThreadTime.nanoseconds
+        for key in keys {
+            let found: Level.Value = try await level.get(key) { value }
+            _ = found
+        }
+        return (ThreadTime.nanoseconds - start) / Double(keys.count)
+    }
+
     /// The same at a bare dictionary.
     @inline(never)
     static func reads<Key, Value>(bare: StripedDictionary<Key, Value>, _ keys: [Key], found: Bool = true) -> Double {
@@ -72,6 +87,18 @@ enum LevelTiming {
     static func allocations<Level: CacheLevel>(_ level: Level, _ keys: [Level.Key]) async throws -> Int? {
         let before = strata_allocations()
         _ = try await reads(level, keys)
+        let after = strata_allocations()
+        return before < 0 ? nil : after - before
+    }
+
+    /// How often memory was asked for while all keys were read by calls that bring a source.
+    static func allocations<Level: SourcedLevel>(
+        _ level: Level,
+        _ keys: [Level.Key],
+        or value: Level.Value
+    ) async throws -> Int? {
+        let before = strata_allocations()
+        _ = try await reads(level, keys, or: value)
         let after = strata_allocations()
         return before < 0 ? nil : after - before
     }

@@ -18,6 +18,7 @@ extension MemoryLoad {
         let bottom = ClosureLevel<String, Product>(get: { _ in nil }, set: { _, _ in })
         let composed = memory.compose(bottom)
         try await measure("composed", composed, trial, ratio: true)
+        try await measurePerCall(memory.compose(Source.perCall()), trial)
         try await measure("composed3", memory.compose(bottom.compose(ClosureFetcher { _ in nil })), trial, ratio: true)
         try await measure("pooled_composed", composed.pooled(), trial, ratio: true)
         try await measure("any", memory.normalized(), trial, ratio: true)
@@ -35,6 +36,33 @@ extension MemoryLoad {
         try await measure("recovered", memory.recover { _, _ in nil }, trial)
         try await measure("falling_back", memory.recover(with: bottom), trial)
         try await measure("raced", memory.race(bottom), trial)
+    }
+
+    /// A hit of a call that brings its source, beside a plain one through the same levels.
+    private func measurePerCall(_ level: some SourcedLevel<String, Product>, _ trial: MemoryTrial<String>) async throws
+    {
+        let value = try await level.require(trial.asked[0])
+        if let count = try await LevelTiming.allocations(level, trial.asked, or: value) {
+            Measurement(
+                name: "memory.hit.per_call.allocations",
+                value: Double(count) / Double(trial.asked.count),
+                unit: "1",
+                comparedTo: "\(trial.asked.count) hits"
+            )
+            .print()
+        }
+        var added: [Double] = []
+        for _ in 0..<rounds {
+            let plain = try await LevelTiming.reads(level, trial.asked)
+            added.append(try await LevelTiming.reads(level, trial.asked, or: value) - plain)
+        }
+        Measurement(
+            name: "memory.hit.per_call.added_ns",
+            value: added.median,
+            unit: "ns",
+            comparedTo: "a plain hit through the same levels, same run"
+        )
+        .print()
     }
 
     private func measure<Level: CacheLevel<String, Product>>(

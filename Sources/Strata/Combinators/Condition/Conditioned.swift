@@ -86,6 +86,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
 
 extension Conditioned: Fetcher where Base: Fetcher {}
 
+extension Conditioned: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level, asked only for keys that satisfy a condition.
     ///

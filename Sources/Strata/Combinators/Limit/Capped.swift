@@ -54,6 +54,8 @@ public struct Capped<Base: CacheLevel>: TransparentLevel {
 
 extension Capped: Fetcher where Base: Fetcher {}
 
+extension Capped: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with a limit on how many of its reads run at once.
     ///

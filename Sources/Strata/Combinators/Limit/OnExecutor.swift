@@ -78,6 +78,8 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
 
 extension OnExecutor: Fetcher where Base: Fetcher {}
 
+extension OnExecutor: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with its work done on an executor.
     ///

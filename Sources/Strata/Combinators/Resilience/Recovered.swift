@@ -71,6 +71,8 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
 
 extension Recovered: Fetcher where Base: Fetcher {}
 
+extension Recovered: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.
     ///

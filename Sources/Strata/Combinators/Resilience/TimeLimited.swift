@@ -64,6 +64,8 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
 
 extension TimeLimited: Fetcher where Base: Fetcher {}
 
+extension TimeLimited: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with a limit on how long a read may take.
     ///

@@ -86,6 +86,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
 extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 
+extension Switched: SourcedLevel where First: SourcedLevel, Second: SourcedLevel {}
+
 /// Two levels of which each key uses one.
 ///
 /// - Parameters:

@@ -112,6 +112,8 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
 
 extension TransformedKeys: Fetcher where Base: Fetcher {}
 
+extension TransformedKeys: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level, asked by other keys.
     ///

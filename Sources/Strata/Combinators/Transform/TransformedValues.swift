@@ -25,6 +25,16 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     /// Transforms a value.
     package var process: Step<(Base.Key, Base.Value), Value> { transformer.forward }
 
+    /// The entry of the level inside with its value transformed.
+    ///
+    /// - Throws: What the level inside or the transformer throws.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        var inside = request
+        if let source = request.callSource(of: Value.self) { inside.callSource = source.giving(transformer, for: key) }
+        guard let entry = try await base.entry(for: key, inside) else { return nil }
+        return try await entry.map { try await process((key, $0)) }
+    }
+
     /// The value in the level's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
@@ -61,6 +71,8 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
 
 extension TransformedValues: Fetcher where Base: Fetcher {}
 
+extension TransformedValues: SourcedLevel where Base: SourcedLevel {}
+
 extension CacheLevel {
     /// This level with its values in another form, which closures make.
     ///
@@ -90,5 +102,23 @@ extension CacheLevel {
         _ transformer: KeyAwareTwoWayTransformer<Key, Value, Other>
     ) -> TransformedValues<Self, Other> {
         TransformedValues(self, transformer)
+    }
+}
+
+extension CallSource {
+    /// This source for a level that keeps its values in another form.
+    ///
+    /// An old value that cannot be transformed is one that the source does not get.
+    fileprivate func giving<Key, Inner>(
+        _ transformer: KeyAwareTwoWayTransformer<Key, Inner, Value>,
+        for key: Key
+    ) -> CallSource<Inner> {
+        CallSource<Inner>(outcome: { [fetch] context in
+            var old: Value?
+            if let inner = context.old { old = try? await transformer.transform(inner, for: key) }
+            let age = old == nil ? nil : context.age
+            return try await fetch(FetchContext(old: old, age: age, recorder: context.recorder))
+                .map { try await transformer.inverseTransform($0, for: key) }
+        })
     }
 }

@@ -69,6 +69,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
+    /// What the level inside says.
+    public var lacksSource: Bool { base.lacksSource }
+
     public var keepsTickets: Bool { base.keepsTickets }
 
     public var origin: EntryOrigin? { base.origin }

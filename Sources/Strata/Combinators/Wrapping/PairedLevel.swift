@@ -54,6 +54,9 @@ extension PairedLevel {
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
     /// Whether both levels say so.
+    public var lacksSource: Bool { first.lacksSource && second.lacksSource }
+
+    /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
 }
 

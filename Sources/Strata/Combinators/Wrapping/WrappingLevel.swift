@@ -22,6 +22,9 @@ extension WrappingLevel {
     /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
+    /// What the level inside says.
+    public var lacksSource: Bool { base.lacksSource }
+
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }

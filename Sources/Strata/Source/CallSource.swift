@@ -1,0 +1,33 @@
+/// The source that a call brings with it.
+///
+/// A read carries it down (``ReadRequest/callSource``) to the level that runs fetches. There it stands in the place of that
+/// level's own source, and gets everything else from it: the flight, the lease, the policy, the trace.
+@usableFromInline
+package final class CallSource<Value: Sendable>: Sendable {
+    /// Asks for the value of the call's key.
+    package let fetch: @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>
+
+    /// - Parameter fetch: Asks for the value of the call's key.
+    @usableFromInline
+    package init(outcome fetch: @escaping @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>) {
+        self.fetch = fetch
+    }
+
+    /// - Parameter fetch: Returns the value of the call's key; `nil` is an absence.
+    @usableFromInline
+    package convenience init(_ fetch: @escaping @Sendable () async throws -> Value?) {
+        self.init(outcome: { _ in .found(try await fetch()) })
+    }
+}
+
+extension CallSource {
+    @usableFromInline
+    convenience init(required fetch: @escaping @Sendable () async throws -> Value) {
+        self.init(outcome: { _ in .value(try await fetch()) })
+    }
+}
+
+extension ReadRequest {
+    /// The source that the call has brought, if it gives values of this type.
+    package func callSource<Value>(of type: Value.Type) -> CallSource<Value>? { callSource as? CallSource<Value> }
+}
