@@ -19,16 +19,24 @@ extension RedisClient {
         var missing: Set<String> = []
         for var configuration in try await asked() {
             configuration.connections = 1
-            let probe = try RedisClient(configuration)
-            do {
-                missing.formUnion(try await probe.tryRules(rules))
-                await probe.shutDown()
-            } catch {
-                await probe.shutDown()
-                throw error
-            }
+            missing.formUnion(try await Self.probing(configuration) { try await $0.tryRules(rules) })
         }
         return rules.rules.filter { missing.contains($0) }
+    }
+
+    private static func probing<Found>(
+        _ configuration: RedisConfiguration,
+        _ body: (RedisClient) async throws -> Found
+    ) async throws -> Found {
+        let probe = try RedisClient(configuration)
+        do {
+            let found = try await body(probe)
+            await probe.shutDown()
+            return found
+        } catch {
+            await probe.shutDown()
+            throw error
+        }
     }
 
     /// The servers at which rules are tried.
@@ -59,13 +67,11 @@ extension RedisClient {
 
     private func tryRules(_ rules: AccessRules) async throws -> Set<String> {
         let ending = "strata-check-" + String(UInt64.random(in: 0 ... .max), radix: 36)
-        // The last one changes the state of the connection.
-        let commands = rules.commands.filter { $0 != "subscribe" } + rules.commands.filter { $0 == "subscribe" }
         // All of them are of the same kinds, so one of each kind stands for a command that takes none of the kind.
         let patterns = rules.keys.map { (rules.keyRule + $0, AccessProbe.example(of: $0, ending: ending)) }
         let channels = rules.channels.map { ("&" + $0, AccessProbe.example(of: $0, ending: ending)) }
         var missing: Set<String> = []
-        for command in commands {
+        for command in rules.commands {
             let objects: [(rule: String, name: String)] =
                 switch AccessProbe.object(of: command) {
                 case .nothing: [("", "")]
@@ -81,7 +87,8 @@ extension RedisClient {
                     database: configuration.database
                 )
                 guard let words else { continue }
-                switch try await refusal(of: words) {
+                let refused = try await command == "subscribe" ? refusalOfListening(words) : refusal(of: words)
+                switch refused {
                 case .nothing?: missing.insert("+" + command)
                 case .key?, .channel?: missing.insert(object.rule)
                 case nil: break
@@ -92,6 +99,16 @@ extension RedisClient {
     }
 
     private static var invalidations: String { String(decoding: LinkMachine.invalidationChannel, as: UTF8.self) }
+
+    /// The same for SUBSCRIBE, on a connection of its own: what others publish there comes unasked.
+    private func refusalOfListening(_ words: [String]) async throws -> AccessProbe.Object? {
+        do {
+            return try await Self.probing(configuration) { try await $0.refusal(of: words) }
+        } catch let error as RedisError where error.code == .protocolViolation {
+            // A message came together with the answer, so there is a subscription.
+            return nil
+        }
+    }
 
     /// What a user may not, if anything: other errors are what harmless arguments are answered with.
     private func refusal(of words: [String]) async throws -> AccessProbe.Object? {

@@ -50,6 +50,21 @@ struct MissingRulesTests {
         }
     }
 
+    @Test("a fleet that publishes on the very channels does not disturb the trial")
+    func busyChannels() async throws {
+        let rules = AccessRules(for: [.cache], keyspaces: ["products"])
+        _ = try await missing(rules, granted: rules.rules.filter { $0 != "+hset" }) { server, redis in
+            let isOver = Locked(false)
+            async let published: Void = {
+                let other = try TestServer.client(of: server)
+                while !isOver.withLock({ $0 }) { _ = try await other.send("PUBLISH", "strata:products:ev", "") }
+            }()
+            for _ in 0..<20 { #expect(try await redis.missingRules(of: rules) == ["+hset"]) }
+            isOver.withLock { $0 = true }
+            try await published
+        }
+    }
+
     @Test("the start of a program ends with one error that names all of them")
     func require() async throws {
         let rules = AccessRules(for: [.cache], keyspaces: ["products"])

@@ -7,10 +7,14 @@ import Testing
 /// What `docs/internals/wire-format.md` says is what the code does.
 @Suite("The page on the form in Redis")
 struct WireFormatTests {
+    private func page() throws -> String {
+        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
+        return try String(contentsOf: root.appending(path: "docs/internals/wire-format.md"), encoding: .utf8)
+    }
+
     /// The rows of a section's table, without its head.
     private func rows(_ section: String) throws -> [[String]] {
-        let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
-        let page = try String(contentsOf: root.appending(path: "docs/internals/wire-format.md"), encoding: .utf8)
+        let page = try page()
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         let start = try #require(lines.firstIndex { $0.drop { $0 == "#" } == " \(section)" }, "no section \(section)")
         let table = lines[(start + 1)...].prefix { !$0.hasPrefix("#") }.filter { $0.hasPrefix("|") }.dropFirst(2)
@@ -39,12 +43,21 @@ struct WireFormatTests {
     func names() throws {
         let keyspace = Keyspace("products")
         let names = keyspace.names(for: Array("42".utf8))
+        // One whose tag is a single digit.
+        let part = try #require(KeyspacePart.all.first { $0.marksTag.count == 1 })
+        let digit = part.marksTag[0]
+        #expect(part.number == 1)
         let expected = [
             "value": names.value.bytes, "lease": names.lease.bytes, "marks": keyspace.marks, "channel": keyspace.events,
+            "marks of a part": keyspace.marks(of: part).map { $0 == digit ? UInt8(ascii: "n") : $0 },
+            "channel of a part": keyspace.channel(of: part).map { $0 == UInt8(ascii: "1") ? UInt8(ascii: "p") : $0 },
         ]
         let rows = try rows("Names")
         #expect(rows.count == expected.count)
         for row in rows { #expect(expected[row[0]] == Array(try quoted(row[1]).utf8), "\(row[0])") }
+        let tags = KeyspacePart.all.map { String(decoding: $0.marksTag, as: UTF8.self) }
+        let told = tags.dropLast().joined(separator: ", ") + " and " + (tags.last ?? "")
+        #expect(try page().contains("in their order: \(told)."))
     }
 
     @Test("fields of the envelope, with their offsets and lengths")

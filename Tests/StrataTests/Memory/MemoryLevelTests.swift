@@ -156,7 +156,7 @@ struct MemoryLevelTests {
         let level = MemoryLevel<String, Int>(limit: .entries(10))
         let now = MonotonicInstant.now
         let gate = FillGate()
-        let entry = Entry(
+        var entry = Entry(
             .value(1),
             freshUntil: now.advanced(by: .seconds(10)),
             staleUntil: now.advanced(by: .seconds(20)),
@@ -173,6 +173,9 @@ struct MemoryLevelTests {
         #expect(found.seal?.isLive == true)
         found.seal = nil
         #expect(found == entry)
+        #expect(level.resident("a", at: now) == nil, "an entry that may be void is not served without a look")
+        entry.isSuspect = false
+        try await level.store(entry, for: "a")
         #expect(level.resident("a", at: now)?.ticket == entry.ticket)
         let absence = Entry<Int>(.absent, freshUntil: now.advanced(by: .seconds(10)), origin: .memory)
         try await level.store(absence, for: "a")
