@@ -92,8 +92,10 @@ public struct ReadRequest: Sendable {
 
     /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
     /// brought one.
-    package func sourced(by level: some CacheLevel) -> ReadRequest {
+    package func sourced(by level: some CacheLevel) throws -> ReadRequest {
         guard options.source != .never, callSource == nil, level.lacksSource else { return self }
+        // To find nothing would mean that there is no value any more.
+        if case .refresh = purpose { throw CacheError.missing }
         var request = self
         request.options.source = .never
         return request
@@ -103,6 +105,14 @@ public struct ReadRequest: Sendable {
     package var filling: ReadRequest {
         var request = self
         request.fillsAbove = true
+        return request
+    }
+
+    /// The same request to a level whose values have another form than the old entry has.
+    package var withoutBasis: ReadRequest {
+        guard basis != nil else { return self }
+        var request = self
+        request.basis = nil
         return request
     }
 

@@ -88,7 +88,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The lower level's own error, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await claim([key], request)[0] }
-        let request = request.sourced(by: lower)
+        let request = try request.sourced(by: lower)
         var above: Entry<Value>?
         var isFailing = false
         var heard = heardTicket(key)
@@ -158,7 +158,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The lower level's own error; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await claim(keys, request) }
-        let request = request.sourced(by: lower)
+        let request = try request.sourced(by: lower)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
         var heard = keys.map { heardTicket($0) }

@@ -103,7 +103,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// - Throws: What the closure throws, also what it threw last while it is not to be asked; ``CacheError/Code/timeout``;
     ///   `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        let request = request.sourced(by: self)
+        let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let fingerprint = fingerprint(of: key)

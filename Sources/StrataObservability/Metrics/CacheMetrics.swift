@@ -90,10 +90,11 @@ public final class CacheMetrics: Sendable {
     /// - Returns: Whether there was such a cache.
     @discardableResult
     public func remove(_ name: String) -> Bool {
+        let others = state.withLock { state in state.caches.filter { $0.name != name } }
+        let shared = Set(others.flatMap(\.sources))
         let (cache, ended): (CacheReading?, [DurationSource: Listener]) = state.withLock { state in
             guard let index = state.caches.firstIndex(where: { $0.name == name }) else { return (nil, [:]) }
             let cache = state.caches.remove(at: index)
-            let shared = Set(state.caches.flatMap(\.sources))
             let ended = state.listeners.filter { source, _ in
                 source.cache.map { $0 == name } ?? !shared.contains(source)
             }
@@ -107,6 +108,8 @@ public final class CacheMetrics: Sendable {
             if source.cache != nil { listener.recorder.end() }
         }
         cache.end()
+        // One that was added meanwhile may use the same client.
+        for other in state.withLock({ $0.caches }) { listen(to: other) }
         if isOfProcess { Self.namesTaken.withLock { _ = $0.remove(name) } }
         return true
     }

@@ -84,7 +84,11 @@ public final class RedisClient: Sendable {
     public func shutDown(within grace: Duration = .zero) async {
         let deadline = MonotonicInstant.now.advanced(by: grace)
         await companion.finish(by: deadline, self)
-        for node in cluster?.stop() ?? [] { await node.shutDown(within: MonotonicInstant.now.duration(to: deadline)) }
+        await withTaskGroup(of: Void.self) { group in
+            for node in cluster?.stop() ?? [] {
+                group.addTask { await node.shutDown(within: MonotonicInstant.now.duration(to: deadline)) }
+            }
+        }
         loop.stop(by: deadline)
         await loop.waitUntilStopped()
     }

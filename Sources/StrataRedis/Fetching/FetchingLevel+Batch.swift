@@ -14,7 +14,7 @@ extension FetchingLevel {
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await level.entries(for: keys, request) }
-        let request = request.sourced(by: self)
+        let request = try request.sourced(by: self)
         var found: [Key: Entry<Value>?] = [:]
         var rest = Set<Key>(keys).count == keys.count ? keys[...] : keys.withoutRepetitions()[...]
         while !rest.isEmpty {

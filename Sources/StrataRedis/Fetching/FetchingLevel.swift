@@ -68,7 +68,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     ///   another process; ``/Strata/CacheError/Code/timeout``; `CancellationError`. Never an error of Redis.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await level.entry(for: key, request) }
-        let request = request.sourced(by: self)
+        let request = try request.sourced(by: self)
         let start = MonotonicInstant.now
         do {
             guard request.isShareable else { return try await read(key, request, nil) }

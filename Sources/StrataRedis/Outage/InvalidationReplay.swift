@@ -194,6 +194,8 @@ final class InvalidationReplay: Sendable {
 
     /// Carries out what is pending and due.
     ///
+    /// One that fails ends the attempt, but in a cluster: another node may be well.
+    ///
     /// - Returns: False when one has failed; what was not tried yet is left.
     private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Bool {
         var intents = state.withLock { state in
@@ -202,8 +204,11 @@ final class InvalidationReplay: Sendable {
             count.store(state.pending.count, ordering: .releasing)
             return state.pending.inOrder.filter { early || $0.notBefore <= now }[...]
         }
-        guard let first = intents.popFirst() else { return true }
-        guard await carryOut(first, client, by: deadline) else { return false }
+        let goesOn = client.isCluster
+        if !goesOn, let first = intents.popFirst() {
+            guard await carryOut(first, client, by: deadline) else { return false }
+        }
+        var hasSucceeded = true
         while !intents.isEmpty {
             let began = MonotonicInstant.now
             guard !Task.isCancelled, began < deadline else { return false }
@@ -213,11 +218,12 @@ final class InvalidationReplay: Sendable {
                 for intent in some { group.addTask { [self] in await carryOut(intent, client, by: deadline) } }
                 return await group.reduce(true) { $0 && $1 }
             }
-            guard succeeded else { return false }
+            hasSucceeded = hasSucceeded && succeeded
+            guard hasSucceeded || goesOn else { return false }
             let left = Self.batchInterval - began.duration(to: .now)
             if left > .zero, !intents.isEmpty { try? await Task.pause(for: left) }
         }
-        return true
+        return hasSucceeded
     }
 
     private func carryOut(

@@ -54,6 +54,37 @@ struct ClusterChangeTests {
         }
     }
 
+    @Test("an invalidation that waits for a node that stands still keeps no other from being repeated")
+    func repeatedBesideOne() async throws {
+        try await TestCluster.with(server: .init(directives: ["cluster-require-full-coverage no"])) { cluster in
+            let instance = try ClusterInstance(cluster, keyspace) {
+                $0.redisBudget = .milliseconds(500)
+                $0.commandTimeout = .seconds(1)
+                $0.healthWindow = .seconds(1)
+            }
+            try await instance.level.ready(within: .seconds(20))
+            let owners = cluster.primaries.indices.map { primary in
+                (0..<10_000).map { "key-\($0)" }
+                    .first {
+                        slot(of: $0) * cluster.primaries.count / RedisCluster.slotCount == primary
+                    }!
+            }
+            for key in owners { try await instance.level.set("old", for: key) }
+            // The one that is asked for first.
+            try await cluster.primaries[0].pause()
+            await #expect(throws: (any Error).self) { try await instance.level.remove(owners[0]) }
+            try await cluster.primaries[1].pause()
+            await #expect(throws: (any Error).self) { try await instance.level.remove(owners[1]) }
+            #expect(instance.redis.outageStatistics.pendingInvalidations == 2)
+            try await cluster.primaries[1].resume()
+            while instance.redis.outageStatistics.pendingInvalidations > 1 { try await nextTurn() }
+            let name = keyspace.names(for: owners[1].keyBytes).value.bytes
+            #expect(try await cluster.primaries[1].command(bytes: [Array("EXISTS".utf8), name]).integer == 0)
+            try await cluster.primaries[0].resume()
+            while instance.redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
+        }
+    }
+
     @Test("while a slot is on its way its keys are found at both nodes, and no write is lost")
     func ask() async throws {
         try await TestCluster.with { cluster in

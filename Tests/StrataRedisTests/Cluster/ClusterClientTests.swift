@@ -138,10 +138,15 @@ struct ClusterClientTests {
 
     @Test("calls after the end are refused, and nothing is left of the nodes' threads")
     func end() async throws {
-        let redis = try TestCluster.client(of: try await TestCluster.shared())
-        try await redis.set(RedisKey(base), [1])
+        let cluster = try await TestCluster.shared()
+        let redis = try TestCluster.client(of: cluster)
+        // The other nodes were not needed until now.
+        let keys = TestCluster.keys(base, of: cluster)
+        try await redis.set(RedisKey(keys[0]), [1])
         await redis.shutDown()
-        let error = await #expect(throws: RedisError.self) { try await redis.get(RedisKey(base)) }
-        #expect(error?.code == .shutDown)
+        for key in keys {
+            let error = await #expect(throws: RedisError.self) { try await redis.get(RedisKey(key)) }
+            #expect(error?.code == .shutDown)
+        }
     }
 }

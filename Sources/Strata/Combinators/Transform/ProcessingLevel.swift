@@ -9,12 +9,12 @@ extension ProcessingLevel {
     ///
     /// - Throws: What the level inside or the function throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let entry = try await base.entry(for: key, request) else { return nil }
+        guard let entry = try await base.entry(for: key, request.withoutBasis) else { return nil }
         return try await entry.map { try await process((key, $0)) }
     }
 
     /// The entries of the level inside, asked for by one call, with their values in the other form.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys, request).mapped(keys, by: process, request)
+        try await base.entries(for: keys, request.withoutBasis).mapped(keys, by: process, request)
     }
 }

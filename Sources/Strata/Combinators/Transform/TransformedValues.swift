@@ -29,7 +29,9 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     ///
     /// - Throws: What the level inside or the transformer throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        var inside = request
+        var inside = request.withoutBasis
+        // An old value that cannot be transformed back is one that the source does not get.
+        if let old = request.basis as? Entry<Value> { inside.basis = try? await inner(old, key) }
         if let source = request.callSource(of: Value.self) { inside.callSource = source.giving(transformer, for: key) }
         guard let entry = try await base.entry(for: key, inside) else { return nil }
         return try await entry.map { try await process((key, $0)) }

@@ -48,6 +48,19 @@ extension ClusterRouter {
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         var course = Course()
+        do {
+            return try await attempt(call, on: connection, &course, encode: encode)
+        } catch let error as RedisError {
+            throw error.after(course.isAmbiguous ? .ambiguous : .notApplied)
+        }
+    }
+
+    private func attempt(
+        _ call: ClusterCall,
+        on connection: Connection?,
+        _ course: inout Course,
+        encode: (inout CommandWriter) -> Void
+    ) async throws -> RESPValue {
         var connection = connection
         while true {
             let (node, asking) = try await node(for: course.target, call)
@@ -61,6 +74,12 @@ extension ClusterRouter {
                     .call(deadline: call.deadline, expecting: call.expected, asking: asking, encode: encode)
             } catch let error as RedisError where error.isOfConnection {
                 try await lost(error, node, call, &course)
+                continue
+            } catch let error as RedisError
+                where error.code == .shutDown && error.effect == .notApplied && course.losses == 0 && !isStopped
+            {
+                // The connection was that of a node that has left the cluster meanwhile.
+                course.losses += 1
                 continue
             }
             switch reply {
@@ -100,8 +119,6 @@ extension ClusterRouter {
     {
         course.isAmbiguous = course.isAmbiguous || error.effect == .ambiguous
         course.losses += 1
-        var error = error
-        if course.isAmbiguous { error.effect = .ambiguous }
         guard call.repetition == .repeatable || !course.isAmbiguous, course.losses <= Self.mostLosses else {
             refresh()
             throw error
@@ -136,9 +153,7 @@ extension ClusterRouter {
             if redirection != .tryAgain { refresh() }
             // What a node refuses for the cluster's state passes by itself, or does not.
             guard .now.advanced(by: course.pause) < call.deadline else {
-                var error = RedisError.reply(text, endpoint: node.endpoint.description)
-                if course.isAmbiguous { error.effect = .ambiguous }
-                throw error
+                throw RedisError.reply(text, endpoint: node.endpoint.description)
             }
             try await Task.pause(for: course.pause * Double.random(in: 0.5...1))
             course.pause = min(course.pause * 2, Self.pauses.upperBound)
@@ -165,7 +180,7 @@ extension ClusterRouter {
                 code: .tooManyRedirects,
                 message: "the nodes of the cluster do not agree on who serves a slot",
                 endpoint: endpoint.description,
-                effect: course.isAmbiguous ? .ambiguous : .notApplied,
+                effect: .notApplied,
                 serverMessage: text
             )
         }

@@ -25,7 +25,7 @@ final class ClusterRouter: Sendable {
         var turn = 0
     }
 
-    /// So many nodes that are in no map are talked to.
+    /// So many nodes that are in no map are talked to, besides those of the configuration.
     static let mostStrays = 16
     /// So many slots are moved in the map by redirections from one round to the next.
     static let mostPatches = 1_024
@@ -78,8 +78,11 @@ final class ClusterRouter: Sendable {
             state.round = nil
         }
         rounds.end()
+        for node in nodes { node.close() }
         return clients
     }
+
+    var isStopped: Bool { state.withLock { $0.isStopped } }
 
     // MARK: Nodes
 
@@ -139,7 +142,10 @@ final class ClusterRouter: Sendable {
     ///
     /// - Throws: ``RedisError/Code/tooManyRedirects`` when too many such addresses were named.
     func node(at endpoint: RedisEndpoint) throws(RedisError) -> ClusterNode {
-        let node = state.withLock { $0.node(at: endpoint, make) }
+        let (node, isStopped) = state.withLock { state in
+            (state.isStopped ? nil : state.node(at: endpoint, upTo: Self.mostStrays + seeds.count, make), state.isStopped)
+        }
+        guard !isStopped else { throw RedisError.shutDown(endpoint.description) }
         guard let node else {
             throw RedisError(
                 code: .tooManyRedirects,
@@ -198,6 +204,7 @@ extension ClusterRouter.State {
     /// A node that is known, or a new one where there is room for it.
     fileprivate mutating func node(
         at endpoint: RedisEndpoint,
+        upTo most: Int,
         _ make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
     ) -> ClusterNode? {
         if let node = view?.byEndpoint[endpoint] { return node }
@@ -206,11 +213,11 @@ extension ClusterRouter.State {
             strays[endpoint]?.usedAt = now
             return stray.node
         }
-        if strays.count >= ClusterRouter.mostStrays {
+        if strays.count >= most {
             let limit = now.advanced(by: .seconds(-10))
             strays = strays.filter { $0.value.usedAt > limit }
         }
-        guard strays.count < ClusterRouter.mostStrays else { return nil }
+        guard strays.count < most else { return nil }
         let node = ClusterNode(endpoint, make: make)
         strays[endpoint] = (node, now)
         return node

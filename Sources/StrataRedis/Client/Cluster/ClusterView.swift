@@ -4,7 +4,7 @@ internal import Strata
 final class ClusterNode: Sendable {
     let endpoint: RedisEndpoint
     private let make: @Sendable (RedisEndpoint) throws -> RedisClient
-    private let made = Locked<RedisClient?>(nil)
+    private let made = Locked<(client: RedisClient?, isClosed: Bool)>((nil, false))
 
     init(_ endpoint: RedisEndpoint, make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient) {
         self.endpoint = endpoint
@@ -13,18 +13,22 @@ final class ClusterNode: Sendable {
 
     /// The client; it has its own connections, I/O thread and companion.
     ///
-    /// - Throws: ``RedisError`` when the system gives no descriptor.
+    /// - Throws: ``RedisError`` when the system gives no descriptor, and ``RedisError/Code/shutDown`` after ``close()``.
     func client() throws -> RedisClient {
         try made.withLock { made in
-            if let made { return made }
+            guard !made.isClosed else { throw RedisError.shutDown(endpoint.description) }
+            if let client = made.client { return client }
             let client = try make(endpoint)
-            made = client
+            made.client = client
             return client
         }
     }
 
     /// The client, if it was needed yet.
-    var existing: RedisClient? { made.withLock { $0 } }
+    var existing: RedisClient? { made.withLock { $0.client } }
+
+    /// Gives no client any more.
+    func close() { made.withLock { $0.isClosed = true } }
 }
 
 /// The cluster as it was last seen.

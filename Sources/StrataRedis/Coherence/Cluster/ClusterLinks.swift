@@ -29,6 +29,19 @@ final class ClusterLinks: ClusterObserver {
         var lastNumber: UInt64 = 0
         var queue: [@Sendable () -> Void] = []
         var isDelivering = false
+
+        /// Forgets nodes to which keys were seen to go a while ago.
+        ///
+        /// - Returns: The parts that they counted for.
+        mutating func endExposures(at now: MonotonicInstant) -> Set<Int> {
+            var parts: Set<Int> = []
+            for part in exposed.indices {
+                let standing = exposed[part].filter { $0.value.until > now }
+                if standing.count < exposed[part].count { parts.insert(part) }
+                exposed[part] = standing
+            }
+            return parts
+        }
     }
 
     private let state = Locked(
@@ -86,11 +99,13 @@ final class ClusterLinks: ClusterObserver {
     func seen(_ view: ClusterView) {
         let isChange = state.withLock { state in
             guard state.view.map({ $0.number < view.number }) ?? true else { return false }
-            let parts = view.changedParts(since: state.view)
+            var parts = view.changedParts(since: state.view)
             state.view = view
-            let now = MonotonicInstant.now
-            for part in state.exposed.indices {
-                state.exposed[part] = state.exposed[part].filter { $0.value.until > now }
+            // What was read at a node while keys went there is told by that node alone.
+            parts.formUnion(state.endExposures(at: .now))
+            let exposed = Set(state.exposed.flatMap(\.keys))
+            state.confirmedAt = state.confirmedAt.filter {
+                view.byEndpoint[$0.key] != nil || exposed.contains($0.key)
             }
             for number in state.registrations.keys { update(&state, only: number, changed: parts) }
             return !parts.isEmpty
@@ -136,7 +151,10 @@ final class ClusterLinks: ClusterObserver {
             let map = state.view?.map
             return (
                 state.registrations[number]?.listener,
-                KeyspacePart.all.filter { map?.owners(of: $0.slots)?.contains(endpoint) ?? true }
+                KeyspacePart.all.filter { part in
+                    map?.owners(of: part.slots)?.contains(endpoint) ?? true
+                        || state.exposed[part.number][endpoint] != nil
+                }
             )
         }
         for part in parts { listener?.everythingChanged(part) }
@@ -172,7 +190,16 @@ final class ClusterLinks: ClusterObserver {
 
     private func attach(_ listener: NodeListener, to node: ClusterNode, _ keyspace: Keyspace, _ state: inout State) {
         state.queue.append { [weak self] in
-            guard let self, let client = try? node.client() else { return }
+            guard let self else { return }
+            guard let client = try? node.client() else {
+                // Without descriptors, say: the next view tries again.
+                self.state.withLock { state in
+                    let attachments = state.registrations[listener.number]?.attachments
+                    guard attachments?[listener.endpoint]?.node === node else { return }
+                    state.registrations[listener.number]?.attachments[listener.endpoint] = nil
+                }
+                return
+            }
             let number = client.link.add(listener, for: keyspace)
             let isWanted = self.state.withLock { state in
                 let attachment = state.registrations[listener.number]?.attachments[listener.endpoint]

@@ -37,6 +37,29 @@ struct PostProcessedTests {
         await #expect(throws: ProbeLevel.Failure(name: "down")) { try await level.get("k") }
     }
 
+    @Test("a source is told of no old value that was processed already, so that nothing is processed twice")
+    func unchanged() async throws {
+        let olds = Locked<[String?]>([])
+        let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0)
+        func source() -> Source<String, String> {
+            Source(freshness: policy) { _, context in
+                olds.withLock { $0.append(context.old) }
+                return context.old == nil ? .value("abc") : .notModified()
+            }
+        }
+        let memory = MemoryLevel<String, String>(limit: .entries(10))
+        let shown = memory.compose(source().postProcess { $0 + "!" })
+        for _ in 0..<3 { #expect(try await shown.get("k", .reload) == "abc!") }
+        #expect(olds.withLock { $0 } == [nil, nil, nil])
+        // One that can be undone gives the source the value in the source's own form.
+        olds.withLock { $0 = [] }
+        let backwards = TwoWayTransformer<String, String> { String($0.reversed()) } inverse: { String($0.reversed()) }
+        let other = MemoryLevel<String, String>(limit: .entries(10))
+        let reversed = other.compose(source().transformValues(backwards))
+        for _ in 0..<3 { #expect(try await reversed.get("k", .reload) == "cba") }
+        #expect(olds.withLock { $0 } == [nil, "abc", "abc"])
+    }
+
     @Test("A110 what is set is stored as it is; everything but reads is forwarded", arguments: [true, false])
     func writes(suspends: Bool) async throws {
         try await expectWritesForwarded(doubling(suspends: suspends), to: probe)
