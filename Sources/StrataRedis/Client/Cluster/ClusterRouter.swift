@@ -143,7 +143,10 @@ final class ClusterRouter: Sendable {
     /// - Throws: ``RedisError/Code/tooManyRedirects`` when too many such addresses were named.
     func node(at endpoint: RedisEndpoint) throws(RedisError) -> ClusterNode {
         let (node, isStopped) = state.withLock { state in
-            (state.isStopped ? nil : state.node(at: endpoint, upTo: Self.mostStrays + seeds.count, make), state.isStopped)
+            (
+                state.isStopped ? nil : state.node(at: endpoint, upTo: Self.mostStrays + seeds.count, make),
+                state.isStopped
+            )
         }
         guard !isStopped else { throw RedisError.shutDown(endpoint.description) }
         guard let node else {

@@ -40,7 +40,12 @@ struct PostProcessedTests {
     @Test("a source is told of no old value that was processed already, so that nothing is processed twice")
     func unchanged() async throws {
         let olds = Locked<[String?]>([])
-        let policy = FreshnessPolicy(freshFor: .milliseconds(1), staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0)
+        let policy = FreshnessPolicy(
+            freshFor: .milliseconds(1),
+            staleIfError: .seconds(600),
+            jitter: 0,
+            earlyRefresh: 0
+        )
         func source() -> Source<String, String> {
             Source(freshness: policy) { _, context in
                 olds.withLock { $0.append(context.old) }
@@ -53,7 +58,11 @@ struct PostProcessedTests {
         #expect(olds.withLock { $0 } == [nil, nil, nil])
         // One that can be undone gives the source the value in the source's own form.
         olds.withLock { $0 = [] }
-        let backwards = TwoWayTransformer<String, String> { String($0.reversed()) } inverse: { String($0.reversed()) }
+        let backwards = TwoWayTransformer<String, String> {
+            String($0.reversed())
+        } inverse: {
+            String($0.reversed())
+        }
         let other = MemoryLevel<String, String>(limit: .entries(10))
         let reversed = other.compose(source().transformValues(backwards))
         for _ in 0..<3 { #expect(try await reversed.get("k", .reload) == "cba") }
