@@ -2,7 +2,9 @@ internal import Logging
 internal import Strata
 internal import Synchronization
 
-/// A client of one Redis or Valkey server: few connections, shared by all tasks, pipelined without being asked to be.
+/// A client of a Redis or Valkey server, of the primary that Sentinels name, or of a cluster.
+///
+/// It has few connections, shared by all tasks and pipelined without being asked to be.
 ///
 /// It works as soon as it is made: its I/O thread starts, and connects, with the first call. Tie it to the life of an
 /// application with ``run()``, or give it to a `ServiceGroup`; when the last reference goes away, it closes.
