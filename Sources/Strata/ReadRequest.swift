@@ -92,6 +92,8 @@ public struct ReadRequest: Sendable {
 
     /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
     /// brought one.
+    ///
+    /// - Throws: ``CacheError/Code/miss`` for a refresh, which has nothing to ask then.
     package func sourced(by level: some CacheLevel) throws -> ReadRequest {
         guard options.source != .never, callSource == nil, level.lacksSource else { return self }
         // To find nothing would mean that there is no value any more.

@@ -34,12 +34,7 @@ struct ClusterTests {
         configuration.server = .init(directives: directives)
         let cluster = try await RedisCluster.start(configuration)
         do {
-            var settings = try RedisConfiguration(url: cluster.url)
-            settings.connectTimeout = .seconds(10)
-            settings.commandTimeout = .seconds(20)
-            settings.redisBudget = .seconds(20)
-            settings.breaker.slowAfter = .seconds(20)
-            let redis = try RedisClient(settings)
+            let redis = try RedisClient(RedisConfiguration(patientAt: cluster.url))
             try await body(Place(cluster: cluster, redis: redis))
             await redis.shutDown()
         } catch {

@@ -65,18 +65,22 @@ final class DurationRecorder: Sendable {
 
     private func timer(_ metric: Metric, _ values: [String]) -> Timer? {
         let series = Series(metric: metric, values: values)
-        return timers.withLock { timers in
-            if let timer = timers?[series] { return timer }
-            guard timers != nil else { return nil }
-            let timer = Timer(
-                label: metric.name,
-                dimensions: metric.series(values),
-                preferredDisplayUnit: .seconds,
-                factory: factory
-            )
+        let (known, isEnded) = timers.withLock { ($0?[series], $0 == nil) }
+        if known != nil || isEnded { return known }
+        let made = Timer(
+            label: metric.name,
+            dimensions: metric.series(values),
+            preferredDisplayUnit: .seconds,
+            factory: factory
+        )
+        let timer = timers.withLock { timers -> Timer? in
+            let timer = timers?[series] ?? made
             timers?[series] = timer
-            return timer
+            return timers == nil ? nil : timer
         }
+        // It has ended meanwhile.
+        if timer == nil { made.destroy() }
+        return timer
     }
 }
 #endif

@@ -68,7 +68,8 @@ struct ClusterClientTests {
         let cluster = try await TestCluster.shared()
         let dead = RedisEndpoint.tcp(host: "127.0.0.1", port: 1)
         let nowhere = RedisEndpoint.tcp(host: "no-such-host.invalid", port: 6379)
-        for seeds in [[dead, nowhere], [nowhere, dead, dead]] {
+        let many = (2...40).map { RedisEndpoint.tcp(host: "127.0.0.1", port: $0) }
+        for seeds in [[dead, nowhere], [nowhere, dead, dead], many] {
             var configuration = try RedisConfiguration(
                 cluster: seeds + [TestCluster.endpoint(of: cluster.primaries[1])]
             )

@@ -7,7 +7,7 @@ import Testing
 /// Nodes that tell what no cluster would.
 @Suite("Clusters that mislead", .timeLimit(.minutes(2)))
 struct HostileClusterTests {
-    /// A node that answers CLUSTER SHARDS, and commands about keys, as it is told.
+    /// A node that answers CLUSTER SHARDS, and commands about keys, as it is told; an empty answer ends the connection.
     private func node(
         shards: @escaping @Sendable (ScriptedPort) -> String,
         answer: @escaping @Sendable (_ command: [String], ScriptedPort) -> String
@@ -24,7 +24,9 @@ struct HostileClusterTests {
                 let text = "cluster_state:ok\r\ncluster_current_epoch:1\r\n"
                 return [.send(text: "$\(text.utf8.count)\r\n\(text)\r\n")]
             case ("CLUSTER", _): return [.send(text: shards(port))]
-            default: return [.send(text: answer(command, port))]
+            default:
+                let text = answer(command, port)
+                return text.isEmpty ? [.close] : [.send(text: text)]
             }
         })
         port.set(try #require(server.endpoint.port))
@@ -62,6 +64,27 @@ struct HostileClusterTests {
         #expect(error?.code == .tooManyRedirects && error?.effect == .notApplied)
         #expect(hops.withLock { $0 } == ClusterRouter.mostHops + 1)
         // ASK goes round as well.
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test(
+        "a call that may have been run, and is refused when it is sent again: the error says that it may have been run"
+    )
+    func ambiguous() async throws {
+        let calls = Shared(0)
+        let (server, port) = try await node(shards: Self.whole) { _, _ in
+            let number = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            return number == 1 ? "" : "-LOADING Redis is loading the dataset in memory\r\n"
+        }
+        let redis = try client(port)
+        let error = await #expect(throws: RedisError.self) { try await redis.get("a") }
+        #expect(error?.serverCode == "LOADING")
+        #expect(error?.effect == .ambiguous)
+        #expect(calls.withLock { $0 } == 2)
         await redis.shutDown()
         await server.stop()
     }

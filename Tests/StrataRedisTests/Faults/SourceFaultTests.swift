@@ -12,6 +12,21 @@ struct SourceFaultTests {
 
     private var names: KeyNames { keyspace.names(for: "k".keyBytes) }
 
+    /// One instance fetches with its slow source, for as long as the test wants, and another waits for it.
+    private func holderAndWaiter(_ server: RedisServer) async throws -> (
+        one: FaultInstance, other: FaultInstance, holder: Task<String?, any Error>, waiter: Task<String?, any Error>
+    ) {
+        let options = LeaseOptions(duration: .seconds(100), renewalLimit: .seconds(1_000), waitLimit: .seconds(1_000))
+        let one = try await FaultInstance(server.url, keyspace, slow, options: options)
+        let other = try await FaultInstance(server.url, keyspace, quick, options: options)
+        quick.gate.open()
+        let holder = Task { try await one.cache.get("k") }
+        await slow.gate.arrivals()
+        let waiter = Task { try await other.cache.get("k") }
+        try await other.waits()
+        return (one, other, holder, waiter)
+    }
+
     @Test("one that hangs holds its key for as long as it is renewed at most; ended late, it stores nothing")
     func hangs() async throws {
         try await RedisServer.withServer { server in
@@ -62,19 +77,8 @@ struct SourceFaultTests {
     @Test("the key is removed while others wait: one of them fetches at once, whatever becomes of the fetch under way")
     func removedWhileWaiting() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(
-                duration: .seconds(100),
-                renewalLimit: .seconds(1_000),
-                waitLimit: .seconds(1_000)
-            )
-            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
-            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
-            quick.gate.open()
             quick.set("new")
-            let holder = Task { try await one.cache.get("k") }
-            await slow.gate.arrivals()
-            let waiter = Task { try await other.cache.get("k") }
-            try await other.waits()
+            let (_, other, holder, waiter) = try await holderAndWaiter(server)
             try await FaultInstance(server.url, keyspace, quick).cache.remove("k")
             #expect(try await waiter.value == "new")
             #expect(quick.calls == 1)
@@ -113,18 +117,7 @@ struct SourceFaultTests {
     @Test("no memory at the server: values come from the source, no lease is left behind, and those who wait are told")
     func noEviction() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(
-                duration: .seconds(100),
-                renewalLimit: .seconds(1_000),
-                waitLimit: .seconds(1_000)
-            )
-            let one = try await FaultInstance(server.url, keyspace, slow, options: options)
-            let other = try await FaultInstance(server.url, keyspace, quick, options: options)
-            quick.gate.open()
-            let holder = Task { try await one.cache.get("k") }
-            await slow.gate.arrivals()
-            let waiter = Task { try await other.cache.get("k") }
-            try await other.waits()
+            let (one, other, holder, waiter) = try await holderAndWaiter(server)
             try await server.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
             try await server.command("CONFIG", "SET", "maxmemory", "1")
             slow.gate.open()

@@ -15,13 +15,8 @@ struct Cache {
         _ body: (Cache) async throws -> Void
     ) async throws {
         try await RedisServer.withServer(configuration) { server in
-            var settings = try RedisConfiguration(url: server.url)
+            var settings = try RedisConfiguration(patientAt: server.url)
             settings.password = server.credentials.map { Secret($0.password) }
-            settings.connectTimeout = .seconds(10)
-            settings.commandTimeout = .seconds(20)
-            settings.healthWindow = .seconds(20)
-            settings.redisBudget = .seconds(20)
-            settings.breaker.slowAfter = .seconds(20)
             let redis = try RedisClient(settings)
             try await body(Cache(server: server, redis: redis))
             await redis.shutDown()
@@ -63,5 +58,17 @@ struct Cache {
         var names: Set<RedisKey> = []
         for try await batch in redis.keys(beginningWith: []) { names.formUnion(batch) }
         return names.count { !$0.description.hasSuffix(":t:marks") }
+    }
+}
+
+extension RedisConfiguration {
+    /// That of a client that is patient enough for a busy machine.
+    init(patientAt url: String) throws {
+        try self.init(url: url)
+        connectTimeout = .seconds(10)
+        commandTimeout = .seconds(20)
+        healthWindow = .seconds(20)
+        redisBudget = .seconds(20)
+        breaker.slowAfter = .seconds(20)
     }
 }

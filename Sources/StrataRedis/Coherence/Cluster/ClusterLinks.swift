@@ -5,9 +5,6 @@ internal import Strata
 /// Of changes a node's link tells the keyspace at once, on that node's I/O thread. What concerns trust goes through a queue,
 /// because the links of several nodes decide on it together.
 final class ClusterLinks: ClusterObserver {
-    /// For how long a node to which keys of a part were seen to go counts as one of the part's.
-    private static let exposure: Duration = .seconds(10)
-
     private struct Attachment: Sendable {
         let node: ClusterNode
         var number: UInt64?
@@ -48,12 +45,19 @@ final class ClusterLinks: ClusterObserver {
         State(exposed: Array(repeating: [:], count: KeyspacePart.count))
     )
     private let lease: Int64
+    private let exposure: Duration
     private let changed: @Sendable () -> Void
 
     /// - Parameters:
     ///   - configuration: For how long what is told is relied on.
+    ///   - exposure: For how long a node to which keys of a part were seen to go counts as one of the part's.
     ///   - changed: Called when the cluster has changed, or a link stands.
-    init(_ configuration: RedisConfiguration, changed: @escaping @Sendable () -> Void) {
+    init(
+        _ configuration: RedisConfiguration,
+        exposure: Duration = .seconds(10),
+        changed: @escaping @Sendable () -> Void
+    ) {
+        self.exposure = exposure
         lease = (configuration.linkPingInterval * 2 + configuration.linkPingTimeout).saturatedNanoseconds
         self.changed = changed
     }
@@ -125,7 +129,7 @@ final class ClusterLinks: ClusterObserver {
     func exposed(_ slot: UInt16, to node: ClusterNode) {
         let part = Int(slot) / (HashSlot.count / KeyspacePart.count)
         state.withLock { state in
-            let until = MonotonicInstant.now.advanced(by: Self.exposure)
+            let until = MonotonicInstant.now.advanced(by: exposure)
             let isNews = state.exposed[part].updateValue((node, until), forKey: node.endpoint) == nil
             let isOwner = state.view?.map.owners(of: KeyspacePart.all[part].slots)?.contains(node.endpoint) ?? false
             guard isNews, !isOwner else { return }
