@@ -26,11 +26,20 @@ func fuzzReplies(_ bytes: [UInt8]) {
 
 /// Replies of which it does not matter how the bytes were cut.
 ///
-/// A string that is passed over in pieces is told before its end is here, and in one piece after that.
+/// A string that is passed over in pieces is told before its end is here, and in one piece after that; so is every array
+/// whose last string it is.
 private func certain(_ replies: [RESPValue]) -> ArraySlice<RESPValue> {
     var rest = replies[...]
-    while case .oversized = rest.last { rest.removeLast() }
+    while let last = rest.last, endsPassedOver(last) { rest.removeLast() }
     return rest
+}
+
+private func endsPassedOver(_ reply: RESPValue) -> Bool {
+    switch reply {
+    case .oversized: true
+    case .array(let elements): elements.last.map(endsPassedOver) ?? false
+    default: false
+    }
 }
 
 private let tightLimits = ReplyLimits(bulkLength: 24, length: 96, elements: 12, depth: 3, lineLength: 20)
