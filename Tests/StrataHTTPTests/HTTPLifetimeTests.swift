@@ -52,6 +52,8 @@ struct HTTPLifetimeTests {
         arguments: [
             ["cache-control": "no-store, max-age=60"], ["cache-control": "private, max-age=60"],
             ["cache-control": "private=\"set-cookie\""], ["cache-control": "max-age=60", "vary": "accept, *"],
+            // Marks that make one character with the comma before them.
+            ["cache-control": "no-store,\u{301}x, max-age=60"], ["cache-control": "max-age=60", "vary": "*,\u{301}x"],
         ] as [HTTPFields]
     )
     func notStored(fields: HTTPFields) {
@@ -166,6 +168,7 @@ struct HTTPLifetimeTests {
     func keys() {
         let url = "http://a/b?c"
         #expect(HTTPResource(url + "#d") == HTTPResource(url))
+        #expect(HTTPResource(url + "#\u{301}") == HTTPResource(url))
         #expect(HTTPResource(url, fields: ["A": "b", "c": "d"]) == HTTPResource(url, fields: ["C": "d", "a": "b"]))
         let keys = [
             HTTPResource(url), HTTPResource(url, fields: ["a": ""]), HTTPResource(url, fields: ["a": "b"]),

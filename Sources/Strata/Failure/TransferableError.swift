@@ -80,7 +80,8 @@ public struct TransferredError: Sendable, Hashable {
 
     /// Reads what ``text(of:)`` has written, here or in another process.
     init?(text: String) {
-        let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
+        // By scalars: a detail may begin with a mark that makes one character with the space before it.
+        let parts = text.unicodeScalars.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count > 1, parts[1].first == "[", parts[1].last == "]" else { return nil }
         self.init(code: String(parts[1].dropFirst().dropLast()), detail: parts.count > 2 ? String(parts[2]) : "")
     }

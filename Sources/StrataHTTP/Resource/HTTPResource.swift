@@ -17,7 +17,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///   - fields: Header fields of the request, on which the response may depend: language, accepted types,
     ///     authorization.
     public init(_ url: String, fields: [String: String] = [:]) {
-        self.url = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
+        self.url = String(url.unicodeScalars.prefix { $0 != "#" })
         self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
@@ -32,28 +32,17 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
 
     /// The host and port, in lower case, by which limits count.
     var host: String {
-        let rest = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        return
-            (authority.lastIndex(of: "@").map { String(authority[authority.index(after: $0)...]) } ?? String(authority))
-            .lowercased()
+        let scalars = url.unicodeScalars
+        let scheme = scalars.prefix { $0 != ":" }
+        let rest = scalars[scheme.endIndex...]
+        let authority = (rest.starts(with: "://".unicodeScalars) ? rest.dropFirst(3) : scalars[...])
+            .prefix { $0 != "/" && $0 != "?" }
+        return String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? authority).lowercased()
     }
 
     var isAuthorized: Bool { fields.contains { $0.first == "authorization" } }
 
     /// The URL without its query: neither that nor the fields may be shown to everybody.
-    public var description: String { String(url.prefix { $0 != "?" }) }
-}
-
-extension String {
-    /// The first place of a text.
-    fileprivate func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
-        }
-        return nil
-    }
+    public var description: String { String(url.unicodeScalars.prefix { $0 != "?" }) }
 }
 #endif

@@ -7,9 +7,9 @@ struct CacheControl: Hashable {
     init(_ fields: [String]) {
         for field in fields {
             for directive in Self.split(field) {
-                let parts = directive.split(separator: "=", maxSplits: 1)
-                guard let name = parts.first?.trimmed.lowercased(), !name.isEmpty else { continue }
-                directives[name, default: []].append(parts.count == 2 ? Self.unquoted(parts[1].trimmed) : nil)
+                let parts = directive.unicodeScalars.split(separator: "=", maxSplits: 1).map { Substring($0).trimmed }
+                guard let name = parts.first?.lowercased(), !name.isEmpty else { continue }
+                directives[name, default: []].append(parts.count == 2 ? Self.unquoted(parts[1]) : nil)
             }
         }
     }
@@ -29,31 +29,35 @@ struct CacheControl: Hashable {
     }
 
     /// At commas that are not within quotes.
+    ///
+    /// By scalars, not by characters: a mark that follows a comma hides none.
     private static func split(_ field: String) -> [Substring] {
+        let field = field.unicodeScalars
         var parts: [Substring] = []
         var start = field.startIndex
         var isQuoted = false
         var isEscaped = false
         for index in field.indices {
-            let character = field[index]
+            let scalar = field[index]
             if isEscaped {
                 isEscaped = false
-            } else if isQuoted && character == "\\" {
+            } else if isQuoted && scalar == "\\" {
                 isEscaped = true
-            } else if character == "\"" {
+            } else if scalar == "\"" {
                 isQuoted.toggle()
-            } else if character == "," && !isQuoted {
-                parts.append(field[start..<index])
+            } else if scalar == "," && !isQuoted {
+                parts.append(Substring(field[start..<index]))
                 start = field.index(after: index)
             }
         }
-        parts.append(field[start...])
+        parts.append(Substring(field[start...]))
         return parts
     }
 
     private static func unquoted(_ text: String) -> String {
-        guard text.count >= 2, text.first == "\"", text.last == "\"" else { return text }
-        return String(text.dropFirst().dropLast())
+        let scalars = text.unicodeScalars
+        guard scalars.count >= 2, scalars.first == "\"", scalars.last == "\"" else { return text }
+        return String(scalars.dropFirst().dropLast())
     }
 }
 #endif

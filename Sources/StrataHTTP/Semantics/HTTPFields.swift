@@ -47,8 +47,8 @@ public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLi
 extension StringProtocol {
     /// Without spaces and tabs at its ends.
     var trimmed: String {
-        let isSpace = { (character: Character) in character == " " || character == "\t" }
-        var rest = self[...]
+        let isSpace = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
+        var rest = String(self).unicodeScalars[...]
         while let first = rest.first, isSpace(first) { rest = rest.dropFirst() }
         while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
         return String(rest)

@@ -87,6 +87,10 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     /// here.
     private static let storableByThemselves: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
+    private static func namesEverything(_ vary: String) -> Bool {
+        vary.unicodeScalars.split(separator: ",").contains { Substring($0).trimmed == "*" }
+    }
+
     private static func isStorable(
         _ status: Int,
         _ fields: HTTPFields,
@@ -96,8 +100,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     ) -> Bool {
         guard status >= 200, status != 206, status != 304, !control.has("no-store") else { return false }
         // Everything that is sent is part of the key or always the same, so any field but * is heeded already.
-        guard !fields.values(of: "vary").contains(where: { $0.split(separator: ",").contains { $0.trimmed == "*" } })
-        else { return false }
+        guard !fields.values(of: "vary").contains(where: Self.namesEverything) else { return false }
         if !rules.storesPrivate {
             guard !control.has("private") else { return false }
             let isAllowed = ["public", "s-maxage", "must-revalidate"].contains(where: control.has)

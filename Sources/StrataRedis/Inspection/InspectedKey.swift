@@ -80,7 +80,7 @@ extension InspectedKey {
             guard Self.isHashed(suffix) else { return nil }
             self.init(name: RedisKey(keyspace.values + suffix), in: keyspace)
         } else if text.utf8.starts(with: "\\=".utf8) {
-            guard let name = PrintableText.unescape(String(text.dropFirst(2))) else { return nil }
+            guard let name = PrintableText.unescape(String(text.unicodeScalars.dropFirst(2))) else { return nil }
             self.init(name: RedisKey(name), in: keyspace)
         } else {
             guard let userKey = PrintableText.unescape(text) else { return nil }

@@ -53,6 +53,16 @@ struct InspectedKeyTests {
         }
     }
 
+    @Test("a keyspace whose name begins with a combining mark: what is shown reads back")
+    func combiningMark() throws {
+        let keyspace = Keyspace("\u{327}things", prefix: "\u{34b}app")
+        let values = String(decoding: keyspace.values, as: UTF8.self)
+        for suffix in ["{%41}", "x", "{a}", "{%#" + String(repeating: "a", count: 64) + "}"] {
+            let key = try #require(InspectedKey(name: RedisKey(values + suffix), in: keyspace))
+            #expect(InspectedKey(escaped: key.escaped, in: keyspace) == key)
+        }
+    }
+
     @Test("a hashed name shows its hash, and is no user's key that looks like it")
     func hashed() throws {
         let long = InspectedKey(Array(repeating: 0x61, count: 2000), in: keyspace)

@@ -13,7 +13,7 @@ struct TransferredErrorTests {
 
     @Test(
         "what is written down of an error is read again",
-        arguments: ["", "of customers", "[odd] text", "  two  spaces"]
+        arguments: ["", "of customers", "[odd] text", "  two  spaces", "\u{301}mark"]
     )
     func roundTrip(detail: String) throws {
         let text = TransferredError.text(of: NotFound(transferDetail: detail))
