@@ -18,7 +18,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz mutants docs clean
+.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,7 +51,8 @@ soak: setup ## a fleet at work while things fail, then the verdict (ARGS="--seco
 
 snippets: setup ## compile the samples of the documentation
 	@set -e; for file in Snippets/*.swift; do \
-		swift build --enable-all-traits --target $$(basename $$file .swift) $(STRATA_SWIFT_FLAGS); \
+		swift build --enable-all-traits --target $$(basename $$file .swift) $(STRATA_SWIFT_FLAGS) \
+			$(if $(STRICT),-Xswiftc -warnings-as-errors); \
 	done
 
 lint: ## check format and house rules
@@ -62,6 +63,9 @@ sanitize: setup ## run the tests under ThreadSanitizer, in .build-tsan
 
 fuzz: setup ## feed bytes that nobody would send to what reads them (ARGS="--seconds 3600")
 	@.ci/fuzz $(ARGS)
+
+model: ## check the protocol's model with Spin, and that it finds each fault planted in it
+	@.ci/model
 
 mutants: setup ## plant defects and see whether the tests find each (ARGS="'lease-*'")
 	@.ci/mutants $(ARGS)

@@ -6,6 +6,7 @@
    for a registered write is held while the version at the server is looked at. The new value takes the old one's place when
    memory is filled; a caller that leaves before that leaves the old one, which the link commits.
 
+   `make model` searches three sizes to their end, and for each of these faults a size that shows it.
    Faults to plant, each of which must be found:
      NOFENCE   the store looks neither at the lease nor at the version that it replaces
      NOTICKET  a fill ignores notices that came while it was on its way
@@ -21,6 +22,12 @@
 #endif
 #ifndef SETS
 #define SETS 1                           /* foreign sets */
+#endif
+#ifndef GETS
+#define GETS 2                           /* gets of the first instance */
+#endif
+#ifndef OTHERS
+#define OTHERS 2                         /* gets of the second */
 #endif
 #ifndef LOSSES
 #define LOSSES 1
@@ -199,7 +206,7 @@ proctype Foreign() {                                                  /* knows n
   writers--
 }
 
-init { atomic { run Instance(0, 2); run Instance(1, 2); run Link(0); run Link(1); run Writer(); run Foreign() } }
+init { atomic { run Instance(0, GETS); run Instance(1, OTHERS); run Link(0); run Link(1); run Writer(); run Foreign() } }
 
 #define still(i) (!busy[i] && len(link[i]) == 0 && look[i] == 0 && !prepared[i])
 #define rest (writers == 0 && still(0) && still(1))
