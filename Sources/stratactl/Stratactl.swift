@@ -19,7 +19,9 @@ struct Stratactl: AsyncParsableCommand {
 
             EXIT STATUS:
               0   done
-              1   failed: server out of reach, login refused, an error reply; `doctor` has warnings
+              1   failed: server out of reach, login refused, an error reply;
+                  or `doctor` has warnings, or `acl --check` has found a
+                  missing rule
               2   nothing was removed or invalidated, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used

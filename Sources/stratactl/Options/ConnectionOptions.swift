@@ -17,7 +17,8 @@ struct ConnectionOptions: ParsableArguments {
             """,
             discussion: """
                 By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. A cluster: \
-                redis-cluster://[user@]host[:port],host[:port]. Without it STRATA_REDIS_URL counts, then \
+                redis-cluster://[user@]host[:port],host[:port]. Both with TLS: rediss-sentinel:// and \
+                rediss-cluster://. Without it STRATA_REDIS_URL counts, then \
                 redis://127.0.0.1:6379.
                 """
         )
