@@ -27,7 +27,8 @@ extension RedisLevel {
             do {
                 try await counting { try await shared.tags(of: part).invalidate(.tags(some), redis) }
             } catch  where error is RedisError || error is CancellationError {
-                for name in some {
+                // The rest is not tried any more.
+                for name in names[start...] {
                     redis.outage.replay.record(.tag(name, keyspace, part), .removal, for: Self.tagMemory, redis)
                 }
                 throw error

@@ -104,6 +104,14 @@ struct InvalidationReplayTests {
         }
     }
 
+    @Test("of more tags than one script takes all are repeated, also those that were not tried any more")
+    func manyTags() async throws {
+        let redis = try client("redis://127.0.0.1:1")
+        let tags = (0..<2_500).map { "tag-\($0)" }
+        await #expect(throws: RedisError.self) { try await level(redis).invalidate(tags: tags) }
+        #expect(redis.outageStatistics.pendingInvalidations == tags.count)
+    }
+
     @Test("a clear that failed is repeated; until then all of the keyspace is void")
     func clear() async throws {
         try await RedisServer.withServer { server in
