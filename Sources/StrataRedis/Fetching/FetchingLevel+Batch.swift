@@ -79,7 +79,7 @@ extension FetchingLevel {
 /// One MGET that the flights of the keys share.
 private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendable {
     private let level: RedisLevel<Key, Value>
-    private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Finding>
+    private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Outcome>
     private let tickets: [KeyNames: Ticket]
     private let request: ReadRequest
 
@@ -96,11 +96,13 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
     }
 
     /// The MGET's value of a key; the key is read again where that may be older than a change of it.
+    ///
+    /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
     func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
         guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
-            let finding = try await shared.output(of: names)
+            let outcome = try await shared.output(of: names)
         else { return try await level.look(up: names, request) }
-        return finding
+        return try outcome.get()
     }
 }
 

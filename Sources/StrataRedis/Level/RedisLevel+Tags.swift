@@ -63,20 +63,10 @@ extension RedisLevel {
         try await besideMarks(names) { try await redis.get(names.value, timeout: $0) }
     }
 
-    /// The same for several keys.
-    ///
-    /// Where the keyspace has parts, the marks are read when the values are judged.
+    /// The same for several keys of a keyspace without parts.
     func read(_ names: [KeyNames]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
-        let values = names.map(\.value)
-        guard shared.isDivided, let slots = redis.slots(of: values) else {
-            guard let first = names.first else { return ([], nil) }
-            return try await besideMarks(first) { try await redis.get(values, timeout: $0) }
-        }
-        let found = try await redis.bySlot(values, slots) { [redis] part in
-            try await redis.guarded(.read, for: part[0]) { try await redis.get(part, timeout: $0) }
-        }
-        for part in Set(names.map(\.part)) { shared.tags(of: part).used() }
-        return (found, nil)
+        guard let first = names.first else { return ([], nil) }
+        return try await besideMarks(first) { try await redis.get(names.map(\.value), timeout: $0) }
     }
 
     /// Starts nothing while the breaker is open.
@@ -101,41 +91,29 @@ extension RedisLevel {
     func admitted(_ finding: Finding, of names: KeyNames, _ asked: TagMarks.Asked?) async throws -> Finding {
         guard case .entry(let entry, let bytes) = finding else { return finding }
         guard let isValid = shared.tags(of: names.part).knows(entry.asOf, entry.tags) else {
-            return try await admitted([finding], of: [names], asked)[0]
+            return try await admitted([finding], of: names.part, asked)[0]
         }
         return counted(entry, bytes, isValid: isValid)
     }
 
-    /// Replaces the entries that an invalidation has voided.
-    func admitted(_ findings: [Finding], of names: [KeyNames], _ asked: TagMarks.Asked?) async throws -> [Finding] {
-        var findings = findings
-        guard shared.isDivided else {
-            try await admit(findings.indices, of: nil, in: &findings, asked)
-            return findings
-        }
-        for (part, places) in Dictionary(grouping: findings.indices, by: { names[$0].part }) {
-            try await admit(places, of: part, in: &findings, asked)
-        }
-        return findings
-    }
-
-    /// Replaces those of one part, which has marks of its own.
-    private func admit(
-        _ places: some Sequence<Int>,
+    /// Replaces the entries of one part, or of a keyspace without parts, that an invalidation has voided.
+    func admitted(
+        _ findings: [Finding],
         of part: KeyspacePart?,
-        in findings: inout [Finding],
         _ asked: TagMarks.Asked?
-    ) async throws {
-        let found = places.compactMap { place -> (place: Int, entry: Entry<Value>, bytes: [UInt8])? in
+    ) async throws -> [Finding] {
+        let found = findings.indices.compactMap { place -> (place: Int, entry: Entry<Value>, bytes: [UInt8])? in
             guard case .entry(let entry, let bytes) = findings[place] else { return nil }
             return (place, entry, bytes)
         }
-        guard !found.isEmpty else { return }
+        guard !found.isEmpty else { return findings }
         let questions = found.map { ($0.entry.asOf, TagName.unique($0.entry.tags)) }
         let verdicts = try await counting { try await shared.tags(of: part).admits(questions, asked, redis) }
+        var judged = findings
         for (finding, isValid) in zip(found, verdicts) {
-            findings[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid)
+            judged[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid)
         }
+        return judged
     }
 
     private func counted(_ entry: Entry<Value>, _ bytes: [UInt8], isValid: Bool) -> Finding {

@@ -131,33 +131,6 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         return finding
     }
 
-    /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
-    ///
-    /// - Throws: ``RedisError``; `CancellationError`.
-    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        if let rights = request.rights { return await claim(keys, rights) }
-        if shared.arrival.isPending { await linkArrives() }
-        let names = keys.map { self.names(for: $0) }
-        let tickets = names.map { fillGate.ticket(for: $0.fingerprint) }
-        return try await redis.budgeted { try await look(up: names, tickets, request).map(\.entry) }
-    }
-
-    func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Finding] {
-        let start = MonotonicInstant.now
-        // The ticket shows a removal that comes later.
-        let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
-        let (found, asked) = try await counting { try await read(names) }
-        var decoded: [Finding] = []
-        decoded.reserveCapacity(names.count)
-        for (index, bytes) in found.enumerated() {
-            decoded.append(try await decode(bytes, names[index], tickets[index], pending[index]))
-        }
-        let findings = try await admitted(decoded, of: names, asked)
-        let isComplete = findings.allSatisfy { $0.entry != nil }
-        request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
-        return findings
-    }
-
     // MARK: Writing
 
     /// Writes an entry and ends a running fetch of the key.

@@ -10,10 +10,15 @@ final class CallBudget: Sendable {
     @TaskLocal static var current: CallBudget?
 
     private let remaining: Atomic<Int64>
+    /// Whether steps are charged one by one.
+    private let isCharged: Bool
 
-    /// - Parameter limit: What may be spent, in nanoseconds.
-    init(_ limit: Int64) {
+    /// - Parameters:
+    ///   - limit: What may be spent, in nanoseconds.
+    ///   - isCharged: Whether steps are charged one by one.
+    init(_ limit: Int64, isCharged: Bool = true) {
         remaining = Atomic(limit)
+        self.isCharged = isCharged
     }
 
     /// What is left, in nanoseconds; zero or less when it is spent.
@@ -21,6 +26,24 @@ final class CallBudget: Sendable {
 
     /// Charges a step.
     func spend(_ nanoseconds: Int64) {
+        guard isCharged else { return }
         remaining.wrappingSubtract(max(0, nanoseconds), ordering: .relaxed)
+    }
+
+    /// Runs steps that go on at the same time: together they are charged for as long as they take, and each may take all that
+    /// is left.
+    ///
+    /// Otherwise a batch over the slots of a cluster would have spent its budget by their number.
+    static func together<Result>(_ steps: () async throws -> Result) async rethrows -> Result {
+        guard let budget = current else { return try await steps() }
+        let start = MonotonicInstant.now
+        defer { budget.spend(start.nanoseconds(to: .now)) }
+        return try await $current.withValue(CallBudget(budget.left, isCharged: false), operation: steps)
+    }
+
+    /// Runs one after the other, within such steps, what may take all that is left to each of them.
+    static func apart<Result>(_ steps: () async throws -> Result) async rethrows -> Result {
+        guard let budget = current else { return try await steps() }
+        return try await $current.withValue(CallBudget(budget.left), operation: steps)
     }
 }

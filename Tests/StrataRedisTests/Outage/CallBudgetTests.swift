@@ -47,6 +47,27 @@ struct CallBudgetTests {
         }
     }
 
+    @Test("steps at the same time are charged for as long as they take together, and each may take what is left")
+    func together() async throws {
+        let hour: Int64 = 3_600_000_000_000
+        let budget = CallBudget(hour)
+        try await CallBudget.$current.withValue(budget) {
+            try await CallBudget.together {
+                let step = try #require(CallBudget.current)
+                step.spend(hour)
+                #expect(step.left == hour)
+                try await CallBudget.apart {
+                    let chain = try #require(CallBudget.current)
+                    chain.spend(hour / 2)
+                    #expect(chain.left == hour / 2)
+                }
+                #expect(step.left == hour)
+            }
+        }
+        #expect(budget.left < hour && budget.left > hour / 2)
+        await CallBudget.together { #expect(CallBudget.current == nil) }
+    }
+
     @Test("a call of a level that no reply comes to ends with its budget, and the source answers")
     func silentServer() async throws {
         // A command may take longer than the test.

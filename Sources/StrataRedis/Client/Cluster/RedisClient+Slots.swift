@@ -20,29 +20,48 @@ extension RedisClient {
 
     /// Does something with the keys of each slot, with all slots at once.
     ///
-    /// The commands for a node leave in one write.
+    /// The commands for a node leave in one write. A slot that fails keeps no other from being served.
     ///
     /// - Parameters:
     ///   - keys: The keys.
     ///   - parts: Their positions by slot.
     ///   - body: Answers for keys of one slot, in their order.
+    /// - Returns: What has come of each key, in the order of all keys.
+    func outcomesBySlot<Answer: Sendable>(
+        _ keys: [RedisKey],
+        _ parts: [[Int]],
+        _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
+    ) async -> [Result<Answer, any Error>] {
+        await withTaskGroup(of: ([Int], Result<[Answer], any Error>).self) { group in
+            for part in parts {
+                group.addTask { (part, await Result { try await body(part.map { keys[$0] }) }) }
+            }
+            var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
+            for await (part, outcome) in group {
+                for (place, position) in part.enumerated() { outcomes[position] = outcome.map { $0[place] } }
+            }
+            return outcomes.compactMap { $0 }
+        }
+    }
+
+    /// The same for a call that has succeeded when all slots have.
+    ///
     /// - Returns: The answers in the order of all keys.
-    /// - Throws: The first error.
+    /// - Throws: The first slot's error, when all have ended; with ``RedisError/Effect/ambiguous`` when another slot's command
+    ///   was run.
     func bySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async throws -> [Answer] {
-        try await withThrowingTaskGroup(of: ([Int], [Answer]).self) { group in
-            for part in parts {
-                group.addTask { (part, try await body(part.map { keys[$0] })) }
-            }
-            var answers = [Answer?](repeating: nil, count: keys.count)
-            for try await (part, some) in group {
-                for (position, answer) in zip(part, some) { answers[position] = answer }
-            }
-            return answers.compactMap { $0 }
-        }
+        let outcomes = await outcomesBySlot(keys, parts, body)
+        let errors = outcomes.compactMap(\.failure)
+        guard let first = errors.first else { return try outcomes.map { try $0.get() } }
+        try Task.checkCancellation()
+        guard let error = first as? RedisError else { throw first }
+        let isUntouched =
+            errors.count == outcomes.count && errors.allSatisfy { ($0 as? RedisError)?.effect == .notApplied }
+        throw error.after(isUntouched ? .notApplied : .ambiguous)
     }
 
     /// Whether it goes to the nodes of a cluster.
@@ -56,4 +75,9 @@ extension RedisClient {
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
         return try await cluster.view(by: deadline).nodes.map { try $0.client() }
     }
+}
+
+extension Result {
+    /// Why there is no value; `nil` where there is one.
+    var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -1,0 +1,107 @@
+public import Strata
+
+extension RedisLevel {
+    /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
+    ///
+    /// In a cluster there is one MGET for each slot, and a node that fails has failed for its own keys alone.
+    ///
+    /// - Throws: ``RedisError``; in a cluster the first failed key's, unless the request leaves out failures.
+    ///   `CancellationError`.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if let rights = request.rights { return await claim(keys, rights) }
+        if shared.arrival.isPending { await linkArrives() }
+        let names = keys.map { self.names(for: $0) }
+        let tickets = names.map { shared.gate.ticket(for: $0.fingerprint) }
+        let found = try await redis.budgeted { try await look(up: names, tickets, request) }
+        var entries: [Entry<Value>?] = []
+        entries.reserveCapacity(keys.count)
+        for (key, finding) in zip(keys, found) {
+            entries.append(try await request.leavingOut(key) { try finding.get().entry })
+        }
+        return entries
+    }
+
+    /// What was found of one of several keys, or why that is not known.
+    typealias Outcome = Result<Finding, any Error>
+
+    /// Looks several keys up.
+    ///
+    /// - Returns: What has come of each key. In a cluster some may have failed; a single server's failure is thrown.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func look(up names: [KeyNames], _ tickets: [Ticket], _ request: ReadRequest) async throws -> [Outcome] {
+        let start = MonotonicInstant.now
+        // The ticket shows a removal that comes later.
+        let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
+        let outcomes: [Outcome]
+        if shared.isDivided {
+            outcomes = await look(upByParts: names, tickets, pending)
+            try Task.checkCancellation()
+        } else {
+            let (found, asked) = try await counting { try await read(names) }
+            var decoded: [Finding] = []
+            decoded.reserveCapacity(names.count)
+            for (index, bytes) in found.enumerated() {
+                decoded.append(try await decode(bytes, names[index], tickets[index], pending[index]))
+            }
+            outcomes = try await admitted(decoded, of: nil, asked).map { .success($0) }
+        }
+        let isComplete = outcomes.allSatisfy { (try? $0.get())?.entry != nil }
+        request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        return outcomes
+    }
+
+    /// Looks up the keys of all parts at once; each part has marks of its own.
+    private func look(
+        upByParts names: [KeyNames],
+        _ tickets: [Ticket],
+        _ pending: [PendingInvalidations.Reach]
+    ) async -> [Outcome] {
+        await CallBudget.together {
+            await withTaskGroup(of: ([Int], [Outcome]).self) { group in
+                for (part, places) in Dictionary(grouping: names.indices, by: { names[$0].part }) {
+                    group.addTask { [self] in
+                        let some = places.map { names[$0] }
+                        let (tickets, pending) = (places.map { tickets[$0] }, places.map { pending[$0] })
+                        return (places, await CallBudget.apart { await look(up: some, of: part, tickets, pending) })
+                    }
+                }
+                var outcomes = [Outcome?](repeating: nil, count: names.count)
+                for await (places, some) in group {
+                    for (place, outcome) in zip(places, some) { outcomes[place] = outcome }
+                }
+                return outcomes.compactMap { $0 }
+            }
+        }
+    }
+
+    /// Looks up keys of one part, whose values may lie in many slots and at several nodes.
+    private func look(
+        up names: [KeyNames],
+        of part: KeyspacePart?,
+        _ tickets: [Ticket],
+        _ pending: [PendingInvalidations.Reach]
+    ) async -> [Outcome] {
+        shared.tags(of: part).used()
+        let values = names.map(\.value)
+        let slots = redis.slots(of: values) ?? [Array(values.indices)]
+        let found = await CallBudget.together {
+            await redis.outcomesBySlot(values, slots) { [self] some in
+                try await counting {
+                    try await redis.guarded(.read, for: some[0]) { try await redis.get(some, timeout: $0) }
+                }
+            }
+        }
+        var outcomes: [Outcome] = []
+        outcomes.reserveCapacity(names.count)
+        for (index, bytes) in found.enumerated() {
+            outcomes.append(
+                await Result { try await decode(bytes.get(), names[index], tickets[index], pending[index]) }
+            )
+        }
+        let places = outcomes.indices.filter { (try? outcomes[$0].get())?.entry != nil }
+        guard !places.isEmpty else { return outcomes }
+        let judged = await Result { try await admitted(places.map { try outcomes[$0].get() }, of: part, nil) }
+        for (position, place) in places.enumerated() { outcomes[place] = judged.map { $0[position] } }
+        return outcomes
+    }
+}
