@@ -34,6 +34,8 @@ extension RedisClient {
         case .all(let keyspace, let part): try await advance(.take(.everything), in: keyspace, part)
         case .tag(let name, let keyspace, let part): try await advance(.take(.tags([name])), in: keyspace, part)
         }
+        // A repetition passes the breaker of removals, and closes it when it succeeds: the node's own in a cluster.
+        responsible(for: intent.target.key).outage.breaker(.remove).proved()
     }
 
     /// Runs a change in Redis.

@@ -6,9 +6,10 @@ internal import Synchronization
 ///
 /// A task repeats them: at once, because a cancelled caller is no outage, then after growing pauses and when a
 /// connection is made. It tries the first alone and, when that has succeeded, the others, several at a time and at a
-/// bounded rate. The task ends with the last one, and with the client, which it does not keep alive.
+/// bounded rate; in a cluster those of each node by themselves. The task ends with the last one, and with the client, which it
+/// does not keep alive.
 final class InvalidationReplay: Sendable {
-    /// How many are sent at a time, and the shortest time for that: 2 000 a second from each instance.
+    /// How many are sent at a time, and the shortest time for that: 2 000 a second from each instance to each server.
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
     private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
@@ -35,11 +36,7 @@ final class InvalidationReplay: Sendable {
     private let endpoint: String
     private let logger: Logger?
 
-    /// The breaker that learns when the server has carried out a removal.
-    private let proved: @Sendable () -> Void
-
-    init(limit: Int, endpoint: String, logger: Logger?, proved: @escaping @Sendable () -> Void) {
-        self.proved = proved
+    init(limit: Int, endpoint: String, logger: Logger?) {
         state = Locked(State(pending: PendingInvalidations(limit: limit)))
         self.endpoint = endpoint
         self.logger = logger
@@ -192,53 +189,68 @@ final class InvalidationReplay: Sendable {
         await sleeper.value
     }
 
-    /// Carries out what is pending and due.
-    ///
-    /// One that fails ends the attempt, but in a cluster: another node may be well.
+    /// Carries out what is pending and due, at all nodes of a cluster at once: one that stands still keeps no other waiting.
     ///
     /// - Returns: False when one has failed; what was not tried yet is left.
     private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Bool {
-        var intents = state.withLock { state in
+        let due = state.withLock { state in
             let now = MonotonicInstant.now
             state.pending.expire(at: now)
             count.store(state.pending.count, ordering: .releasing)
-            return state.pending.inOrder.filter { early || $0.notBefore <= now }[...]
+            return state.pending.inOrder.filter { early || $0.notBefore <= now }
         }
-        let goesOn = client.isCluster
-        if !goesOn, let first = intents.popFirst() {
-            guard await carryOut(first, client, by: deadline) else { return false }
-        }
-        var hasSucceeded = true
-        while !intents.isEmpty {
-            let began = MonotonicInstant.now
-            guard !Task.isCancelled, began < deadline else { return false }
-            let some = intents.prefix(Self.batch)
-            intents = intents.dropFirst(Self.batch)
-            let succeeded = await withTaskGroup(of: Bool.self) { group in
-                for intent in some { group.addTask { [self] in await carryOut(intent, client, by: deadline) } }
-                return await group.reduce(true) { $0 && $1 }
+        let queues = Dictionary(grouping: due) { ObjectIdentifier(client.responsible(for: $0.target.key)) }
+        return await withTaskGroup(of: Bool.self) { group in
+            for queue in queues.values {
+                group.addTask { [self] in await attempt(queue, client, by: deadline) }
             }
-            hasSucceeded = hasSucceeded && succeeded
-            guard hasSucceeded || goesOn else { return false }
-            let left = Self.batchInterval - began.duration(to: .now)
-            if left > .zero, !intents.isEmpty { try? await Task.pause(for: left) }
+            return await group.reduce(true) { $0 && $1 }
         }
-        return hasSucceeded
     }
 
+    /// Carries out those of one server: the first alone, then several at a time, until one fails.
+    ///
+    /// A node of a cluster that refuses one may take the others: their slots are not on their way.
+    private func attempt(
+        _ intents: [PendingInvalidations.Intent],
+        _ client: RedisClient,
+        by deadline: MonotonicInstant
+    ) async -> Bool {
+        var rest = intents[...]
+        var count = 1
+        var isWhole = true
+        while !rest.isEmpty {
+            let began = MonotonicInstant.now
+            guard !Task.isCancelled, began < deadline else { return false }
+            let some = rest.prefix(count)
+            rest = rest.dropFirst(count)
+            let (succeeded, goesOn) = await withTaskGroup(of: (Bool, Bool).self) { group in
+                for intent in some { group.addTask { [self] in await carryOut(intent, client, by: deadline) } }
+                return await group.reduce((true, true)) { ($0.0 && $1.0, $0.1 && $1.1) }
+            }
+            isWhole = isWhole && succeeded
+            guard succeeded || goesOn else { return false }
+            let left = Self.batchInterval - began.duration(to: .now)
+            if left > .zero, count > 1, !rest.isEmpty { try? await Task.pause(for: left) }
+            count = Self.batch
+        }
+        return isWhole
+    }
+
+    /// - Returns: Whether it was carried out, and whether that or its failure speaks against trying others.
     private func carryOut(
         _ intent: PendingInvalidations.Intent,
         _ client: RedisClient,
         by deadline: MonotonicInstant
-    ) async -> Bool {
-        do { try await client.repeatInvalidation(intent, by: deadline) } catch { return false }
-        // Repetitions pass the breaker of removals, and close it when they succeed.
-        proved()
+    ) async -> (isDone: Bool, goesOn: Bool) {
+        do { try await client.repeatInvalidation(intent, by: deadline) } catch {
+            return (false, client.isCluster && (error as? RedisError)?.serverMessage != nil)
+        }
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
             count.store(state.pending.count, ordering: .releasing)
         }
-        return true
+        return (true, true)
     }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {

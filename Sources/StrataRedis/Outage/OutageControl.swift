@@ -20,10 +20,9 @@ final class OutageControl: Sendable {
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
         let limit = min(configuration.redisBudget, configuration.commandTimeout)
-        let breakers = RedisRole.allCases.map {
+        breakers = RedisRole.allCases.map {
             CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger)
         }
-        self.breakers = breakers
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {
             RedisError(
@@ -33,9 +32,7 @@ final class OutageControl: Sendable {
             )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
-        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger) {
-            breakers[2].proved()
-        }
+        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
     }
 
     func breaker(_ role: RedisRole) -> CircuitBreaker {

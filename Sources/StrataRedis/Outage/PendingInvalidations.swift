@@ -13,6 +13,14 @@ struct PendingInvalidations: Sendable {
         /// All keys of a keyspace, or of a part of it, whose entries bear a tag.
         case tag(TagName, Keyspace, KeyspacePart? = nil)
 
+        /// The key whose server is asked: the value, or the marks.
+        var key: RedisKey {
+            switch self {
+            case .key(let names, _): names.value
+            case .all(let keyspace, let part), .tag(_, let keyspace, let part): RedisKey(keyspace.marks(of: part))
+            }
+        }
+
         static func == (left: Target, right: Target) -> Bool {
             switch (left, right) {
             case (.key(let left, _), .key(let right, _)): left.value == right.value
