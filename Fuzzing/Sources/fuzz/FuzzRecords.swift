@@ -115,7 +115,7 @@ private func tagTable(_ bytes: [UInt8]) {
         case 0: effects = table.established()
         case 1: table.lost()
         case 2: effects = table.hashChanged()
-        case 3: effects = table.pong()
+        case 3: effects = table.pong(told: low.isMultiple(of: 2) ? .distantPast : .now)
         case 4:
             let scope: TagEvent.Scope = some.isEmpty ? .everything : .tags(some)
             guard let event = TagEvent(Array("c\(low):\(high):".utf8)) else { break }

@@ -117,7 +117,7 @@ final class KeyspaceCoherence: PartListener {
     func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {
         commitPrepared(part, begunBefore: told)
         gate.setTrustedUntil(until, ofPart: part?.number ?? 0)
-        tags(of: part).linkTrusted()
+        tags(of: part).linkTrusted(told: told)
     }
 
     func lost(_ part: KeyspacePart?) {

@@ -44,8 +44,8 @@ final class KeyspaceTags: Sendable {
 
     func linkEstablished() { change { $0.established() } }
 
-    func linkTrusted() {
-        if change({ $0.pong() }).voidsEverything { onClear.withLock { $0 }?() }
+    func linkTrusted(told: MonotonicInstant) {
+        if change({ $0.pong(told: told) }).voidsEverything { onClear.withLock { $0 }?() }
         keepWarm(at: .coarse)
     }
 

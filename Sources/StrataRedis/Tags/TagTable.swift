@@ -61,8 +61,8 @@ struct TagTable: Sendable {
     private(set) var isListening = false
     private var isLooking = false
     private var looksAgain = false
-    /// A number from an answer that the link must still report, with the count of PONGs since.
-    private var owed: (number: InvalidationNumber, pongs: Int)?
+    /// A number from an answer that the link must still report, and when it was known.
+    private var owed: (number: InvalidationNumber, since: MonotonicInstant)?
     /// What the link reported before the first answer.
     private var told: InvalidationNumber = 0
     private var toldClear: InvalidationNumber = 0
@@ -102,19 +102,21 @@ struct TagTable: Sendable {
         return Effects(look: look())
     }
 
-    /// Everything has arrived that was sent before the last PING but one.
-    mutating func pong() -> Effects {
+    /// Everything has arrived that was changed before an instant.
+    ///
+    /// - Parameter told: The instant; of a part it is the earliest of its nodes', so another node's PONG proves nothing of the
+    ///   one that has the marks.
+    /// - Returns: The effects.
+    mutating func pong(told: MonotonicInstant) -> Effects {
         guard isListening else { return Effects() }
         if standing == nil, !isLooking { return Effects(look: look()) }
-        guard var due = owed else { return Effects() }
+        guard let due = owed else { return Effects() }
         if let standing, standing.told >= due.number {
             owed = nil
             return Effects()
         }
-        due.pongs += 1
-        owed = due
-        // The link should have reported the number by now: the hash was changed by hand.
-        return due.pongs < 3 ? Effects() : begunAnew()
+        // The link should have reported the number by then: the hash was changed by hand.
+        return told < due.since ? Effects() : begunAnew()
     }
 
     /// Another instance has taken a number, or this one.
@@ -143,7 +145,7 @@ struct TagTable: Sendable {
     }
 
     /// The answer to a look; `nil` when there was none.
-    mutating func looked(_ question: Look, _ marks: TagMarks?) -> Effects {
+    mutating func looked(_ question: Look, _ marks: TagMarks?, at now: MonotonicInstant = .now) -> Effects {
         isLooking = false
         let again = looksAgain
         looksAgain = false
@@ -162,7 +164,7 @@ struct TagTable: Sendable {
                 // The link may still report the tags; until then they are read from Redis.
                 standing?.marks.sequence = max(known.marks.sequence, marks.sequence)
                 beginTable()
-                owed = (marks.sequence, 0)
+                owed = (marks.sequence, now)
             }
         } else {
             let sequence = max(marks.sequence, told)

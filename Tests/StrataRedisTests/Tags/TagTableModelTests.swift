@@ -78,7 +78,7 @@ struct TagTableModelTests {
                     world.answer = nil
                     world.apply(world.table.looked(question, Int.random(in: 0..<10, using: &random) == 0 ? nil : marks))
                 case 8: world.apply(world.table.hashChanged())
-                case 9 where world.events.isEmpty: world.apply(world.table.pong())
+                case 9 where world.events.isEmpty: world.apply(world.table.pong(told: .now))
                 case 10 where Int.random(in: 0..<10, using: &random) == 0:
                     world.table.lost()
                     world.events = []
