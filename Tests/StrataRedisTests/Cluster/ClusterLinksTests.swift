@@ -90,6 +90,23 @@ struct ClusterLinksTests {
         #expect(listener.told == [])
     }
 
+    @Test(
+        "nodes to which keys went are forgotten in time, also while the cluster is not seen, and their parts are void then"
+    )
+    func exposuresEnd() {
+        _ = whole()
+        for number in 1...100 {
+            let endpoint = RedisEndpoint.tcp(host: "stray", port: UInt16(number))
+            links.exposed(UInt16(number * 100), to: ClusterNode(endpoint) { _ in throw NoDescriptor() })
+            #expect(links.exposures == 1)
+        }
+        // Slot 10 000 is in a part that waits for the last one.
+        #expect(listener.told.last == "lost 9")
+        links.confirmed(Self.a, askedAt: .now)
+        #expect(links.exposures == 0)
+        #expect(listener.told == ["established 9"])
+    }
+
     @Test("a node is flushed: its own parts are void, and those of which keys have gone there")
     func flushed() {
         let number = whole()

@@ -17,11 +17,14 @@ final class ClusterLinks: ClusterObserver {
         var attachments: [RedisEndpoint: Attachment] = [:]
     }
 
+    /// Nodes to which keys are on their way, and until when that is believed.
+    private typealias Exposures = [[RedisEndpoint: (node: ClusterNode, until: MonotonicInstant)]]
+
     private struct State: Sendable {
         var view: ClusterView?
         var confirmedAt: [RedisEndpoint: MonotonicInstant] = [:]
-        /// Of each part the nodes to which keys of it are on their way, and until when that is believed.
-        var exposed: [[RedisEndpoint: (node: ClusterNode, until: MonotonicInstant)]]
+        /// By part; the old ones go with each new one.
+        var exposed: Exposures
         var registrations: [UInt64: Registration] = [:]
         var lastNumber: UInt64 = 0
         var queue: [@Sendable () -> Void] = []
@@ -32,8 +35,8 @@ final class ClusterLinks: ClusterObserver {
         /// - Returns: The parts that they counted for.
         mutating func endExposures(at now: MonotonicInstant) -> Set<Int> {
             var parts: Set<Int> = []
-            for part in exposed.indices {
-                let standing = exposed[part].filter { $0.value.until > now }
+            for part in exposed.indices where !exposed[part].isEmpty {
+                let standing = exposed[part].filter { $0.value.until >= now }
                 if standing.count < exposed[part].count { parts.insert(part) }
                 exposed[part] = standing
             }
@@ -61,6 +64,9 @@ final class ClusterLinks: ClusterObserver {
         lease = (configuration.linkPingInterval * 2 + configuration.linkPingTimeout).saturatedNanoseconds
         self.changed = changed
     }
+
+    /// How many nodes count for parts whose slots they do not serve.
+    var exposures: Int { state.withLock { $0.exposed.reduce(0) { $0 + $1.count } } }
 
     /// Asks to be told of changes in a keyspace.
     ///
@@ -101,8 +107,9 @@ final class ClusterLinks: ClusterObserver {
     // MARK: ClusterObserver
 
     func seen(_ view: ClusterView) {
-        let isChange = state.withLock { state in
-            guard state.view.map({ $0.number < view.number }) ?? true else { return false }
+        let (isChange, before) = state.withLock { state -> (Bool, (ClusterView?, Exposures)) in
+            let before = (state.view, state.exposed)
+            guard state.view.map({ $0.number < view.number }) ?? true else { return (false, before) }
             var parts = view.changedParts(since: state.view)
             state.view = view
             // What was read at a node while keys went there is told by that node alone.
@@ -112,29 +119,45 @@ final class ClusterLinks: ClusterObserver {
                 view.byEndpoint[$0.key] != nil || exposed.contains($0.key)
             }
             for number in state.registrations.keys { update(&state, only: number, changed: parts) }
-            return !parts.isEmpty
+            return (!parts.isEmpty, before)
         }
+        // With its last reference a node's client ends, which has effects of its own: not under the lock.
+        withExtendedLifetime(before) {}
         deliver()
         if isChange { changed() }
     }
 
     func confirmed(_ endpoint: RedisEndpoint, askedAt: MonotonicInstant) {
-        state.withLock { state in
+        let before = state.withLock { state in
+            let before = state.exposed
             state.confirmedAt[endpoint] = askedAt
-            for number in state.registrations.keys { change(number, &state) { $0.confirmed(endpoint, at: askedAt) } }
+            // Nobody may see the cluster for long.
+            let ended = state.endExposures(at: .now)
+            for number in state.registrations.keys {
+                change(number, &state) { $0.confirmed(endpoint, at: askedAt) }
+                if !ended.isEmpty { update(&state, only: number, changed: ended) }
+            }
+            return before
         }
+        withExtendedLifetime(before) {}
         deliver()
     }
 
     func exposed(_ slot: UInt16, to node: ClusterNode) {
         let part = Int(slot) / (HashSlot.count / KeyspacePart.count)
-        state.withLock { state in
-            let until = MonotonicInstant.now.advanced(by: exposure)
-            let isNews = state.exposed[part].updateValue((node, until), forKey: node.endpoint) == nil
+        let before = state.withLock { state in
+            let before = state.exposed
+            let now = MonotonicInstant.now
+            let isNews =
+                state.exposed[part].updateValue((node, now.advanced(by: exposure)), forKey: node.endpoint) == nil
             let isOwner = state.view?.map.owners(of: KeyspacePart.all[part].slots)?.contains(node.endpoint) ?? false
-            guard isNews, !isOwner else { return }
-            for number in state.registrations.keys { update(&state, only: number, changed: [part]) }
+            var parts = state.endExposures(at: now)
+            if isNews, !isOwner { parts.insert(part) }
+            guard !parts.isEmpty else { return before }
+            for number in state.registrations.keys { update(&state, only: number, changed: parts) }
+            return before
         }
+        withExtendedLifetime(before) {}
         deliver()
     }
 
