@@ -43,17 +43,47 @@ final class CredentialKeeper: Sendable {
     ///
     /// - Parameter finished: Called once, by whatever thread, when the question has ended.
     func ask(finished: @escaping @Sendable () -> Void) {
-        let lost: Task<Void, Never>? = state.withLock { state in
-            state.waiting.append(finished)
-            let now = MonotonicInstant.now
-            if state.question != nil, state.askedAt.duration(to: now) < Self.patience { return nil }
-            let lost = state.question
-            state.number += 1
-            state.askedAt = now
-            state.question = begin(state.number)
-            return lost
+        let lost = state.withLock { ask(&$0, at: .now, finished) }
+        lost?.cancel()
+    }
+
+    /// - Returns: A question that counts as lost, to be cancelled outside the lock.
+    private func ask(
+        _ state: inout State,
+        at now: MonotonicInstant,
+        _ finished: @escaping @Sendable () -> Void
+    ) -> Task<Void, Never>? {
+        state.waiting.append(finished)
+        if state.question != nil, state.askedAt.duration(to: now) < Self.patience { return nil }
+        let lost = state.question
+        state.number += 1
+        state.askedAt = now
+        state.question = begin(state.number)
+        return lost
+    }
+
+    /// Asks, unless somebody has within an interval: the nodes of a cluster share a source, and one of them asks for all.
+    ///
+    /// - Parameters:
+    ///   - interval: How often the source is to be asked.
+    ///   - now: The time.
+    ///   - finished: Called once when the question under way has ended; not called where none is.
+    /// - Returns: When to ask next.
+    func ask(
+        every interval: Duration,
+        at now: MonotonicInstant,
+        finished: @escaping @Sendable () -> Void
+    ) -> MonotonicInstant {
+        let (lost, next) = state.withLock { state -> (Task<Void, Never>?, MonotonicInstant) in
+            var lost: Task<Void, Never>?
+            if state.question != nil || now >= state.askedAt.advanced(by: interval) {
+                lost = ask(&state, at: now, finished)
+            }
+            return (lost, state.askedAt.advanced(by: interval))
         }
         lost?.cancel()
+        // A question may be under way for longer than the interval.
+        return next > now ? next : now.advanced(by: interval)
     }
 
     /// Asks, and returns when there is an answer.

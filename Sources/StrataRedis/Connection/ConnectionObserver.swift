@@ -38,14 +38,14 @@ final class ConnectionObserver: Sendable {
     }
 
     func failed(_ error: RedisError) {
-        let kind = [error.code.description, error.tlsReason?.description].compactMap { $0 }.joined(separator: ": ")
+        let kind = error.kind
         let isNews = lastFailure.withLock { last in
             defer { last = kind }
             return last != kind
         }
         guard isNews else { return }
         // What is configured wrongly does not mend by itself: somebody has to read this.
-        let level: Logger.Level = error.code == .wrongServer || error.code == .noPrimary ? .warning : .info
+        let level: Logger.Level = error.isOfConfiguration || error.code == .noPrimary ? .warning : .info
         logger?
             .log(
                 level: level,
@@ -53,4 +53,9 @@ final class ConnectionObserver: Sendable {
                 metadata: ["redis.endpoint": "\(endpoint)", "error": "\(error.code): \(error.message)"]
             )
     }
+}
+
+extension RedisError {
+    /// What tells it from failures of another kind: those of one kind are logged once.
+    var kind: String { [code.description, tlsReason?.description].compactMap { $0 }.joined(separator: ": ") }
 }

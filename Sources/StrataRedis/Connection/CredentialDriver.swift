@@ -48,8 +48,7 @@ final class CredentialDriver: LoopDriver {
 
     func pump(now: MonotonicInstant) {
         if now >= asksAt {
-            asksAt = now.advanced(by: source.interval)
-            source.keeper.ask { [wakeup] in wakeup.signal() }
+            asksAt = source.keeper.ask(every: source.interval, at: now) { [wakeup] in wakeup.signal() }
             if trouble.isThere.withLock({ exchange(&$0, with: false) }) { logIn() }
         }
         let generation = source.keeper.generation

@@ -64,6 +64,27 @@ struct CredentialSourceTests {
         return users
     }
 
+    @Test("nodes that share a source ask it once in its interval, and hear of the answer that is under way")
+    func shared() async throws {
+        let vault = Vault()
+        let keeper = CredentialKeeper { try await vault.ask() }
+        let start = MonotonicInstant.now
+        let told = Locked(0)
+        @Sendable func ask(after seconds: Int) -> MonotonicInstant {
+            keeper.ask(every: .seconds(10), at: start.advanced(by: .seconds(seconds))) { told.withLock { $0 += 1 } }
+        }
+        for _ in 0..<5 { #expect(ask(after: 0) == start.advanced(by: .seconds(10))) }
+        while keeper.isAsking { try await nextTurn() }
+        #expect(vault.asked.load(ordering: .relaxed) == 1)
+        #expect((1...5).contains(told.withLock { $0 }))
+        // Another node comes later, and goes by the others' time from then on.
+        #expect(ask(after: 4) == start.advanced(by: .seconds(10)))
+        #expect(vault.asked.load(ordering: .relaxed) == 1)
+        for _ in 0..<5 { #expect(ask(after: 10) == start.advanced(by: .seconds(20))) }
+        while keeper.isAsking { try await nextTurn() }
+        #expect(vault.asked.load(ordering: .relaxed) == 2 && keeper.generation == 1)
+    }
+
     @Test(
         "a closure's credentials are used, and every connection and the link follow when they change, without a failed call"
     )
