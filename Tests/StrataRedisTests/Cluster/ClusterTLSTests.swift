@@ -1,5 +1,7 @@
 #if TLS
+import Logging
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Testing
 
@@ -8,6 +10,35 @@ import Testing
 @Suite("A cluster by TLS", .timeLimit(.minutes(3)))
 struct ClusterTLSTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
+
+    @Test("certificates that are not trusted: one warning a node, and one for the cluster, however often it is tried")
+    func untrusted() async throws {
+        let authority = try await TestAuthority.make()
+        let tls = RedisServer.TLS(try await authority.issue(), authorities: authority.certificate)
+        let another = try await TestAuthority.make(name: "another")
+        try await TestCluster.with(server: .init(tls: tls)) { cluster in
+            let recorder = LogRecorder()
+            var configuration = try TestCluster.configuration(of: cluster)
+            configuration.tls?.authorities = another.certificate
+            configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+            let redis = try RedisClient(configuration, logger: recorder.logger)
+            for _ in 0..<4 {
+                let error = await #expect(throws: RedisError.self) { try await redis.get("a") }
+                #expect(error?.code == .tls && error?.tlsReason == .unknownAuthority)
+                let ended = try #require(redis.cluster).rounds.ended
+                while try #require(redis.cluster).rounds.ended == ended {
+                    redis.cluster?.refresh()
+                    try await nextTurn()
+                }
+            }
+            let warnings = recorder.lines.filter { $0.level == .warning }
+            let ofNodes = warnings.filter { $0.text.hasPrefix("no connection to Redis") }
+            #expect(ofNodes.count == Set(ofNodes.map(\.text)).count && (1...3).contains(ofNodes.count), "\(warnings)")
+            #expect(warnings.count { $0.text.hasPrefix("no node tells of the cluster") } == 1, "\(warnings)")
+            #expect(!recorder.lines.contains { $0.level == .info && $0.text.hasPrefix("no ") }, "\(recorder.lines)")
+            await redis.shutDown()
+        }
+    }
 
     @Test("values, links, slots that move: not one connection of ours is in plain text")
     func encrypted() async throws {

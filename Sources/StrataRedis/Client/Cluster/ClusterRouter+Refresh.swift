@@ -169,19 +169,27 @@ extension ClusterRouter: Watched {
     }
 
     private func failed(_ error: RedisError, _ number: UInt64) {
-        let hasEnded = state.withLock { state in
-            guard state.round?.number == number, let isOver = state.round?.failed() else { return false }
-            // What a server has said tells more than that another one is silent.
-            if state.lastError?.code != .wrongServer { state.lastError = error }
-            if isOver { state.round = nil }
-            return isOver
+        let (hasEnded, news) = state.withLock { state -> (Bool, RedisError?) in
+            guard state.round?.number == number, let isOver = state.round?.failed() else { return (false, nil) }
+            // What a server has said tells more than that another one is silent, and what is configured wrongly more than either.
+            if state.lastError.map({ error.isOfConfiguration || !$0.isOfConfiguration }) ?? true {
+                state.lastError = error
+            }
+            guard isOver else { return (false, nil) }
+            state.round = nil
+            let last = state.lastError ?? error
+            let isNews = exchange(&state.toldOf, with: last.kind) != last.kind
+            return (true, isNews ? last : nil)
         }
         guard hasEnded else { return askNext(number) }
-        logger?
-            .info(
-                "no node tells of the cluster",
-                metadata: ["redis.endpoint": "\(configuration.place)", "error": "\(error.code): \(error.message)"]
-            )
+        if let news {
+            logger?
+                .log(
+                    level: news.isOfConfiguration ? .warning : .info,
+                    "no node tells of the cluster",
+                    metadata: ["redis.endpoint": "\(configuration.place)", "error": "\(news.code): \(news.message)"]
+                )
+        }
         rounds.end()
     }
 }

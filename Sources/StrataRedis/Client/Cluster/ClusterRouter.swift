@@ -16,6 +16,8 @@ final class ClusterRouter: Sendable {
         var round: RefreshRound?
         var lastRound = MonotonicInstant.distantPast
         var lastError: RedisError?
+        /// Why no node told of the cluster, as it was logged last; `nil` when one has told since.
+        var toldOf: String?
         var hasBegun = false
         var isStopped = false
         /// The servers do not know CLUSTER SHARDS.
@@ -142,12 +144,14 @@ final class ClusterRouter: Sendable {
     ///
     /// - Throws: ``RedisError/Code/tooManyRedirects`` when too many such addresses were named.
     func node(at endpoint: RedisEndpoint) throws(RedisError) -> ClusterNode {
-        let (node, isStopped) = state.withLock { state in
-            (
-                state.isStopped ? nil : state.node(at: endpoint, upTo: Self.mostStrays + seeds.count, make),
-                state.isStopped
-            )
+        let (node, isStopped, strays) = state.withLock { state in
+            // Copied only where strays change.
+            let strays = state.strays
+            let node = state.isStopped ? nil : state.node(at: endpoint, upTo: Self.mostStrays + seeds.count, make)
+            return (node, state.isStopped, strays)
         }
+        // With its last reference a node's client ends, which has effects of its own: not under the lock.
+        withExtendedLifetime(strays) {}
         guard !isStopped else { throw RedisError.shutDown(endpoint.description) }
         guard let node else {
             throw RedisError(
@@ -168,17 +172,19 @@ final class ClusterRouter: Sendable {
             exposed(slot, to: node)
             return refresh()
         }
-        let view = state.withLock { state -> ClusterView? in
-            guard let view = state.view, view.map.owner(of: slot) != node.endpoint, state.patches < Self.mostPatches
-            else { return nil }
+        let (view, isTooMany) = state.withLock { state -> (ClusterView?, Bool) in
+            guard let view = state.view, view.map.owner(of: slot) != node.endpoint else { return (nil, false) }
+            guard state.patches < Self.mostPatches else { return (nil, true) }
             state.patches += 1
             let map = view.map.moving(slot, to: node.endpoint)
             let patched = ClusterView(map, after: view, epoch: view.epoch, askedAt: view.askedAt) {
                 view.byEndpoint[$0] ?? node
             }
             state.view = patched
-            return patched
+            return (patched, false)
         }
+        // The map stays as it is until the next round, but the call goes there: what happens there has to be told.
+        if isTooMany { exposed(slot, to: node) }
         if let view {
             observer?.seen(view)
             confirm([node])
@@ -188,18 +194,23 @@ final class ClusterRouter: Sendable {
 
     /// Takes over what a round has found.
     func apply(_ map: SlotMap, epoch: Int64, askedAt: MonotonicInstant) -> ClusterView? {
-        state.withLock { state in
-            guard !state.isStopped else { return nil }
+        let (view, before) = state.withLock { state -> (ClusterView?, State) in
+            let before = state
+            guard !state.isStopped else { return (nil, before) }
             let view = ClusterView(map, after: state.view, epoch: epoch, askedAt: askedAt) { endpoint in
                 state.view?.byEndpoint[endpoint] ?? state.strays[endpoint]?.node ?? ClusterNode(endpoint, make: make)
             }
             state.view = view
             state.patches = 0
             state.lastError = nil
+            state.toldOf = nil
             let limit = MonotonicInstant.now.advanced(by: .seconds(-10))
             state.strays = state.strays.filter { view.byEndpoint[$0.key] == nil && $0.value.usedAt > limit }
-            return view
+            return (view, before)
         }
+        // As above: nodes may have left.
+        withExtendedLifetime(before) {}
+        return view
     }
 }
 
