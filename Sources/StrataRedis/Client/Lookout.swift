@@ -27,7 +27,7 @@ enum Lookout: Sendable {
             connection.post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
         case .cluster(let reference):
             guard let router = reference.router else { return completion(.failure(.shutDown(nil))) }
-            router.post(deadline: deadline, slot: slot(), expecting: expected, completion, encode)
+            router.post(deadline: deadline, slot: slot(), on: nil, expecting: expected, completion, encode)
         }
     }
 }

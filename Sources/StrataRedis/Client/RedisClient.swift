@@ -216,7 +216,8 @@ public final class RedisClient: Sendable {
 
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     ///
-    /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection.
+    /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection. A connection to another
+    /// node is not used.
     func post(
         deadline: MonotonicInstant,
         slot: @autoclosure () -> UInt16? = nil,
@@ -225,13 +226,18 @@ public final class RedisClient: Sendable {
         completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         encode: (inout CommandWriter) -> Void
     ) {
-        if let cluster, connection == nil {
-            return cluster.post(deadline: deadline, slot: slot(), expecting: expected, completion, encode)
+        if let cluster {
+            return cluster.post(
+                deadline: deadline,
+                slot: slot(),
+                on: connection,
+                expecting: expected,
+                completion,
+                encode
+            )
         }
-        if cluster == nil {
-            do { try loop.start() } catch {
-                return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
-            }
+        do { try loop.start() } catch {
+            return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
         }
         (connection ?? nextConnection())
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
@@ -270,6 +276,14 @@ public final class RedisClient: Sendable {
         guard let cluster else { return nextConnection() }
         guard let client = cluster.client(of: HashSlot.of(key)), client.begin() else { return nil }
         return client.nextConnection()
+    }
+
+    /// A connection of this client: the given one, if it is one of them.
+    ///
+    /// O(connections).
+    func connection(insteadOf other: Connection?) -> Connection {
+        guard let other, loop.connections.contains(where: { $0 === other }) else { return nextConnection() }
+        return other
     }
 
     @inline(__always)

@@ -62,10 +62,147 @@ struct HostileClusterTests {
         let redis = try client(port)
         let error = await #expect(throws: RedisError.self) { try await redis.get("a") }
         #expect(error?.code == .tooManyRedirects && error?.effect == .notApplied)
-        #expect(hops.withLock { $0 } == ClusterRouter.mostHops + 1)
-        // ASK goes round as well.
+        #expect(hops.withLock { $0 } == (ClusterRouter.mostHops + 1) * (ClusterRouter.mostDetours + 1))
         await redis.shutDown()
         await server.stop()
+    }
+
+    @Test(
+        "nodes that point to each other for a moment, while a slot is handed over: the call waits for their agreement"
+    )
+    func disagreement() async throws {
+        let hops = Shared(0)
+        let (server, port) = try await node(shards: Self.whole) { _, port in
+            let number = hops.withLock { hops in
+                hops += 1
+                return hops
+            }
+            return number <= 2 * ClusterRouter.mostHops ? "-MOVED 15495 :\(port.value)\r\n" : "$1\r\nx\r\n"
+        }
+        let redis = try client(port)
+        #expect(try await redis.get("a") == Array("x".utf8))
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("a connection of a node whose slot is another's by now is not used, whether that node is still there or not")
+    func ordered() async throws {
+        let map = Shared("")
+        let shards: @Sendable (ScriptedPort) -> String = { _ in map.withLock { $0 } }
+        let (one, first) = try await node(shards: shards) { _, _ in "$1\r\n1\r\n" }
+        let (other, second) = try await node(shards: shards) { _, _ in "$1\r\n2\r\n" }
+        map.withLock { $0 = Self.whole(first) }
+        let redis = try client(first)
+        let slot = HashSlot.of("a" as RedisKey)
+        #expect(try await redis.get("a") == Array("1".utf8))
+        let connection = try #require(redis.orderedConnection(for: "a"))
+        map.withLock { $0 = Self.whole(second) }
+        weak var left: RedisClient?
+        do {
+            let node = try #require(redis.cluster?.node(of: slot)?.existing)
+            left = node
+            #expect(node.connections.contains { $0 === connection })
+            while redis.cluster?.node(of: slot)?.existing === node || redis.cluster?.node(of: slot) == nil {
+                redis.cluster?.refresh()
+                try await nextTurn()
+            }
+            #expect(try await Self.get("a", redis, on: connection) == ["2", "2"])
+            withExtendedLifetime(node) {}
+        }
+        while left != nil { try await nextTurn() }
+        #expect(try await Self.get("a", redis, on: connection) == ["2", "2"])
+        await redis.shutDown()
+        for server in [one, other] { await server.stop() }
+    }
+
+    /// What a call and a post read that are to go over a connection.
+    private static func get(_ key: RedisKey, _ redis: RedisClient, on connection: Connection) async throws -> [String?]
+    {
+        @Sendable func encode(_ writer: inout CommandWriter) {
+            writer.begin(2)
+            writer.argument("GET" as StaticString)
+            writer.argument(key)
+        }
+        let slot = HashSlot.of(key)
+        let called = try await redis.execute(.once, slot: slot, on: connection, encode: encode)
+        let posted = try await withCheckedThrowingContinuation { continuation in
+            redis.post(deadline: .now.advanced(by: .seconds(20)), slot: slot, on: connection) {
+                continuation.resume(with: $0)
+            } encode: {
+                encode(&$0)
+            }
+        }
+        return [called.string, posted.string]
+    }
+
+    @Test("a lease whose slot has moved meanwhile is given back where it lies now")
+    func leaseMoves() async throws {
+        let map = Shared("")
+        let ended = Shared(0)
+        let shards: @Sendable (ScriptedPort) -> String = { _ in map.withLock { $0 } }
+        let place = Shared<UInt16>(0)
+        let (one, first) = try await node(shards: shards) { command, _ in
+            command[0] == "EVALSHA" ? "*4\r\n:2\r\n$-1\r\n:0\r\n$-1\r\n" : "-MOVED 15495 :\(place.withLock { $0 })\r\n"
+        }
+        let (other, second) = try await node(shards: shards) { command, _ in
+            if command[0] == "EVAL" { ended.withLock { $0 += 1 } }
+            return ":1\r\n"
+        }
+        place.withLock { $0 = second.value }
+        map.withLock {
+            $0 =
+                "*2\r\n" + Self.shard(0, 16_000, "127.0.0.1", first.value)
+                + Self.shard(16_001, 16_383, "127.0.0.1", second.value)
+        }
+        let redis = try client(first)
+        _ = try await redis.cluster?.view(by: .now.advanced(by: .seconds(20)))
+        let names = KeyNames(value: "a", lease: "{a}:lease")
+        let answer = try await Lease.readOrLead(redis, "products", names, duration: .seconds(20), replacing: nil)
+        guard case .leads(let lease, _) = answer else {
+            Issue.record("no lease")
+            return
+        }
+        lease.leave()
+        while ended.withLock({ $0 }) == 0 { try await nextTurn() }
+        await redis.shutDown()
+        for server in [one, other] { await server.stop() }
+    }
+
+    @Test(
+        "of the invalidations of a node that does not serve them one is tried at a time; another node's are carried out"
+    )
+    func repetitions() async throws {
+        let map = Shared("")
+        let tried = Shared(0)
+        let shards: @Sendable (ScriptedPort) -> String = { _ in map.withLock { $0 } }
+        let (one, first) = try await node(shards: shards) { command, _ in
+            guard command[0].hasPrefix("EVAL") else { return "$-1\r\n" }
+            tried.withLock { $0 += 1 }
+            return ""
+        }
+        let (other, second) = try await node(shards: shards) { command, _ in
+            command[0].hasPrefix("EVAL") ? ":1\r\n" : "$-1\r\n"
+        }
+        map.withLock {
+            $0 =
+                "*2\r\n" + Self.shard(0, 8_191, "127.0.0.1", first.value)
+                + Self.shard(8_192, 16_383, "127.0.0.1", second.value)
+        }
+        let redis = try client(first)
+        _ = try await redis.get("a")
+        let keyspace: Keyspace = "products"
+        let names = (0..<1_000).map { keyspace.names(for: Array("\($0)".utf8), isDivided: true) }
+        let ofFirst = names.filter { HashSlot.of($0.value) < 8_192 }.prefix(300)
+        let ofSecond = try #require(names.first { HashSlot.of($0.value) >= 8_192 })
+        for names in ofFirst + [ofSecond] {
+            redis.outage.replay.record(.key(names, keyspace), .removal, for: .seconds(60), redis)
+        }
+        while redis.outageStatistics.replayedInvalidations == 0 { try await nextTurn() }
+        #expect(redis.outageStatistics.pendingInvalidations == 300)
+        // Each attempt is sent three times at most, for its connection is lost.
+        #expect(tried.withLock { $0 } < 100)
+        await redis.shutDown()
+        for server in [one, other] { await server.stop() }
     }
 
     @Test(

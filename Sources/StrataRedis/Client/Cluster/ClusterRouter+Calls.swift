@@ -12,6 +12,9 @@ struct ClusterCall: Sendable {
 extension ClusterRouter {
     /// So often a call is sent from one node to another without a pause.
     static let mostHops = 5
+    /// So often it begins anew after that, each time after a pause: while a slot is handed over, its old owner and its new one
+    /// may point to each other for a moment.
+    static let mostDetours = 4
     /// So often it is sent again after its connection was lost.
     static let mostLosses = 2
     private static let pauses: ClosedRange<Duration> = .milliseconds(5) ... .milliseconds(50)
@@ -29,6 +32,7 @@ extension ClusterRouter {
         var target = Target.owner
         var hops = 0
         var losses = 0
+        var detours = 0
         var pause = ClusterRouter.pauses.lowerBound
         /// Whether a node may have run it.
         var isAmbiguous = false
@@ -38,7 +42,8 @@ extension ClusterRouter {
     ///
     /// - Parameters:
     ///   - call: The call.
-    ///   - connection: The connection of the first attempt, for calls whose order matters.
+    ///   - connection: The connection of the first attempt, for calls whose order matters; not used when the slot's node is
+    ///     another by now.
     ///   - encode: Writes the command.
     /// - Returns: The reply.
     /// - Throws: ``RedisError``; `CancellationError`.
@@ -70,16 +75,10 @@ extension ClusterRouter {
             guard client.begin() else { throw RedisError.shutDown(node.endpoint.description) }
             let reply: RESPValue
             do {
-                reply = try await (connection.take() ?? client.nextConnection())
+                reply = try await client.connection(insteadOf: connection.take())
                     .call(deadline: call.deadline, expecting: call.expected, asking: asking, encode: encode)
             } catch let error as RedisError where error.isOfConnection {
                 try await lost(error, node, call, &course)
-                continue
-            } catch let error as RedisError
-                where error.code == .shutDown && error.effect == .notApplied && course.losses == 0 && !isStopped
-            {
-                // The connection was that of a node that has left the cluster meanwhile.
-                course.losses += 1
                 continue
             }
             switch reply {
@@ -101,6 +100,7 @@ extension ClusterRouter {
         var pause = Self.pauses.lowerBound
         while true {
             if let node = node(of: call.slot) { return (node, false) }
+            guard !isStopped else { throw RedisError.shutDown(configuration.place) }
             refresh()
             guard .now.advanced(by: pause) < call.deadline else {
                 throw RedisError.unserved(configuration.place)
@@ -142,25 +142,32 @@ extension ClusterRouter {
     ) async throws {
         switch redirection {
         case .moved(let slot, let endpoint):
-            let target = try hop(to: endpoint, text, &course)
+            let target = try self.node(at: endpoint)
             moved(slot, to: target)
-            course.target = .node(target, asking: false)
+            try await hop(to: target, asking: false, text, call, &course)
         case .ask(let slot, let endpoint):
-            let target = try hop(to: endpoint, text, &course)
+            let target = try self.node(at: endpoint)
             exposed(slot, to: target)
-            course.target = .node(target, asking: true)
+            try await hop(to: target, asking: true, text, call, &course)
         case .tryAgain, .down, .demoted:
             if redirection != .tryAgain { refresh() }
             // What a node refuses for the cluster's state passes by itself, or does not.
-            guard .now.advanced(by: course.pause) < call.deadline else {
-                throw RedisError.reply(text, endpoint: node.endpoint.description)
-            }
-            try await Task.pause(for: course.pause * Double.random(in: 0.5...1))
-            course.pause = min(course.pause * 2, Self.pauses.upperBound)
-            course.target = .owner
-            // While a slot is on its way each attempt goes there by ASK. The pauses and the deadline bound them.
-            course.hops = 0
+            try await pause(
+                call,
+                &course,
+                orElse: RedisError.reply(text, endpoint: node.endpoint.description)
+            )
         }
+    }
+
+    /// Waits a little, and has the call begin anew.
+    private func pause(_ call: ClusterCall, _ course: inout Course, orElse error: RedisError) async throws {
+        guard .now.advanced(by: course.pause) < call.deadline else { throw error }
+        try await Task.pause(for: course.pause * Double.random(in: 0.5...1))
+        course.pause = min(course.pause * 2, Self.pauses.upperBound)
+        course.target = .owner
+        // While a slot is on its way each attempt goes there by ASK. The pauses and the deadline bound them.
+        course.hops = 0
     }
 
     /// Keys of a slot are on their way to a node.
@@ -172,19 +179,28 @@ extension ClusterRouter {
         if !isKnown { confirm([node]) }
     }
 
-    private func hop(to endpoint: RedisEndpoint, _ text: String, _ course: inout Course) throws -> ClusterNode {
+    /// Sends the call to another node at once, or lets it begin anew after a pause when it was sent around for too long.
+    private func hop(
+        to node: ClusterNode,
+        asking: Bool,
+        _ text: String,
+        _ call: ClusterCall,
+        _ course: inout Course
+    ) async throws {
         course.hops += 1
-        guard course.hops <= Self.mostHops else {
-            refresh()
-            throw RedisError(
-                code: .tooManyRedirects,
-                message: "the nodes of the cluster do not agree on who serves a slot",
-                endpoint: endpoint.description,
-                effect: .notApplied,
-                serverMessage: text
-            )
-        }
-        return try node(at: endpoint)
+        course.target = .node(node, asking: asking)
+        guard course.hops > Self.mostHops else { return }
+        refresh()
+        let error = RedisError(
+            code: .tooManyRedirects,
+            message: "the nodes of the cluster do not agree on who serves a slot",
+            endpoint: node.endpoint.description,
+            effect: .notApplied,
+            serverMessage: text
+        )
+        course.detours += 1
+        guard course.detours <= Self.mostDetours else { throw error }
+        try await pause(call, &course, orElse: error)
     }
 
     // MARK: Without anybody waiting
@@ -192,9 +208,18 @@ extension ClusterRouter {
     /// Sends a command to the node that is known to serve a slot.
     ///
     /// Redirections are not followed, but heeded: the next call finds the way.
+    ///
+    /// - Parameters:
+    ///   - deadline: When there is no more time.
+    ///   - slot: The slot; `nil` for any primary.
+    ///   - connection: The connection to use if it leads to that node.
+    ///   - expected: What the reply may be.
+    ///   - completion: Gets the outcome.
+    ///   - encode: Writes the command.
     func post(
         deadline: MonotonicInstant,
         slot: UInt16?,
+        on connection: Connection?,
         expecting expected: ReplyKinds,
         _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void,
         _ encode: (inout CommandWriter) -> Void
@@ -204,7 +229,9 @@ extension ClusterRouter {
             refresh()
             return completion(.failure(.unserved(configuration.place)))
         }
-        client.post(deadline: deadline, expecting: expected) { [weak self] outcome in
+        guard client.begin() else { return completion(.failure(.shutDown(node.endpoint.description))) }
+        let ordered = client.connection(insteadOf: connection)
+        ordered.post(deadline: deadline, expecting: expected) { [weak self] outcome in
             if let self { heed(outcome, node.endpoint) }
             completion(outcome)
         } encode: {

@@ -50,8 +50,12 @@ extension RedisEndpoint {
     static func node(host: String?, port: Int64?, toldBy source: RedisEndpoint) -> RedisEndpoint? {
         guard let port, (1...65_535).contains(port) else { return nil }
         let isKnown = host.map { !$0.isEmpty && $0 != "?" } ?? false
-        if isKnown, let host {
-            guard host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else { return nil }
+        if isKnown, var host {
+            // Some put an address of IPv6 in brackets, as URLs have it.
+            if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+            guard !host.isEmpty, host.utf8.count <= 255, host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+                return nil
+            }
             return .tcp(host: host, port: UInt16(port))
         }
         guard case .tcp(let own, _) = source.address else { return nil }
