@@ -50,4 +50,79 @@ struct TopologyTests {
         try await cluster.stop()
         #expect(cluster.nodes.filter(\.isRunning).isEmpty)
     }
+
+    @Test("Each server of a replicated set can stand still, die, and come back with and without its data")
+    func replicationFaults() async throws {
+        let set = try await RedisReplication.start()
+        let (primary, replica, sentinel) = (set.primary, set.replicas[0], set.sentinels[0])
+        try await primary.command("SET", "k", "v")
+        #expect(try await primary.command("WAIT", "1", "5000").integer == 1)
+
+        // A Sentinel knows its primary and the others after each.
+        try await sentinel.pause()
+        try await sentinel.resume()
+        try await sentinel.kill()
+        #expect(try await set.currentPrimary() === primary)
+        for keepingData in [true, false] {
+            try await sentinel.restart(keepingData: keepingData)
+            #expect(
+                try await sentinel.command("SENTINEL", "MASTER", set.name).fields["num-other-sentinels"]?.integer == 2
+            )
+        }
+
+        // A replica fetches what it has lost from its primary.
+        try await replica.pause()
+        try await replica.resume()
+        for keepingData in [true, false] {
+            try await replica.kill()
+            try await replica.restart(keepingData: keepingData)
+            try await until("the replica to follow") { try await replica.command("GET", "k").text == "v" }
+            #expect(try await replica.command("ROLE").elements?.first?.text == "slave")
+        }
+
+        // The primary stands still for long enough to be replaced; when it goes on, it becomes a replica.
+        try await primary.pause()
+        let promoted = try await set.waitForFailover(from: primary)
+        try await primary.resume()
+        try await until("the old primary to follow") {
+            try await primary.command("ROLE").elements?.first?.text == "slave"
+        }
+        #expect(promoted === replica)
+
+        // Restarted faster than anybody notices: the same one is the primary, with its data or without.
+        try await promoted.restart(keepingData: true)
+        #expect(try await set.currentPrimary() === promoted)
+        #expect(try await promoted.command("GET", "k").text == "v")
+        try await promoted.restart(keepingData: false)
+        #expect(try await promoted.command("DBSIZE").integer == 0)
+        try await set.stop()
+    }
+
+    @Test("Each node of a cluster can stand still, die, and come back with and without its data, in its place")
+    func clusterFaults() async throws {
+        let cluster = try await RedisCluster.start()
+        let node = cluster.primaries[2]
+        let identity = try await node.command("CLUSTER", "MYID").text
+        try await node.command("SET", "foo", "bar")
+        try await node.pause()
+        try await node.resume()
+        #expect(try await node.command("GET", "foo").text == "bar")
+        for keepingData in [true, false] {
+            if !keepingData { try await node.kill() }
+            try await node.restart(keepingData: keepingData)
+            #expect(try await node.command("CLUSTER", "MYID").text == identity)
+            // Its slots are its own as soon as it knows the others again.
+            try await until("the cluster to be whole") {
+                try await node.command("CLUSTER", "INFO").text.contains("cluster_state:ok")
+            }
+            #expect(try await node.command("GET", "foo").text == (keepingData ? "bar" : ""))
+            #expect(try await cluster.owner(of: 12182) === node)
+        }
+        try await cluster.stop()
+    }
+
+    /// Asks until it is so; a server that does not answer yet is asked again.
+    private func until(_: String, _ isSo: () async throws -> Bool) async throws {
+        while (try? await isSo()) != true { try await nextTurn() }
+    }
 }

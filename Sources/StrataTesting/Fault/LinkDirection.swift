@@ -50,6 +50,7 @@ package struct LinkDirection: Sendable {
     package private(set) var conditions: LinkConditions
     package private(set) var counts = LinkCounts()
     private var edits: [Pending] = []
+    private var replies = ReplyFaults()
     private var chunks: ArraySlice<Chunk> = []
     private var buffered = 0
     private var phase = Phase.open
@@ -95,6 +96,8 @@ package struct LinkDirection: Sendable {
         switch edit.kind {
         // Without a byte to work on they would never be done.
         case .swallow(0), .duplicate(0), .insert([]): break
+        // They apply on the way in: a reply may have to wait for the next one.
+        case .reply(let fault): replies.arm(fault, after: edit.position)
         default: edits.append(Pending(position: edit.position, kind: edit.kind))
         }
     }
@@ -111,6 +114,7 @@ package struct LinkDirection: Sendable {
         for index in chunks.indices {
             chunks[index].releaseAt = min(chunks[index].releaseAt, now)
         }
+        queue(replies.heal()[...], at: now)
         if case .ending(_, let byReset) = phase { phase = .ending(at: now, byReset: byReset) }
     }
 
@@ -130,6 +134,14 @@ package struct LinkDirection: Sendable {
             counts.swallowed &+= bytes.count
             return
         }
+        let (swallowed, added) = (replies.swallowed, replies.added)
+        queue(replies.pass(bytes), at: now)
+        counts.swallowed &+= replies.swallowed - swallowed
+        counts.added &+= replies.added - added
+    }
+
+    private mutating func queue(_ bytes: ArraySlice<UInt8>, at now: Instant) {
+        guard !bytes.isEmpty else { return }
         chunks.append(Chunk(bytes: bytes, releaseAt: releaseTime(at: now)))
         buffered += bytes.count
     }
@@ -137,6 +149,7 @@ package struct LinkDirection: Sendable {
     /// Takes the sender's end.
     package mutating func receiveEnd(at now: Instant) {
         guard case .open = phase else { return }
+        queue(replies.heal()[...], at: now)
         phase = .ending(at: releaseTime(at: now), byReset: false)
     }
 
@@ -212,7 +225,7 @@ package struct LinkDirection: Sendable {
             guard edit.position == 0 else { return false }
             switch edit.kind {
             case .insert, .stall, .end, .close, .reset: return true
-            case .corrupt, .swallow, .duplicate: return false
+            case .corrupt, .swallow, .duplicate, .reply: return false
             }
         }
         return index.map { edits.remove(at: $0).kind }
@@ -225,7 +238,7 @@ package struct LinkDirection: Sendable {
         case .end: cut()
         case .close: return .close(reset: false)
         case .reset: return .close(reset: true)
-        case .corrupt, .swallow, .duplicate: break
+        case .corrupt, .swallow, .duplicate, .reply: break
         }
         return nil
     }

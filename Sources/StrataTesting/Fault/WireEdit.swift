@@ -3,6 +3,10 @@
 /// Places are counted in bytes of the original stream that are still to be delivered when the edit is given: 0 is the
 /// next byte. Bytes that another edit swallows count, bytes that another edit adds do not. Edits are independent of
 /// each other and may be given in any number; each happens once.
+///
+/// Edits of whole replies count replies instead: 0 is the next one that begins to arrive at the proxy. In the direction of
+/// the server they are about commands. They need to see the protocol, so nothing comes of them in a stream with TLS. Of two
+/// for one reply, the second is for the reply behind it.
 public struct WireEdit: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case corrupt(mask: UInt8?)
@@ -13,6 +17,7 @@ public struct WireEdit: Sendable, Hashable {
         case end
         case close
         case reset
+        case reply(ReplyFaults.Fault)
     }
 
     package let position: Int
@@ -97,5 +102,31 @@ public struct WireEdit: Sendable, Hashable {
     /// - Returns: The edit.
     public static func reset(after position: Int = 0) -> WireEdit {
         WireEdit(position, .reset)
+    }
+
+    /// Takes one whole reply out of the stream, so that each reply behind it comes one place too early.
+    ///
+    /// - Parameter position: After how many replies.
+    /// - Returns: The edit.
+    public static func swallowReply(after position: Int = 0) -> WireEdit {
+        WireEdit(position, .reply(.swallow))
+    }
+
+    /// Delivers one whole reply twice, so that each reply behind it comes one place too late.
+    ///
+    /// - Parameter position: After how many replies. One of more than 1 MiB is left as it is.
+    /// - Returns: The edit.
+    public static func duplicateReply(after position: Int = 0) -> WireEdit {
+        WireEdit(position, .reply(.duplicate))
+    }
+
+    /// Delivers one whole reply after the next one.
+    ///
+    /// It is held back until that has come, or the stream ends. One of more than 1 MiB is left where it is.
+    ///
+    /// - Parameter position: After how many replies.
+    /// - Returns: The edit.
+    public static func swapReplies(after position: Int = 0) -> WireEdit {
+        WireEdit(position, .reply(.swap))
     }
 }
