@@ -4,6 +4,7 @@ struct Findings {
     private var examples: [ViolationKind: [(start: UInt64, violation: Violation)]] = [:]
     private var samples: [ReadClass: StalenessSamples] = [:]
     var fetches = FetchCounts()
+    var failovers = FailoverCounts()
     private let examplesPerKind: Int
 
     init(examplesPerKind: Int) {

@@ -6,7 +6,11 @@ struct KeyCheck {
     private var fetches: [HistoryEvent] = []
     private var invalidations: [HistoryEvent]
     private let written: WrittenVersions
+    private let riskedCount: Int
+    /// What every read must know of.
     private let obligations: RequiredVersions
+    /// What a failover may have lost.
+    private let atRisk: RequiredVersions
 
     /// Takes the key's own events, in any order, and the tag and whole-run invalidations that touch it.
     init(
@@ -28,23 +32,35 @@ struct KeyCheck {
             case .invalidateTag, .invalidateAll, .instance, .fault: break
             }
         }
-        written = WrittenVersions(initialVersion: rules.initialVersion, writes: writes, gets: gets)
-        obligations = RequiredVersions(
-            invalidations,
-            written,
-            initialVersion: rules.initialVersion,
-            losses: rules.losses
-        )
+        let versions = WrittenVersions(initialVersion: rules.initialVersion, writes: writes, gets: gets)
+        written = versions
+        func required(_ changes: [HistoryEvent]) -> RequiredVersions {
+            RequiredVersions(changes, versions, initialVersion: rules.initialVersion, losses: rules.losses)
+        }
+        let risked = invalidations.filter { change in
+            change.hasEnded && change.outcome == .done && rules.failovers.contains { $0.covers(change) }
+        }
+        riskedCount = risked.count
+        guard !risked.isEmpty else {
+            obligations = required(invalidations)
+            atRisk = required([])
+            return
+        }
+        obligations = required(invalidations.filter { change in !rules.failovers.contains { $0.covers(change) } })
+        atRisk = required(risked)
     }
 
     /// Judges everything; a read is reported once at most, by the gravest thing that is wrong with what it gave, and once more
     /// if it has waited in vain.
     func judge(into findings: inout Findings) {
         var sound: [MonotoneReads.Read] = []
+        var lost: Set<VersionTimeline.Step> = []
+        findings.failovers.atRisk += riskedCount
+        defer { findings.failovers.lost += lost.count }
         for get in gets {
             switch get.outcome {
             case .value, .absent:
-                if let isSound = judge(get, &findings), rules.monotoneReads {
+                if let isSound = judge(get, &lost, &findings), rules.monotoneReads {
                     sound.append(.init(get: get, mayBeReported: isSound && get.marks.subtracting(.together).isEmpty))
                 }
             case .stranger:
@@ -101,7 +117,11 @@ struct KeyCheck {
     }
 
     /// Whether the version is one that may be given; nil if it is none at all.
-    private func judge(_ get: HistoryEvent, _ findings: inout Findings) -> Bool? {
+    private func judge(
+        _ get: HistoryEvent,
+        _ lost: inout Set<VersionTimeline.Step>,
+        _ findings: inout Findings
+    ) -> Bool? {
         let version = get.outcome == .absent ? 0 : get.version
         let written = written.start(of: version)
         guard let written, written <= get.end else {
@@ -116,7 +136,9 @@ struct KeyCheck {
         let (readClass, limit) = rules.judgement(of: get)
         let age = obligations.age(of: version, at: get.start)
         findings.add(age: age?.nanoseconds ?? 0, to: readClass)
-        guard let limit, let age else { return true }
+        guard let limit else { return true }
+        guard judgeLoss(get, version, limit, &lost, &findings) else { return false }
+        guard let age else { return true }
         if age.nanoseconds > limit.fleet {
             report(.stale, get, age, limit.fleet, "instance \(teller.name(age.cause.instance))", &findings)
             return false
@@ -125,6 +147,28 @@ struct KeyCheck {
             report(.ownStale, get, age, limit.own, "the same instance", &findings)
             return false
         }
+        return true
+    }
+
+    /// Whether a failover may have brought the version back, if only changes forbid it that one may have lost.
+    private func judgeLoss(
+        _ get: HistoryEvent,
+        _ version: UInt64,
+        _ limit: StalenessRules.Limit,
+        _ lost: inout Set<VersionTimeline.Step>,
+        _ findings: inout Findings
+    ) -> Bool {
+        guard riskedCount > 0, let age = atRisk.age(of: version, at: get.start) else { return true }
+        let own = atRisk.age(of: version, at: get.start, by: get.instance)
+        guard age.nanoseconds > limit.fleet || own.map({ $0.nanoseconds > limit.own }) ?? false else { return true }
+        if age.nanoseconds > max(limit.fleet, rules.failoverBound) {
+            let cause = "instance \(teller.name(age.cause.instance)), which a failover may have lost,"
+            report(.stale, get, age, max(limit.fleet, rules.failoverBound), cause, &findings)
+            return false
+        }
+        lost.insert(age.cause)
+        findings.failovers.reads += 1
+        findings.failovers.worst = max(findings.failovers.worst, .nanoseconds(Int64(clamping: age.nanoseconds)))
         return true
     }
 

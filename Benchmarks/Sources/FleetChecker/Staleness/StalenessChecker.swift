@@ -42,6 +42,14 @@ public struct StalenessChecker: Sendable {
     /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
     /// one. That of a key goes on to oblige.
     public var losses: Set<String> = []
+    /// The failovers that may have lost changes; none by default.
+    ///
+    /// A change that one of them may have lost obliges within ``failoverBound`` instead of ``bounds``.
+    public var failovers: [FailoverLoss] = []
+    /// How old a value may be that a failover has brought back, counted from the change that was lost.
+    ///
+    /// Zero by default: the lifetime of values has to be added by whoever knows it.
+    public var failoverBound: Duration = .zero
     /// How many violations of each kind are told in full: the first in time.
     ///
     /// All are counted. 5 by default.

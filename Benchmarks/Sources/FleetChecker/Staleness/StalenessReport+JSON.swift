@@ -27,6 +27,7 @@ extension StalenessReport {
         var worst_staleness_ms: Double
         var staleness: [String: Ages]
         var fetches: [String: Int]
+        var failovers: [String: Double]
         var totals: [String: UInt64]
         var span_ms: Double
 
@@ -78,6 +79,7 @@ extension StalenessReport {
                 )
             }
             fetches = Self.fetches(report.fetches)
+            failovers = Self.failovers(report.failovers)
             totals = Self.totals(report.totals)
             span_ms = report.totals.span.milliseconds
         }
@@ -88,6 +90,13 @@ extension StalenessReport {
                 "versions": counts.versions, "repeated_versions": counts.repeatedVersions,
                 "most_per_version": counts.mostPerVersion, "overlaps": counts.overlaps,
                 "excused_overlaps": counts.excusedOverlaps,
+            ]
+        }
+
+        private static func failovers(_ counts: FailoverCounts) -> [String: Double] {
+            [
+                "at_risk": Double(counts.atRisk), "lost": Double(counts.lost), "reads": Double(counts.reads),
+                "worst_ms": counts.worst.milliseconds,
             ]
         }
 

@@ -23,6 +23,12 @@ extension StalenessReport: CustomStringConvertible {
                 + "\(fetches.mostPerVersion) times at most; overlaps: \(fetches.overlaps), "
                 + "excused: \(fetches.excusedOverlaps)"
         )
+        if failovers != FailoverCounts() {
+            lines.append(
+                "  failovers: \(failovers.atRisk) changes of keys at risk, \(failovers.lost) lost, seen by "
+                    + "\(failovers.reads) reads, \(failovers.worst.inMilliseconds) after the change at most"
+            )
+        }
         lines.append(
             "  history: \(totals.events) events in \(totals.span.inMilliseconds) by \(totals.instances) instances on "
                 + "\(totals.keys) of \(run.keyCount) keys, seed \(run.seed)"

@@ -14,6 +14,8 @@ public struct StalenessReport: Sendable {
     public let staleness: [ReadClass: StalenessDistribution]
     /// How often the source was asked.
     public let fetches: FetchCounts
+    /// What failovers have lost.
+    public let failovers: FailoverCounts
 
     init(_ totals: HistoryTotals, _ findings: Findings, run: VersionedRun) {
         self.run = run
@@ -22,6 +24,7 @@ public struct StalenessReport: Sendable {
         self.examples = findings.violations()
         self.staleness = findings.distributions()
         self.fetches = findings.fetches
+        self.failovers = findings.failovers
     }
 
     /// How many violations were found in all.

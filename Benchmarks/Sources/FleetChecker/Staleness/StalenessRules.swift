@@ -23,6 +23,9 @@ struct StalenessRules {
     private(set) var oneFetch: (leaseLead: UInt64, ambiguity: UInt64)?
     let orphanWaits: (limit: UInt64, unfinished: UInt64)?
     let losses: Losses
+    private(set) var failovers: [FailoverLoss]
+    /// How old a value may be that a failover has brought back.
+    let failoverBound: UInt64
     let faults: FaultWindows
     private let normal: [Limit]
     private let faulty: [Limit]
@@ -40,6 +43,8 @@ struct StalenessRules {
             ($0.limit.clampedNanoseconds, $0.unfinished.clampedNanoseconds)
         }
         self.losses = Losses(faults, labels: checker.losses)
+        self.failovers = checker.failovers
+        self.failoverBound = checker.failoverBound.clampedNanoseconds
         self.faults = FaultWindows(faults, recovery: bounds.recovery.clampedNanoseconds)
         let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
         self.normal = normal
@@ -50,9 +55,10 @@ struct StalenessRules {
 
     /// What holds for a key.
     func rules(for key: Int) -> StalenessRules {
-        guard exceptKeys.contains(key) else { return self }
+        guard exceptKeys.contains(key) || !failovers.isEmpty else { return self }
         var rules = self
-        rules.oneFetch = nil
+        if exceptKeys.contains(key) { rules.oneFetch = nil }
+        rules.failovers.removeAll { $0.keys.map { !$0.contains(key) } ?? false }
         return rules
     }
 

@@ -1,6 +1,6 @@
 /// Versions that grow with time: step by step, each newer than all before it.
 struct VersionTimeline {
-    struct Step {
+    struct Step: Hashable {
         /// When the version began to count.
         var time: UInt64
         var version: UInt64
