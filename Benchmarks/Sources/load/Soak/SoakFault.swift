@@ -6,8 +6,14 @@ enum SoakFault: String, CaseIterable, Codable {
     case serverKilledDataLost = "srv-lost"
     /// The server comes up with what it held some seconds before: what was removed since is back.
     case serverSetBack = "srv-old"
-    /// Sentinels promote the replica, which may lack what was confirmed last.
+    /// A replica is promoted on purpose; by Sentinels it may lack what was confirmed last.
     case failover = "failover"
+    /// A primary dies and stays away until its replica has taken over.
+    case primaryKilled = "pri-kill"
+    /// A primary stands still until its replica has taken over, and goes on as if nothing had been.
+    case primaryStopped = "pri-stop"
+    /// Slots move to another primary.
+    case migration = "migrate"
     case callersKilled = "kill-cmd"
     case linksKilled = "kill-sub"
     case scriptsFlushed = "scripts"
@@ -59,8 +65,8 @@ enum SoakFault: String, CaseIterable, Codable {
 
     var place: Place {
         switch self {
-        case .serverStopped, .serverKilledDataKept, .serverKilledDataLost, .serverSetBack, .failover, .callersKilled,
-            .linksKilled, .scriptsFlushed, .everythingFlushed:
+        case .serverStopped, .serverKilledDataKept, .serverKilledDataLost, .serverSetBack, .failover, .primaryKilled,
+            .primaryStopped, .migration, .callersKilled, .linksKilled, .scriptsFlushed, .everythingFlushed:
             .server
         case .instanceKilled, .instanceStopped: .instance
         case .wayFrozen, .connectionFrozen, .halfFrozen, .connectionsReset, .lateSets: .way
@@ -69,11 +75,16 @@ enum SoakFault: String, CaseIterable, Codable {
         }
     }
 
-    /// Whether it can be caused there: Sentinels bring no server back as it was, and tell addresses that no proxy stands before.
+    /// Whether it can be caused there.
+    ///
+    /// Sentinels tell addresses that no proxy stands before. Where there are replicas, a server that comes up with what it held
+    /// some seconds before makes its replica hold that, too: nothing tells that from what a failover may lose.
     func happens(on topology: SoakTopology) -> Bool {
-        switch topology {
-        case .single: self != .failover
-        case .sentinel: place != .way && self != .serverSetBack
+        switch self {
+        case .failover, .primaryKilled, .primaryStopped: topology != .single
+        case .migration: topology == .cluster
+        case .serverSetBack: topology == .single
+        default: place != .way || topology != .sentinel
         }
     }
 
@@ -81,7 +92,10 @@ enum SoakFault: String, CaseIterable, Codable {
     var weight: Int {
         switch self {
         case .serverStopped, .serverKilledDataKept, .serverKilledDataLost: 2
-        case .callersKilled, .linksKilled, .scriptsFlushed, .failover, .foreignLease, .foreignValue: 3
+        case .callersKilled, .linksKilled, .scriptsFlushed, .failover, .primaryKilled, .primaryStopped, .foreignLease,
+            .foreignValue:
+            3
+        case .migration: 5
         case .lateSets: 2
         default: 1
         }

@@ -1,3 +1,4 @@
+import FleetChecker
 import Foundation
 import StrataTesting
 
@@ -16,6 +17,8 @@ actor SoakFleet {
     private let servers: SoakServers
     private var slots: [Slot] = []
     private(set) var tally = SoakTally()
+    private var stopped = 0
+    private var stopEnd: UInt64 = 0
     /// How each instance ended that has ended by itself.
     private(set) var crashes: [String] = []
 
@@ -64,10 +67,18 @@ actor SoakFleet {
 
     func stop(_ number: Int, for duration: Duration) async throws {
         let process = slots[number].member.process
+        stopped += 1
+        defer {
+            stopped -= 1
+            stopEnd = HistoryClock.now()
+        }
         try await process.pause()
         try await Task.rest(for: duration)
         try process.resume()
     }
+
+    /// When an instance stood still last, by the clock of histories; 0 for never.
+    var lastStop: UInt64 { stopped > 0 ? HistoryClock.now() : stopEnd }
 
     // MARK: All together
 

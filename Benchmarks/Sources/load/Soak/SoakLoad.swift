@@ -13,6 +13,12 @@ struct SoakLoad: AsyncParsableCommand {
         discussion: """
             The order of operations and faults follows from the seed; when exactly each happens is the machine's doing.
             Ends with status 1 when a read broke a promise, with the first ones in words on the standard error output.
+
+            What is left out, and why. single: failover, pri-kill, pri-stop, migrate, since there is no second server. sentinel:
+            migrate; frozen, frozen-1, frozen-h, reset and late-set, since Sentinels tell addresses that no proxy stands before.
+            sentinel and cluster: srv-old, since replicas copy what comes back, and nothing tells that from what a failover may
+            lose. On a cluster the faults on the way strike the proxy before a node, and with that all instances and the
+            replication of that node.
             """
     )
 
@@ -45,10 +51,17 @@ struct SoakLoad: AsyncParsableCommand {
     var faults: [SoakFaultList] = []
     @Option(parsing: .upToNextOption, help: "What of that is left out.")
     var without: [SoakFaultList] = []
-    @Option(help: "One server, or a primary with a replica and Sentinels, where failovers are among the faults.")
+    @Option(
+        help: """
+            One server; a primary with a replica and three Sentinels; or a cluster of three primaries with a replica each. \
+            Failovers and slots that move are among the faults there.
+            """
+    )
     var topology = SoakTopology.single
     @Flag(help: "Instances and servers speak TLS.")
     var tls = false
+    @Flag(help: "Instances have a user with the rights that `stratactl acl` prints, and no others.")
+    var acl = false
     @Option(help: "Where the histories are kept; by default they are removed in the end.")
     var folder: String?
 
@@ -84,9 +97,12 @@ struct SoakLoad: AsyncParsableCommand {
         let run = try VersionedRun(keyCount: SoakRoom.totalKeys(settings), seed: settings.seed)
         _ = try VersionedSource(creating: settings.sourcePath, run: run)
         let recorder = try HistoryRecorder(creating: settings.folder + "/driver.history", run: run)
-        return try await SoakServers.with(topology, encrypted: tls) { servers in
+        return try await SoakServers.with(settings, encrypted: tls, withUser: acl) { servers in
             let fleet = SoakFleet(settings, servers)
-            let trouble = SoakTrouble(servers, fleet, recorder, settings)
+            let beats = SoakBeats(servers, fleet, settings)
+            let trouble = SoakTrouble(servers, fleet, beats, recorder, settings)
+            let watch = Task { await beats.run() }
+            defer { watch.cancel() }
             // While all processes start at once on a machine with few processors, time says nothing.
             try await recorder.fault("start") { try await fleet.start() }
             let end = ContinuousClock.now + .seconds(seconds)
@@ -97,6 +113,7 @@ struct SoakLoad: AsyncParsableCommand {
                 await trouble.run(until: stop, seed: settings.seed &+ turn &* 15_485_863)
                 try await Task.rest(for: calm)
                 try await fleet.sweep()
+                for refusal in await servers.refusals() { trouble.refuse(refusal) }
                 turn += 1
             }
             try await fleet.finish()
@@ -105,7 +122,7 @@ struct SoakLoad: AsyncParsableCommand {
                 calmBound: .milliseconds(calmBound),
                 orphanWait: .milliseconds(orphanWait)
             )
-            return try await verdict.print(trouble, fleet.tally, crashes: fleet.crashes)
+            return try await verdict.print(trouble, beats, fleet.tally, crashes: fleet.crashes)
         }
     }
 }

@@ -8,6 +8,9 @@ import Synchronization
 final class SoakSource: Sendable {
     struct Failure: Error {}
 
+    /// How long a fetch may take, with what a loaded machine adds.
+    static let longestFetch: Duration = .seconds(5)
+
     let versions: VersionedSource
 
     init(_ settings: SoakSettings, seed: UInt64) throws {

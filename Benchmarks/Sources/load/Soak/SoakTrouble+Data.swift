@@ -13,21 +13,25 @@ extension SoakTrouble {
         switch fault {
         case .foreignLease: try await leaveLease(key, choice)
         case .foreignValue: try await leaveValue(key, choice)
-        case .marksRemoved: try await servers.command("DEL", marks)
+        case .marksRemoved: try await servers.command("DEL", marks(choice))
         case .marksOfOtherType:
-            try await servers.command("SET", marks, "something else")
-            try await expectHealedMarks()
+            try await servers.command("SET", marks(choice), "something else")
+            try await expectHealed(marks(choice))
         default:
-            try await damageNumbers(choice)
-            try await expectHealedMarks()
+            try await damageNumbers(of: marks(choice), choice)
+            try await expectHealed(marks(choice))
         }
     }
 
     // MARK: Marks
 
-    private var marks: String { "strata:\(settings.keyspace):t:marks" }
+    /// Those of the keyspace, or of one of its parts.
+    private func marks(_ choice: Int) -> String {
+        let whole = "strata:\(settings.keyspace):t:marks"
+        return settings.topology == .cluster ? whole + ":{\(SoakSlots.markTags[choice / 9 % SoakSlots.parts])}" : whole
+    }
 
-    private func damageNumbers(_ choice: Int) async throws {
+    private func damageNumbers(of marks: String, _ choice: Int) async throws {
         let numbers = [
             "9000000000000000", "-5", "abc", "1e300", "9223372036854775807", "", "nan", "0", "-9223372036854775808",
         ]
@@ -43,19 +47,19 @@ extension SoakTrouble {
     }
 
     /// Waits until the marks are such that invalidations succeed; removes them if nobody has set them right.
-    private func expectHealedMarks() async throws {
+    private func expectHealed(_ marks: String) async throws {
         let end = ContinuousClock.now + Self.healing
         while .now < end {
             try await Task.rest(for: .milliseconds(100))
-            if (try? await areMarksSound()) == true { return }
+            if (try? await areSound(marks)) == true { return }
         }
         // Without an answer nothing is known of them.
-        guard try await !areMarksSound() else { return }
+        guard try await !areSound(marks) else { return }
         count("unhealed_marks")
         try await servers.command("DEL", marks)
     }
 
-    private func areMarksSound() async throws -> Bool {
+    private func areSound(_ marks: String) async throws -> Bool {
         switch try await servers.command("TYPE", marks) {
         case .status("none"): return true
         case .status("hash"): break

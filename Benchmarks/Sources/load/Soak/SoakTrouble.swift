@@ -8,14 +8,23 @@ final class SoakTrouble: Sendable {
     let servers: SoakServers
     let fleet: SoakFleet
     let settings: SoakSettings
+    private let beats: SoakBeats
     private let recorder: HistoryRecorder
     private let counts = Mutex<[SoakFault: Int]>([:])
     private let failures = Mutex<[String]>([])
     private let findings = Mutex<[String: Int]>([:])
+    private let refused = Mutex<[String: Int]>([:])
 
-    init(_ servers: SoakServers, _ fleet: SoakFleet, _ recorder: HistoryRecorder, _ settings: SoakSettings) {
+    init(
+        _ servers: SoakServers,
+        _ fleet: SoakFleet,
+        _ beats: SoakBeats,
+        _ recorder: HistoryRecorder,
+        _ settings: SoakSettings
+    ) {
         self.servers = servers
         self.fleet = fleet
+        self.beats = beats
         self.recorder = recorder
         self.settings = settings
     }
@@ -28,6 +37,12 @@ final class SoakTrouble: Sendable {
 
     /// What was counted while faults lasted, by name.
     var counted: [String: Int] { findings.withLock { $0 } }
+
+    /// What servers have refused to the instances' user, by what it was.
+    var refusals: [String: Int] { refused.withLock { $0 } }
+
+    /// A server has refused something to the instances' user.
+    func refuse(_ what: String) { refused.withLock { $0[what, default: 0] += 1 } }
 
     func count(_ name: String, _ number: Int = 1) { findings.withLock { $0[name, default: 0] += number } }
 
@@ -71,7 +86,9 @@ final class SoakTrouble: Sendable {
 
     private func troubleServer(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
         let pause = Duration.milliseconds(Int.random(in: 20...1_500, using: &random))
-        let server = try await servers.primary()
+        let shards = settings.topology.shards
+        let shard = shards == 1 ? 0 : Int.random(in: 0..<shards, using: &random)
+        let server = try await servers.primary(of: shard)
         switch fault {
         case .serverStopped:
             let length = Duration.milliseconds(Int.random(in: 20...4_000, using: &random))
@@ -81,15 +98,45 @@ final class SoakTrouble: Sendable {
         case .serverKilledDataKept, .serverKilledDataLost:
             try await server.kill()
             try await Task.rest(for: pause)
+            if fault == .serverKilledDataLost { beats.willEmpty(shard) }
             try await server.restart(keepingData: fault == .serverKilledDataKept)
         case .serverSetBack: try await setBack(server, after: pause)
-        case .failover: try await servers.failOver()
+        case .failover:
+            let isDone =
+                servers.isAgreed
+                ? try await beats.agreeing(on: shard) { try await servers.failOver(shard) }
+                : try await servers.failOver(shard)
+            count(isDone ? "failovers_on_purpose" : "failovers_refused")
+        case .primaryKilled:
+            try await server.kill()
+            try await servers.waitForSuccessor(of: server, shard)
+            try await Task.rest(for: pause)
+            try await server.restart(keepingData: pause < .milliseconds(750))
+        case .primaryStopped:
+            try await server.pause()
+            let hasSuccessor = (try? await servers.waitForSuccessor(of: server, shard)) != nil
+            try await Task.rest(for: pause)
+            try await server.resume()
+            guard hasSuccessor else { throw SoakServers.NotWhole() }
+        case .migration: try await migrate(&random)
         case .callersKilled: try await killOwnConnections(of: "normal", at: server)
         case .linksKilled: try await killOwnConnections(of: "pubsub", at: server)
         case .scriptsFlushed: try await server.command("SCRIPT", "FLUSH")
-        default: try await server.command("FLUSHALL")
+        default:
+            beats.willEmpty(shard)
+            try await server.command("FLUSHALL")
         }
         try await servers.heal()
+    }
+
+    /// Moves a range of slots that begins with that of a key.
+    private func migrate(_ random: inout SeededGenerator) async throws {
+        let slot = SoakSlots.slot(of: String(Int.random(in: 0..<SoakRoom.totalKeys(settings), using: &random)))
+        let length = Int.random(in: 1...64, using: &random)
+        let shard = Int.random(in: 0..<settings.topology.shards, using: &random)
+        let moved = try await servers.move(length, from: slot, to: shard)
+        if moved > 0 { count("migrations") }
+        count("migrated_slots", moved)
     }
 
     /// Ends the connections of the instances, and of no replica or Sentinel.
@@ -135,12 +182,14 @@ final class SoakTrouble: Sendable {
     // MARK: On the way
 
     private func troubleWay(_ fault: SoakFault, _ random: inout SeededGenerator) async throws {
-        let proxies = await fleet.proxies
-        let number = Int.random(in: 0..<proxies.count, using: &random)
+        // Before instances, or before the nodes of a cluster.
+        let own = await fleet.proxies
+        let nodes = servers.nodeProxies
+        let number = Int.random(in: 0..<(nodes.isEmpty ? own.count : nodes.count), using: &random)
         let connection = Int.random(in: 0..<8, using: &random)
         let length = Duration.milliseconds(Int.random(in: 20...5_000, using: &random))
         let goesToServer = Bool.random(using: &random)
-        let (member, proxy) = proxies[number]
+        let proxy = nodes.isEmpty ? own[number].proxy : nodes[number]
         let open = proxy.snapshot.connections
         let one: FaultProxy.Scope = open.isEmpty ? .all : .connection(open[connection % open.count].id)
         switch fault {
@@ -158,11 +207,12 @@ final class SoakTrouble: Sendable {
             try await Task.rest(for: length)
             proxy.resume()
         case .lateSets:
-            proxy.stall(.toServer, of: .live)
-            let sets = try? await fleet.setLate(member)
+            let all = nodes.isEmpty ? [proxy] : nodes
+            for proxy in all { proxy.stall(.toServer, of: .live) }
+            let sets = try? await fleet.setLate(nodes.isEmpty ? own[number].number : number % (await fleet.count))
             count("late_sets", sets?.changed ?? 0)
             try await Task.rest(for: length / 3)
-            proxy.resume()
+            for proxy in all { proxy.resume() }
         default: proxy.resetConnections(connection < 4 ? .live : one)
         }
     }

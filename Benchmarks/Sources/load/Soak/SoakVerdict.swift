@@ -9,7 +9,9 @@ import Strata
 /// | what | staleness | waits and fetches |
 /// |---|---|---|
 /// | faults at the server, in instances, on the way | the trust bound while one lasts and in the recovery; none of this instance's own changes | not asked in that time |
-/// | `srv-old`, and all at the servers of Sentinels | the trust bound and the lifetime of values, also for own changes: a failover may lose what was confirmed | not asked in that time |
+/// | `srv-old` | the trust bound and the lifetime of values, also for own changes: what was confirmed is lost | not asked in that time |
+/// | `failover`, `pri-kill`, `pri-stop`, and what else ends in a failover | as other faults, but for the changes that the old primary confirmed and its successor may lack (see ``SoakBeats``): these oblige after the lifetime of values. A `failover` in a cluster loses nothing | not asked in that time |
+/// | `migrate` | as other faults: nothing is lost | not asked in that time |
 /// | `late-set` | as other faults. What comes late of a set that failed must undo nothing that was acknowledged after it | not asked in that time |
 /// | `mk-del`, `mk-type` | as other faults: who finds the numbers gone takes everything for void, so nothing acknowledged is lost | healed by the invalidations of five seconds, or `soak.unhealed_marks` |
 /// | `mk-num` | as other faults; of tags and clears, what was acknowledged before the end of the fault obliges nobody after it, for the fault itself has lost it. Changes of keys go on to oblige | the same |
@@ -19,8 +21,11 @@ import Strata
 /// | `slow` | the calm bound; none of own changes | the same, although fetches outlast the wait limit |
 /// | `schema` | the calm bound; none of own changes | nobody waits while nobody fetches |
 ///
-/// Marked reads (stale, suspect) may be as old as they like. An instance that ends by itself is one of `soak.crashes`. All four
-/// counts must be 0.
+/// An old primary is written to for no longer than a second after all who tell clients of primaries name the new one; what
+/// is written there later is one of `soak.late_writes_at_old_primaries`.
+///
+/// Marked reads (stale, suspect) may be as old as they like. An instance that ends by itself is one of `soak.crashes`. What a
+/// server refuses to the instances' user is one of `soak.refused_commands`. All of these counts must be 0.
 struct SoakVerdict {
     private let settings: SoakSettings
     private let bounds: StalenessBounds
@@ -53,14 +58,18 @@ struct SoakVerdict {
     }
 
     /// Whether a server may come to hold what it held before.
-    private static func setsBack(_ settings: SoakSettings) -> Bool {
-        settings.has(.serverSetBack) || settings.topology == .sentinel
+    private static func setsBack(_ settings: SoakSettings) -> Bool { settings.has(.serverSetBack) }
+
+    /// How old a value may be that a failover has brought back: what was fetched when the change was lost may be stored
+    /// after it, and lives from then on.
+    private static func failoverBound(_ settings: SoakSettings) -> Duration {
+        .seconds(settings.freshSeconds) + SoakSource.longestFetch
     }
 
     /// Judges and prints.
     ///
     /// - Returns: Whether all is as promised.
-    func print(_ trouble: SoakTrouble, _ tally: SoakTally, crashes: [String]) throws -> Bool {
+    func print(_ trouble: SoakTrouble, _ beats: SoakBeats, _ tally: SoakTally, crashes: [String]) throws -> Bool {
         let files = try FileManager.default.contentsOfDirectory(atPath: settings.folder)
             .filter { $0.hasSuffix(".history") }
             .map { settings.folder + "/" + $0 }
@@ -72,6 +81,8 @@ struct SoakVerdict {
         // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost it.
         checker.losses = [SoakFault.marksAbsurd.rawValue]
         checker.tags = SoakTags.keys(settings.keys)
+        checker.failovers = beats.losses
+        checker.failoverBound = Self.failoverBound(settings)
         let report = try checker.check(History(files: files.sorted()))
         let totals = report.totals
         measure("violations", Double(report.violations), "1")
@@ -83,6 +94,19 @@ struct SoakVerdict {
         measure("option_breaches", Double(breaches), "1")
         measure("unhealed_marks", Double(trouble.counted["unhealed_marks"] ?? 0), "1")
         measure("crashes", Double(crashes.count), "1")
+        if settings.topology != .single {
+            measure("failovers", Double(beats.switches), "1")
+            measure("late_writes_at_old_primaries", Double(beats.lateWrites), "1")
+            measure("at_risk_in_failovers", Double(report.failovers.atRisk), "1")
+            measure("lost_to_failover", Double(report.failovers.lost), "1")
+            measure("reads_of_lost_changes", Double(report.failovers.reads), "1")
+            measure("worst_lost_ms", report.failovers.worst / .milliseconds(1), "ms")
+            let spans = beats.losses.map { Double(min($0.until, HistoryClock.now()) - min($0.from, $0.until)) / 1e6 }
+            measure("risk_ms", spans.reduce(0, +), "ms")
+        }
+        if trouble.servers.hasUser {
+            measure("refused_commands", Double(trouble.refusals.values.reduce(0, +)), "1")
+        }
         measure("worst_staleness_ms", report.worstStaleness / .milliseconds(1), "ms")
         measure("worst_calm_staleness_ms", (report.staleness[.normal]?.worst ?? .zero) / .milliseconds(1), "ms")
         measure("operations", Double(totals.gets + totals.writes + totals.invalidations), "1")
@@ -107,12 +131,14 @@ struct SoakVerdict {
         // What makes the run fail comes last: of a report that is cut the end is kept.
         var words = tally.errors.sorted { $0.value > $1.value }.prefix(20).map { "\($0.value) × \($0.key)" }
         words += trouble.ownFailures.map { "the driver: \($0)" }
+        words += trouble.refusals.map { "\($0.value) × refused to the user: \($0.key)" }
         words += tally.breaches.map { "\($0.value) × \($0.key)" }
         words += crashes.map { "crashed: \($0)" }
         words += report.isClean ? [] : ["\(report)"]
         FileHandle.standardError.write(Data(words.map { $0 + "\n" }.joined().utf8))
         let isHealed = trouble.counted["unhealed_marks"] == nil
-        return report.isClean && breaches == 0 && isHealed && crashes.isEmpty
+        return report.isClean && breaches == 0 && isHealed && crashes.isEmpty && trouble.refusals.isEmpty
+            && beats.lateWrites == 0
     }
 
     private func measure(_ name: String, _ value: Double, _ unit: String) {
