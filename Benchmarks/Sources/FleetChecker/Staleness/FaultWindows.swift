@@ -22,6 +22,12 @@ struct FaultWindows {
         return after > 0 && start <= ends[after - 1]
     }
 
+    /// When the fault and its recovery end that were at work at a time; nil if none was.
+    func end(at time: UInt64) -> UInt64? {
+        let after = starts.firstIndexOfSorted { $0 > time }
+        return after > 0 && time <= ends[after - 1] ? ends[after - 1] : nil
+    }
+
     func contains(_ time: UInt64) -> Bool {
         let after = starts.firstIndexOfSorted { $0 > time }
         return after > 0 && time <= ends[after - 1]

@@ -5,6 +5,7 @@ struct Findings {
     private var samples: [ReadClass: StalenessSamples] = [:]
     var fetches = FetchCounts()
     var failovers = FailoverCounts()
+    var repeated = 0
     private let examplesPerKind: Int
 
     init(examplesPerKind: Int) {

@@ -6,6 +6,8 @@ struct HistorySurvey {
     private(set) var faults: [HistoryEvent] = []
     /// How many events each key has of its own.
     private(set) var eventsPerKey: [Int]
+    /// Until when each instance is known to have lived whose life is recorded.
+    private(set) var lives: [UInt32: UInt64] = [:]
     private var last: UInt64 = 0
     private var ofAllKeys: [HistoryEvent] = []
     private var ofTags: [UInt32: [HistoryEvent]] = [:]
@@ -38,6 +40,9 @@ struct HistorySurvey {
         totals.events += 1
         origin = min(origin, event.start)
         last = max(last, event.start, event.end)
+        if let seen = lives[event.instance], event.kind != .fault {
+            lives[event.instance] = max(seen, event.start, event.end)
+        }
         switch event.kind {
         case .get:
             eventsPerKey[Int(event.key)] += 1
@@ -64,7 +69,7 @@ struct HistorySurvey {
         case .invalidateAll:
             countInvalidation(event)
             ofAllKeys.append(event)
-        case .instance: break
+        case .instance: lives[event.instance] = max(lives[event.instance] ?? 0, event.start, event.end)
         case .fault:
             totals.faults += 1
             faults.append(event)

@@ -7,6 +7,7 @@ struct KeyCheck {
     private var invalidations: [HistoryEvent]
     private let written: WrittenVersions
     private let riskedCount: Int
+    private let repeatedCount: Int
     /// What every read must know of.
     private let obligations: RequiredVersions
     /// What a failover may have lost.
@@ -37,16 +38,19 @@ struct KeyCheck {
         func required(_ changes: [HistoryEvent]) -> RequiredVersions {
             RequiredVersions(changes, versions, initialVersion: rules.initialVersion, losses: rules.losses)
         }
-        let risked = invalidations.filter { change in
+        let repeated = invalidations.compactMap { rules.repeated($0) }
+        repeatedCount = repeated.count
+        let changes = invalidations + repeated
+        let risked = changes.filter { change in
             change.hasEnded && change.outcome == .done && rules.failovers.contains { $0.covers(change) }
         }
         riskedCount = risked.count
         guard !risked.isEmpty else {
-            obligations = required(invalidations)
+            obligations = required(changes)
             atRisk = required([])
             return
         }
-        obligations = required(invalidations.filter { change in !rules.failovers.contains { $0.covers(change) } })
+        obligations = required(changes.filter { change in !rules.failovers.contains { $0.covers(change) } })
         atRisk = required(risked)
     }
 
@@ -56,6 +60,7 @@ struct KeyCheck {
         var sound: [MonotoneReads.Read] = []
         var lost: Set<VersionTimeline.Step> = []
         findings.failovers.atRisk += riskedCount
+        findings.repeated += repeatedCount
         defer { findings.failovers.lost += lost.count }
         for get in gets {
             switch get.outcome {

@@ -42,6 +42,13 @@ public struct StalenessChecker: Sendable {
     /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
     /// one. That of a key goes on to oblige.
     public var losses: Set<String> = []
+    /// Whether an invalidation that failed while a fault lasted, or within ``StalenessBounds/recovery`` after it, obliges from
+    /// the end of that time on: a cache repeats it.
+    ///
+    /// Asked only of instances whose life is recorded (``InstanceLog/begin()``) and lasted until then. Not asked by default.
+    public var repeatsFailed = false
+    /// Keys whose changes may fail for other reasons than a fault, so that nothing repeats them.
+    public var neverRepeatedKeys: Set<Int> = []
     /// The failovers that may have lost changes; none by default.
     ///
     /// A change that one of them may have lost obliges within ``failoverBound`` instead of ``bounds``.
@@ -76,7 +83,7 @@ public struct StalenessChecker: Sendable {
     /// - Returns: The verdict.
     public func check(_ history: History) throws(CheckerError) -> StalenessReport {
         let survey = try HistorySurvey(history, tags: tags)
-        let rules = StalenessRules(self, run: history.run, faults: survey.faults)
+        let rules = StalenessRules(self, run: history.run, faults: survey.faults, lives: survey.lives)
         let teller = ViolationFormatter(instances: survey.instances, origin: survey.origin)
         var findings = Findings(examplesPerKind: examplesPerKind)
         var first = 0

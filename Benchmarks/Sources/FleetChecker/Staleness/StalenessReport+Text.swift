@@ -23,6 +23,7 @@ extension StalenessReport: CustomStringConvertible {
                 + "\(fetches.mostPerVersion) times at most; overlaps: \(fetches.overlaps), "
                 + "excused: \(fetches.excusedOverlaps)"
         )
+        if repeated > 0 { lines.append("  failed changes of keys that had to be repeated: \(repeated)") }
         if failovers != FailoverCounts() {
             lines.append(
                 "  failovers: \(failovers.atRisk) changes of keys at risk, \(failovers.lost) lost, seen by "

@@ -16,6 +16,8 @@ public struct StalenessReport: Sendable {
     public let fetches: FetchCounts
     /// What failovers have lost.
     public let failovers: FailoverCounts
+    /// Failed changes of keys that had to be repeated; one of a tag counts for each of its keys.
+    public let repeated: Int
 
     init(_ totals: HistoryTotals, _ findings: Findings, run: VersionedRun) {
         self.run = run
@@ -25,6 +27,7 @@ public struct StalenessReport: Sendable {
         self.staleness = findings.distributions()
         self.fetches = findings.fetches
         self.failovers = findings.failovers
+        self.repeated = findings.repeated
     }
 
     /// How many violations were found in all.

@@ -27,13 +27,16 @@ struct StalenessRules {
     /// How old a value may be that a failover has brought back.
     let failoverBound: UInt64
     let faults: FaultWindows
+    /// Until when each instance has lived; nil if failed changes oblige nobody.
+    private var lives: [UInt32: UInt64]?
+    private let neverRepeated: Set<Int>
     private let normal: [Limit]
     private let faulty: [Limit]
     private let stale: Limit?
     private let suspect: Limit?
     private let exceptKeys: Set<Int>
 
-    init(_ checker: StalenessChecker, run: VersionedRun, faults: [HistoryEvent]) {
+    init(_ checker: StalenessChecker, run: VersionedRun, faults: [HistoryEvent], lives: [UInt32: UInt64] = [:]) {
         let bounds = checker.bounds
         self.initialVersion = run.initialVersion
         self.monotoneReads = checker.monotoneReads
@@ -43,6 +46,8 @@ struct StalenessRules {
             ($0.limit.clampedNanoseconds, $0.unfinished.clampedNanoseconds)
         }
         self.losses = Losses(faults, labels: checker.losses)
+        self.lives = checker.repeatsFailed ? lives : nil
+        self.neverRepeated = checker.neverRepeatedKeys
         self.failovers = checker.failovers
         self.failoverBound = checker.failoverBound.clampedNanoseconds
         self.faults = FaultWindows(faults, recovery: bounds.recovery.clampedNanoseconds)
@@ -55,11 +60,23 @@ struct StalenessRules {
 
     /// What holds for a key.
     func rules(for key: Int) -> StalenessRules {
-        guard exceptKeys.contains(key) || !failovers.isEmpty else { return self }
+        guard exceptKeys.contains(key) || neverRepeated.contains(key) || !failovers.isEmpty else { return self }
         var rules = self
+        if neverRepeated.contains(key) { rules.lives = nil }
         if exceptKeys.contains(key) { rules.oneFetch = nil }
         rules.failovers.removeAll { $0.keys.map { !$0.contains(key) } ?? false }
         return rules
+    }
+
+    /// A change that failed, as one that is done when it must have been repeated; nil if nothing is asked of it.
+    func repeated(_ change: HistoryEvent) -> HistoryEvent? {
+        guard let life = lives?[change.instance], change.outcome == .failed, let end = faults.end(at: change.end),
+            end <= life
+        else { return nil }
+        var change = change
+        change.end = end
+        change.outcome = .done
+        return change
     }
 
     /// Which kind of read it was, and what bounds it; nil if nothing does.
