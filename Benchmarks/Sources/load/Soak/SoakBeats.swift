@@ -11,8 +11,13 @@ final class SoakBeats: Sendable {
     private struct State {
         var losses: [FailoverLoss] = []
         var switches = 0
+        /// Those that no fault has caused.
+        var unasked = 0
+        var isTroubled = false
         /// What old primaries were told to write long after others had taken over.
         var lateWrites = 0
+        /// The primaries, by shard.
+        var current: [Int: RedisServer] = [:]
         /// When the data of a shard was removed last.
         var emptied: [Int: UInt64] = [:]
         /// Shards whose primary hands over in agreement.
@@ -41,6 +46,12 @@ final class SoakBeats: Sendable {
     var losses: [FailoverLoss] { state.withLock { $0.losses } }
 
     var switches: Int { state.withLock { $0.switches } }
+
+    /// Failovers that no fault has caused: a machine that is too busy stops its servers for longer than they wait.
+    var unasked: Int { state.withLock { $0.unasked } }
+
+    /// A fault at a server begins or ends.
+    func note(isTroubled: Bool) { state.withLock { $0.isTroubled = isTroubled } }
 
     /// What old primaries were told to write long after others had taken over.
     var lateWrites: Int { state.withLock { $0.lateWrites } }
@@ -129,33 +140,35 @@ final class SoakBeats: Sendable {
         let keys = (try? await servers.keys(of: new, settings)) ?? nil
         let isAgreed = state.withLock { state in
             state.switches += 1
+            if !state.isTroubled { state.unasked += 1 }
+            state.current[shard] = new
             return state.agreed.contains(shard)
         }
         if isAgreed { return }
         add(FailoverLoss(from: start, until: silentSince ?? found, keys: keys))
-        guard old.isRunning else { return }
-        var writes: Int?
+        // One that has died begins to count anew.
+        var writes: Int? = old.isRunning ? nil : 0
         var known: UInt64?
         var last = found
-        while !Task.isCancelled {
+        // It may be the primary again, and write as it should.
+        while !Task.isCancelled, state.withLock({ $0.current[shard] === new }) {
             let asked = HistoryClock.now()
             let text = try? await old.command("INFO", "all", within: Self.patience).text
             if let text {
                 let now = HistoryClock.now()
                 let counted = Self.writes(text)
+                let isPrimary = text.contains("role:master")
+                // An instance that stands still hears of nothing.
+                let limit = max(known ?? .max, await fleet.lastStop).addingReportingOverflow(Self.grace)
                 // What lay in its sockets while it stood still was sent before.
-                let isFirst = writes == nil
-                if isFirst || counted != writes {
-                    // An instance that stands still hears of nothing.
-                    let limit = max(known ?? .max, await fleet.lastStop).addingReportingOverflow(Self.grace)
-                    if !isFirst, !limit.overflow, last > limit.partialValue {
-                        state.withLock { $0.lateWrites += counted - (writes ?? counted) }
-                    } else {
-                        add(FailoverLoss(from: last, until: now, keys: keys))
-                    }
+                if writes == nil || limit.overflow || last <= limit.partialValue {
+                    if counted != writes { add(FailoverLoss(from: last, until: now, keys: keys)) }
+                } else if isPrimary {
+                    state.withLock { $0.lateWrites += counted - (writes ?? counted) }
                 }
+                // A replica counts what its primary has it do.
+                guard isPrimary else { return }
                 writes = counted
-                guard text.contains("role:master") else { return }
             }
             if known == nil, await servers.isKnown(new, as: shard) { known = HistoryClock.now() }
             last = asked

@@ -38,6 +38,7 @@ final class SoakCluster: Sendable {
         var configuration = RedisCluster.Configuration()
         configuration.replicasPerPrimary = 1
         configuration.server = server
+        configuration.nodeTimeout = SoakServers.silence
         configuration.deadline = .seconds(60)
         let cluster = try await RedisCluster.start(configuration)
         do {

@@ -18,6 +18,8 @@ final class SoakServers: Sendable {
 
     /// How long a set may take until it is whole again.
     static let healing: Duration = .seconds(60)
+    /// For how long a primary must be silent until another takes over: longer than a busy machine lets a server wait.
+    static let silence: Duration = .milliseconds(1_500)
     /// The user of the instances, and that of Sentinels.
     private static let user = (name: "soak", password: "least-rights")
     private static let watcher = (name: "watcher", password: "least-rights-too")
@@ -72,9 +74,14 @@ final class SoakServers: Sendable {
         case .sentinel:
             var replication = RedisReplication.Configuration()
             replication.server = configuration
-            replication.failoverTimeout = .seconds(3)
+            replication.downAfter = Self.silence
             let set = try await RedisReplication.start(replication)
             return try await ending(set.stop) {
+                for sentinel in set.sentinels {
+                    // What is promoted on purpose they make a replica again if they do not hear of it for four such periods, and
+                    // this machine may be busy for that long. Servers before 7.0 keep their own period.
+                    _ = try? await sentinel.command("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000")
+                }
                 if withUser {
                     let words = ["ACL", "SETUSER", watcher.name, "on", ">\(watcher.password)"] + watcherRules
                     for sentinel in set.sentinels { try await sentinel.command(bytes: words.map { Array($0.utf8) }) }

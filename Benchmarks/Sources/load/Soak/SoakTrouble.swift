@@ -71,7 +71,10 @@ final class SoakTrouble: Sendable {
             let mark = recorder.beginFault(fault.rawValue)
             defer { mark.end() }
             switch fault.place {
-            case .server: try await troubleServer(fault, &random)
+            case .server:
+                beats.note(isTroubled: true)
+                defer { beats.note(isTroubled: false) }
+                try await troubleServer(fault, &random)
             case .instance: try await troubleInstance(fault, &random)
             case .way: try await troubleWay(fault, &random)
             case .data: try await troubleData(fault, &random)

@@ -21,6 +21,9 @@ import Strata
 /// | `slow` | the calm bound; none of own changes | the same, although fetches outlast the wait limit |
 /// | `schema` | the calm bound; none of own changes | nobody waits while nobody fetches |
 ///
+/// A change that failed in a fault is repeated by its instance, if that lives on: from the end of the recovery it obliges as
+/// any other.
+///
 /// An old primary is written to for no longer than a second after all who tell clients of primaries name the new one; what
 /// is written there later is one of `soak.late_writes_at_old_primaries`.
 ///
@@ -81,6 +84,9 @@ struct SoakVerdict {
         // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost it.
         checker.losses = [SoakFault.marksAbsurd.rawValue]
         checker.tags = SoakTags.keys(settings.keys)
+        checker.repeatsFailed = true
+        // A value that is too large fails without a fault.
+        checker.neverRepeatedKeys = Set(SoakRoom.large.keys(settings))
         checker.failovers = beats.losses
         checker.failoverBound = Self.failoverBound(settings)
         let report = try checker.check(History(files: files.sorted()))
@@ -96,6 +102,7 @@ struct SoakVerdict {
         measure("crashes", Double(crashes.count), "1")
         if settings.topology != .single {
             measure("failovers", Double(beats.switches), "1")
+            measure("unasked_failovers", Double(beats.unasked), "1")
             measure("late_writes_at_old_primaries", Double(beats.lateWrites), "1")
             measure("at_risk_in_failovers", Double(report.failovers.atRisk), "1")
             measure("lost_to_failover", Double(report.failovers.lost), "1")
@@ -115,6 +122,7 @@ struct SoakVerdict {
         measure("writes", Double(totals.writes), "1")
         measure("invalidations", Double(totals.invalidations), "1")
         measure("failed_invalidations", Double(totals.unknownInvalidations), "1")
+        measure("repeated_changes_of_keys", Double(report.repeated), "1")
         measure("fetches", Double(report.fetches.fetches), "1")
         measure("fetches_excused_overlaps", Double(report.fetches.excusedOverlaps), "1")
         measure("instances", Double(totals.instances), "1")
