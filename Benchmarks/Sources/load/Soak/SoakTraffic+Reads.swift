@@ -57,7 +57,7 @@ extension SoakTraffic {
         }
     }
 
-    private func level(of trace: ReadTrace) -> ReadLevel {
+    func level(of trace: ReadTrace) -> ReadLevel {
         if trace.hasWaited { return .flight }
         return switch trace.origin {
         case .memory: .memory
@@ -67,7 +67,7 @@ extension SoakTraffic {
         }
     }
 
-    private func marks(of trace: ReadTrace) -> ReadMarks {
+    func marks(of trace: ReadTrace) -> ReadMarks {
         switch trace.state {
         case .stale: .stale
         case .suspect: .suspect

@@ -79,8 +79,8 @@ extension SoakTraffic {
         for _ in 0..<3 {
             let start = HistoryClock.now()
             do {
-                let (value, _) = try await cache.getWithTrace(key)
-                log.got(key, since: start, Reading(value))
+                let (value, trace) = try await cache.getWithTrace(key)
+                log.got(key, since: start, Reading(value, from: level(of: trace), marks: marks(of: trace)))
             } catch {
                 log.failed(key, since: start)
                 counters.note("get of a tenant", error)
