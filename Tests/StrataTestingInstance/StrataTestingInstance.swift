@@ -40,7 +40,8 @@ struct StrataTestingInstance {
             try await CacheMember(
                 url: unsafe String(cString: url),
                 keyspace: arguments[2],
-                leaseMilliseconds: duration
+                leaseMilliseconds: duration,
+                isPatient: unsafe getenv("STRATA_MEMBER_AT_DEFAULTS") == nil
             )
             .run()
             exit(0)

@@ -12,14 +12,29 @@ struct Holder {
     ///   - url: The server, or a proxy before it.
     ///   - keyspace: The keyspace that it uses.
     ///   - lease: How long its leases stand, in milliseconds.
+    ///   - isPatient: Whether nothing of its client gives up on a busy machine; otherwise all is at its default.
+    ///   - isWarm: Whether it is to have used the server once.
+    ///   - shell: What a shell does first, in the same process; it has the program and its arguments as `"$@"`.
     /// - Throws: When it does not start, or says something else than it should.
-    init(_ url: String, _ keyspace: String, lease: Int) async throws {
+    init(
+        _ url: String,
+        _ keyspace: String,
+        lease: Int,
+        isPatient: Bool = true,
+        isWarm: Bool = true,
+        shell: String? = nil
+    ) async throws {
+        var command = [
+            try InstanceProcess.builtProduct(named: "StrataTestingInstance"), "member", keyspace, String(lease),
+        ]
+        if let shell { command = ["sh", "-c", shell, "sh"] + command }
         process = try await InstanceProcess.start(
-            try InstanceProcess.builtProduct(named: "StrataTestingInstance"),
-            arguments: ["member", keyspace, String(lease)],
-            environment: ["STRATA_MEMBER_URL": url]
+            command[0],
+            arguments: Array(command.dropFirst()),
+            environment: ["STRATA_MEMBER_URL": url, "STRATA_MEMBER_AT_DEFAULTS": isPatient ? nil : "1"]
         )
         try await says("ready")
+        guard isWarm else { return }
         // It knows the server's time afterwards, and the server its scripts: no call waits for anything else.
         try await beginFetch()
         try await order("answer warm")
@@ -37,6 +52,36 @@ struct Holder {
             throw HolderFailure(description: "it said \"\(line)\" and not \"\(expected)\"")
         }
         throw HolderFailure(description: "it ended before it said \"\(expected)\"")
+    }
+
+    /// Returns the next line.
+    func next() async throws -> String {
+        for await line in process.lines { return line }
+        throw HolderFailure(description: "it ended")
+    }
+
+    /// Returns the rest of the next line, which has to begin with this word.
+    func tells(_ word: String) async throws -> String {
+        for await line in process.lines {
+            if line.hasPrefix(word + " ") { return String(line.dropFirst(word.count + 1)) }
+            throw HolderFailure(description: "it said \"\(line)\" and not \"\(word) …\"")
+        }
+        throw HolderFailure(description: "it ended before it said \"\(word) …\"")
+    }
+
+    /// Has it read the key, and answers for its source, which has to be asked.
+    ///
+    /// - Parameters:
+    ///   - value: The answer.
+    ///   - orHas: Whether it may have a value instead.
+    /// - Throws: When it says something else.
+    func reads(_ value: String, orHas: Bool = false) async throws {
+        try await order("get")
+        let line = try await next()
+        if orHas, line.hasPrefix("got ") { return }
+        guard line == "fetching" else { throw HolderFailure(description: "it said \"\(line)\" and not \"fetching\"") }
+        try await order("answer \(value)")
+        try await says("got \(value)")
     }
 
     /// Has it begin a fetch, and returns when its source is being asked.

@@ -1,0 +1,366 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("What a server does to a service that reads on", .leavesNothing, .serialized, .timeLimit(.minutes(2)))
+struct ServerFaultTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    /// A service before a server of its own, with a proxy between them that counts connections.
+    private func with(
+        _ configuration: RedisServer.Configuration = .init(),
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in },
+        _ body: (FaultService, RedisServer, FaultProxy) async throws -> Void
+    ) async throws {
+        try await RedisServer.withServer(configuration) { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let service = try FaultService(proxy.url, keyspace, adjust)
+            try await service.redis.ping()
+            try await body(service, server, proxy)
+            await service.redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
+    @Test("kill -9 under load, and back with nothing: every read is answered")
+    func killed() async throws {
+        try await with { service, server, proxy in
+            var back = Duration.zero
+            let tally = try await service.traffic { traffic in
+                try await server.kill()
+                try await traffic.goesOn(for: 1_000)
+                try await server.restart(keepingData: false)
+                back = try await service.recovers()
+            }
+            FaultFigures.tell(
+                1,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds, "back after ms": back.milliseconds,
+                ]
+            )
+        }
+    }
+
+    @Test("stopped and continued: late replies are nobody's, and every read is answered")
+    func stopped() async throws {
+        try await with { service, server, proxy in
+            let tally = try await service.traffic { traffic in
+                for _ in 0..<3 {
+                    try await server.pause()
+                    try await traffic.goesOn(for: 200)
+                    try await server.resume()
+                    try await service.recovers()
+                }
+            }
+            FaultFigures.tell(
+                3,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds,
+                ]
+            )
+        }
+    }
+
+    /// Commands sent directly: what comes late would show as another key's value.
+    @Test("stopped and continued, with commands of one's own: each reply is that of its command or none")
+    func stoppedBelowCommands() async throws {
+        try await with(.init(), { $0.commandTimeout = .milliseconds(20) }) { service, server, _ in
+            for key in 0..<50 {
+                try await server.command("SET", "key \(key)", FaultTraffic.value(of: "key \(key)"))
+            }
+            let refused = Locked(0)
+            let tally = try await FaultTraffic()
+                .run(
+                    { [redis = service.redis] key in
+                        do {
+                            return try await redis.get(RedisKey(key)).map { String(decoding: $0, as: UTF8.self) }
+                        } catch let error as RedisError {
+                            #expect(error.code != .protocolViolation)
+                            refused.withLock { $0 += 1 }
+                            return FaultTraffic.value(of: key)
+                        }
+                    },
+                    during: { traffic in
+                        for _ in 0..<5 {
+                            try await server.pause()
+                            let before = refused.withLock { $0 }
+                            while refused.withLock({ $0 }) < before + 50 { try await nextTurn() }
+                            try await server.resume()
+                            try await traffic.goesOn()
+                        }
+                    }
+                )
+            #expect(tally.wrong == 0)
+            #expect(tally.errors == 0, "one of them: \(tally.anError ?? "")")
+            FaultFigures.tell(3, ["commands": tally.reads, "mismatched replies": tally.wrong])
+        }
+    }
+
+    @Test("a command that takes two seconds: every read is answered, and no storm of connections follows")
+    func sleeps() async throws {
+        try await with(.init(directives: ["enable-debug-command yes"])) { service, server, proxy in
+            let before = proxy.snapshot.counts.accepted
+            let tally = try await service.traffic { traffic in
+                async let sleep: Void = { _ = try await server.command("DEBUG", "SLEEP", "2") }()
+                try await traffic.goesOn(for: 500)
+                try await sleep
+                try await service.recovers()
+            }
+            let connections = proxy.snapshot.counts.accepted - before
+            // The connection for commands, that of the link, and each once more.
+            #expect(connections <= 4)
+            FaultFigures.tell(
+                5,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds, "connections opened": connections,
+                ]
+            )
+        }
+    }
+
+    @Test(
+        "clients are paused: for writes reads go on at the server, for everything at the source",
+        arguments: [true, false]
+    )
+    func paused(writesOnly: Bool) async throws {
+        try await with { service, server, _ in
+            for key in 0..<50 { _ = try await service.level.get("key \(key)") }
+            let tally = try await service.traffic { traffic in
+                // Paused for everything, the server takes no order to end it.
+                try await server.command(
+                    "CLIENT",
+                    "PAUSE",
+                    writesOnly ? "100000" : "3000",
+                    writesOnly ? "WRITE" : "ALL"
+                )
+                if writesOnly {
+                    let (hits, fetches) = (service.counters.hits, service.fetches)
+                    while service.counters.hits < hits + 200 { try await nextTurn() }
+                    #expect(service.fetches == fetches)
+                } else {
+                    let fetches = service.fetches
+                    while service.fetches < fetches + 50 { try await nextTurn() }
+                }
+                await #expect(throws: RedisError.self) { try await service.level.set("late", for: "written") }
+                if writesOnly { try await server.command("CLIENT", "UNPAUSE") }
+                try await service.recovers()
+            }
+            // What a failed set has sent is not applied later.
+            #expect(try await service.level.get("written") == FaultTraffic.value(of: "written"))
+            FaultFigures.tell(
+                6,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds,
+                ]
+            )
+        }
+    }
+
+    @Test("connections are killed again and again: every read is answered, and connections are not made without pause")
+    func killedConnections() async throws {
+        try await with(.init(), { $0.reconnectDelay = .milliseconds(50) ... .seconds(5) }) { service, server, proxy in
+            let before = proxy.snapshot.counts.accepted
+            let rounds = 30
+            let tally = try await service.traffic { traffic in
+                for _ in 0..<rounds {
+                    try await server.command("CLIENT", "KILL", "TYPE", "normal")
+                    try await traffic.goesOn(for: 50)
+                }
+                try await service.recovers()
+            }
+            let connections = proxy.snapshot.counts.accepted - before
+            #expect(connections <= 2 * rounds)
+            FaultFigures.tell(
+                9,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "kills": rounds, "connections opened": connections,
+                ]
+            )
+        }
+    }
+
+    @Test("a server that evicts clients: the connection is made anew, and reads are answered")
+    func evictedClient() async throws {
+        try await with { service, server, _ in
+            try await server.command("CONFIG", "SET", "maxmemory-clients", "1mb")
+            var back = Duration.zero
+            let tally = try await service.traffic { _ in
+                try? await service.level.set(String(repeating: "x", count: 8 << 20), for: "large")
+                back = try await service.recovers()
+            }
+            let evicted = try await server.command("INFO", "stats").text.split(separator: "\r\n")
+                .first { $0.hasPrefix("evicted_clients:") }
+            #expect(evicted != nil && evicted != "evicted_clients:0")
+            FaultFigures.tell(
+                10,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "back after ms": back.milliseconds,
+                ]
+            )
+        }
+    }
+
+    @Test("a server that loads its data: the source answers, few connections are made, and it is used when it is ready")
+    func loading() async throws {
+        let slow: [RedisServer.Directive] = ["key-load-delay 2000", "loading-process-events-interval-bytes 1024"]
+        try await with(.init(directives: slow)) { service, server, proxy in
+            for key in 0..<50 { _ = try await service.level.get("key \(key)") }
+            try await server.command(
+                "EVAL",
+                "for i = 1, 1000 do redis.call('set', 'filler' .. i, string.rep('x', 100)) end",
+                "0"
+            )
+            let before = proxy.snapshot.counts.accepted
+            let tally = try await service.traffic { traffic in
+                try await server.restart(keepingData: true, waitingForLoad: false)
+                let error = await #expect(throws: HarnessError.self) { try await server.command("GET", "filler1") }
+                #expect(error?.message.hasPrefix("LOADING") == true)
+                try await traffic.goesOn(for: 500)
+                try await service.recovers()
+            }
+            #expect(try await service.level.level.get("key 1") == FaultTraffic.value(of: "key 1"))
+            FaultFigures.tell(
+                22,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds,
+                    "connections opened": proxy.snapshot.counts.accepted - before,
+                ]
+            )
+        }
+    }
+
+    @Test("a script without an end: the source answers, and the server is used when the script was killed")
+    func busy() async throws {
+        try await with(.init(directives: ["lua-time-limit 10"])) { service, server, _ in
+            var back = Duration.zero
+            let tally = try await service.traffic { traffic in
+                async let script: RawReply? = try? await server.command(
+                    "EVAL",
+                    "while true do end",
+                    "0",
+                    within: .seconds(60)
+                )
+                // The server answers nothing at all until the script has had its time.
+                while true {
+                    do {
+                        _ = try await server.command("GET", "k", within: .seconds(30))
+                    } catch let error as HarnessError where error.message.hasPrefix("BUSY") {
+                        break
+                    }
+                }
+                try await traffic.goesOn(for: 500)
+                try await server.command("SCRIPT", "KILL")
+                _ = await script
+                back = try await service.recovers()
+            }
+            FaultFigures.tell(
+                23,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "longest ms": tally.longest.milliseconds, "back after ms": back.milliseconds,
+                ]
+            )
+        }
+    }
+
+    @Test(
+        "no room for another client: what stands is used, what is refused is tried again later, and reads are answered"
+    )
+    func clientLimit() async throws {
+        try await with { service, server, proxy in
+            let operatorsOwn = try TestServer.client(of: server)
+            _ = try await operatorsOwn.send("CONFIG", "SET", "maxclients", "1")
+            let before = proxy.snapshot.counts.accepted
+            let tally = try await service.traffic { traffic in
+                proxy.resetConnections()
+                try await traffic.goesOn(for: 1_000)
+                _ = try await operatorsOwn.send("CONFIG", "SET", "maxclients", "1000")
+                try await service.recovers()
+            }
+            let refused = try await operatorsOwn.send("INFO", "stats")
+            await operatorsOwn.shutDown()
+            #expect("\(refused)".contains("rejected_connections:0") == false)
+            FaultFigures.tell(
+                27,
+                [
+                    "reads": tally.reads, "errors": tally.errors, "wrong values": tally.wrong,
+                    "connections opened": proxy.snapshot.counts.accepted - before,
+                ]
+            )
+        }
+    }
+
+    @Test("idle clients are closed by the server: the first call afterwards is like any other")
+    func idle() async throws {
+        try await with(.init(directives: ["timeout 1"])) { service, server, proxy in
+            try await service.redis.set("k", Array("v".utf8))
+            var errors = 0
+            for _ in 0..<2 {
+                let closed = proxy.snapshot.counts.closed
+                try await proxy.wait { $0.counts.closed > closed }
+                do { #expect(try await service.redis.get("k") == Array("v".utf8)) } catch { errors += 1 }
+            }
+            #expect(errors == 0)
+            FaultFigures.tell(28, ["errors": errors])
+        }
+    }
+
+    @Test("a table of tracked keys that holds ten: others' changes are told of as ever")
+    func trackingTable() async throws {
+        try await RedisServer.withServer(.init(directives: ["tracking-table-max-keys 10"])) { server in
+            let source = CountingSource()
+            source.gate.open()
+            let one = try await FaultInstance(server.url, keyspace, source)
+            let other = try await FaultInstance(server.url, keyspace, source)
+            for key in 0..<90 { _ = try await one.cache.get("\(key)") }
+            let kept = (0..<90).count { one.remembers("\($0)") == "value" }
+            #expect(kept == 90)
+            source.set("new")
+            var wrong = 0
+            for key in 0..<90 { try await other.cache.remove("\(key)") }
+            try await one.catchUp()
+            for key in 0..<90 where try await one.cache.get("\(key)") != "new" { wrong += 1 }
+            #expect(wrong == 0)
+            FaultFigures.tell(30, ["kept in memory": kept, "of": 90, "wrong values": wrong])
+            await one.redis.shutDown()
+            await other.redis.shutDown()
+        }
+    }
+
+    @Test("the server is emptied: memory lets go, and each key is fetched once for the fleet")
+    func emptied() async throws {
+        try await RedisServer.withServer { server in
+            let source = CountingSource()
+            source.gate.open()
+            var fleet: [FaultInstance] = []
+            for _ in 0..<3 { fleet.append(try await FaultInstance(server.url, keyspace, source)) }
+            for instance in fleet { for key in 0..<20 { _ = try await instance.cache.get("\(key)") } }
+            #expect(source.calls == 20)
+            source.set("new")
+            try await server.command("FLUSHALL")
+            for instance in fleet { try await instance.catchUp() }
+            let before = source.calls
+            let wrong = try await withThrowingTaskGroup(of: Int.self) { group in
+                for instance in fleet {
+                    for task in 0..<40 {
+                        group.addTask { try await instance.cache.get("\(task % 20)") == "new" ? 0 : 1 }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            #expect(wrong == 0)
+            #expect(source.calls - before == 20)
+            FaultFigures.tell(31, ["keys": 20, "fetches": source.calls - before, "wrong values": wrong])
+            for instance in fleet { await instance.redis.shutDown() }
+        }
+    }
+}
