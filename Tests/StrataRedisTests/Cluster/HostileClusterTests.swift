@@ -249,6 +249,24 @@ struct HostileClusterTests {
         await server.stop()
     }
 
+    @Test("nodes that take connections and do not answer: further ones are asked beside them")
+    func silent() async throws {
+        let silent = try await ScriptedServer.start(script: [.hang])
+        let (server, port) = try await node(shards: Self.whole) { _, _ in "$1\r\nx\r\n" }
+        let place = RedisEndpoint.tcp(host: "127.0.0.1", port: try #require(silent.endpoint.port))
+        var configuration = try RedisConfiguration(
+            cluster: [place, .tcp(host: "localhost", port: try #require(silent.endpoint.port))]
+                + [.tcp(host: "127.0.0.1", port: port.value)]
+        )
+        // Longer than the call may take.
+        configuration.connectTimeout = .seconds(600)
+        configuration.commandTimeout = .seconds(30)
+        let redis = try RedisClient(configuration)
+        #expect(try await redis.get("a") == Array("x".utf8))
+        await redis.shutDown()
+        for server in [silent, server] { await server.stop() }
+    }
+
     @Test("maps that make no sense are refused with a clear error; one that names silent nodes serves the others")
     func maps() async throws {
         let senseless = [

@@ -3,12 +3,13 @@ internal import Strata
 
 /// A round of asking nodes for the map of slots: some at a time, until one has answered.
 struct RefreshRound {
-    /// So many are asked at a time.
+    /// So many are asked at a time; more when they are silent.
     static let width = 2
 
     let number: UInt64
     private var candidates: ArraySlice<RedisEndpoint>
     private var asked = 0
+    private var width = Self.width
 
     init(number: UInt64, candidates: [RedisEndpoint]) {
         self.number = number
@@ -17,11 +18,14 @@ struct RefreshRound {
 
     /// Whom to ask now.
     mutating func next() -> [RedisEndpoint] {
-        let next = candidates.prefix(Self.width - asked)
+        let next = candidates.prefix(width - asked)
         candidates = candidates.dropFirst(next.count)
         asked += next.count
         return Array(next)
     }
+
+    /// Those that were asked have been silent for long: others are to be asked beside them.
+    mutating func widen() { width += Self.width }
 
     /// One has failed.
     ///
@@ -41,13 +45,21 @@ extension ClusterRouter: Watched {
     static let longestLag: Duration = .seconds(10)
 
     /// Has the map asked for: now, or when the pause since the last round is over; once for all who want it.
+    ///
+    /// A round that is still under way then asks further nodes: those it has asked may be silent for as long as a connect may
+    /// take, and the map is relied on for less.
     func refresh() {
         let now = MonotonicInstant.now
         let (round, due) = state.withLock { state -> (UInt64?, MonotonicInstant?) in
-            guard state.round == nil, !state.isStopped, state.hasBegun else { return (nil, nil) }
-            let due = state.lastRound.advanced(by: state.view == nil ? Self.firstPause : Self.pause)
+            guard !state.isStopped, state.hasBegun else { return (nil, nil) }
+            let pause = state.view == nil && state.round == nil ? Self.firstPause : Self.pause
+            let due = state.lastRound.advanced(by: pause)
             guard state.lastRound == .distantPast || now >= due else { return (nil, due) }
             state.lastRound = now
+            if let number = state.round?.number {
+                state.round?.widen()
+                return (number, nil)
+            }
             let known = state.view?.nodes.filter { $0.existing != nil }.map(\.endpoint).shuffled() ?? []
             let others = (state.view?.map.nodes ?? []).shuffled()
             var seen: Set<RedisEndpoint> = []
