@@ -18,7 +18,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants docs clean
+.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ model: ## check the protocol's model with Spin, and that it finds each fault pla
 
 mutants: setup ## plant defects and see whether the tests find each (ARGS="'lease-*'")
 	@.ci/mutants $(ARGS)
+
+faults: setup ## run the catalogue of faults and write its table (ARGS="--print 39 40")
+	@.ci/faults $(ARGS)
 
 docs: setup ## build the documentation into docs/build/site; a dead link is an error
 	@.ci/docs $(DOCUMENTED)
