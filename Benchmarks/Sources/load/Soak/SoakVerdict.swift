@@ -54,10 +54,11 @@ struct SoakVerdict {
         self.bounds = bounds
     }
 
-    /// How long the effects of a fault may last: until the link stands again, and what was read meanwhile is gone.
+    /// How long the effects of a fault may last: until the link stands again, and what was read meanwhile is gone; and until
+    /// a fetch has ended that began without a lease.
     static func recovery(_ settings: SoakSettings) -> Duration {
-        settings.trustBound + SoakSettings.longestReconnectDelay
-            + .seconds(1 + (setsBack(settings) ? settings.freshSeconds : 0))
+        let link = settings.trustBound + SoakSettings.longestReconnectDelay + .seconds(1)
+        return max(link, SoakSource.longestFetch) + .seconds(setsBack(settings) ? settings.freshSeconds : 0)
     }
 
     /// Whether a server may come to hold what it held before.
