@@ -14,13 +14,15 @@ struct ManagedServiceTests {
     /// Two instances of a user that may do everything but this.
     private func withUser(
         lacking rules: String,
+        linkPingTimeout: Duration = .seconds(60),
         _ body: (RedisServer, Instance, Instance, LogRecorder) async throws -> Void
     ) async throws {
         let user = RedisServer.Directive(stringLiteral: "user app on >pw ~* &* +@all \(rules)")
         try await RedisServer.withServer(.init(directives: [user])) { server in
             let url = server.url.replacing("redis://", with: "redis://app:pw@")
             let log = LogRecorder()
-            let (one, other) = try (Instance(url, keyspace, logger: log.logger), Instance(url, keyspace))
+            let one = try Instance(url, keyspace, logger: log.logger) { $0.linkPingTimeout = linkPingTimeout }
+            let other = try Instance(url, keyspace) { $0.linkPingTimeout = linkPingTimeout }
             try await body(server, one, other, log)
             for instance in [one, other] { await instance.redis.shutDown() }
         }
@@ -54,7 +56,8 @@ struct ManagedServiceTests {
         "without CLIENT TRACKING values are shared as before; memory keeps them for a short time, and a warning says why"
     )
     func tracking() async throws {
-        try await withUser(lacking: "-client|tracking") { _, one, other, log in
+        // What bounds how long memory keeps what nobody tells it of.
+        try await withUser(lacking: "-client|tracking", linkPingTimeout: .milliseconds(100)) { _, one, other, log in
             try await other.cache.set("1", for: "a")
             #expect(try await one.cache.get("a") == "1")
             await one.wait { $0.contains(.untrusted) }
