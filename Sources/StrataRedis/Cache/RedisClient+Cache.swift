@@ -53,15 +53,7 @@ extension RedisClient {
     ) async throws -> [Outcome] {
         let parts = parts
         guard parts.count > 1 else { return [try await body(nil)] }
-        return try await withTaskGroup(of: (Int, Result<Outcome, any Error>).self) { group in
-            for (place, part) in parts.enumerated() {
-                group.addTask { (place, await Result { try await body(part) }) }
-            }
-            var results: [Result<Outcome, any Error>?] = Array(repeating: nil, count: parts.count)
-            for await (place, result) in group { results[place] = result }
-            return results.compactMap { $0 }
-        }
-        .map { try $0.get() }
+        return try await parts.outcomes(body).map { try $0.get() }
     }
 
     var leases: LeaseKeeper { cache.leases }

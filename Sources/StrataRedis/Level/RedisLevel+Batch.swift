@@ -56,22 +56,19 @@ extension RedisLevel {
         _ tickets: [Ticket],
         _ pending: [PendingInvalidations.Reach]
     ) async -> [Outcome] {
-        await CallBudget.together {
-            await withTaskGroup(of: ([Int], [Outcome]).self) { group in
-                for (part, places) in Dictionary(grouping: names.indices, by: { names[$0].part }) {
-                    group.addTask { [self] in
-                        let some = places.map { names[$0] }
-                        let (tickets, pending) = (places.map { tickets[$0] }, places.map { pending[$0] })
-                        return (places, await CallBudget.apart { await look(up: some, of: part, tickets, pending) })
-                    }
-                }
-                var outcomes = [Outcome?](repeating: nil, count: names.count)
-                for await (places, some) in group {
-                    for (place, outcome) in zip(places, some) { outcomes[place] = outcome }
-                }
-                return outcomes.compactMap { $0 }
+        let parts = Array(Dictionary(grouping: names.indices, by: { names[$0].part }))
+        let found = await CallBudget.together {
+            await parts.outcomes { [self] part, places in
+                let some = places.map { names[$0] }
+                let (tickets, pending) = (places.map { tickets[$0] }, places.map { pending[$0] })
+                return await CallBudget.apart { await look(up: some, of: part, tickets, pending) }
             }
         }
+        var outcomes = [Outcome?](repeating: nil, count: names.count)
+        for (part, outcome) in zip(parts, found) {
+            for (place, position) in part.value.enumerated() { outcomes[position] = outcome.flatMap { $0[place] } }
+        }
+        return outcomes.compactMap { $0 }
     }
 
     /// Looks up keys of one part, whose values may lie in many slots and at several nodes.

@@ -32,16 +32,11 @@ extension RedisClient {
         _ parts: [[Int]],
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async -> [Result<Answer, any Error>] {
-        await withTaskGroup(of: ([Int], Result<[Answer], any Error>).self) { group in
-            for part in parts {
-                group.addTask { (part, await Result { try await body(part.map { keys[$0] }) }) }
-            }
-            var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
-            for await (part, outcome) in group {
-                for (place, position) in part.enumerated() { outcomes[position] = outcome.map { $0[place] } }
-            }
-            return outcomes.compactMap { $0 }
+        var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
+        for (part, outcome) in zip(parts, await parts.outcomes { try await body($0.map { keys[$0] }) }) {
+            for (place, position) in part.enumerated() { outcomes[position] = outcome.map { $0[place] } }
         }
+        return outcomes.compactMap { $0 }
     }
 
     /// The same for a call that has succeeded when all slots have.
