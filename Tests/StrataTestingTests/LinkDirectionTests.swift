@@ -5,34 +5,13 @@ import Testing
 struct LinkDirectionTests {
     let start = ContinuousClock.now
 
-    private func lane(_ conditions: LinkConditions = LinkConditions(), _ edits: WireEdit...) -> LinkDirection {
-        LinkDirection(conditions, edits: edits, seed: 1)
-    }
-
-    /// Everything that may leave at one moment, piece by piece, and what comes after.
-    private func drain(_ lane: inout LinkDirection, at now: LinkDirection.Instant) -> (
-        pieces: [String], then: LinkDirection.Action
-    ) {
-        var pieces: [String] = []
-        while true {
-            let action = lane.nextAction(at: now)
-            guard case .send(let bytes) = action else { return (pieces, action) }
-            pieces.append(String(decoding: bytes, as: UTF8.self))
-            lane.sent(bytes.count, at: now)
-        }
-    }
-
-    private func bytes(_ text: String) -> ArraySlice<UInt8> {
-        ArraySlice(text.utf8)
-    }
-
     @Test("A faultless link hands on what it gets, and then the end")
     func faultless() {
-        var lane = lane()
-        lane.receive(bytes("abc"), at: start)
-        lane.receive(bytes("de"), at: start)
+        var lane = LinkDirection.faulty()
+        lane.receive("abc", at: start)
+        lane.receive("de", at: start)
         lane.receiveEnd(at: start)
-        let (pieces, then) = drain(&lane, at: start)
+        let (pieces, then) = lane.drain(at: start)
         #expect(pieces == ["abc", "de"])
         #expect(then == .end)
         #expect(lane.nextAction(at: start) == .idle)
@@ -42,22 +21,22 @@ struct LinkDirectionTests {
 
     @Test("A partial send leaves the rest in place")
     func partialSend() {
-        var lane = lane()
-        lane.receive(bytes("abc"), at: start)
+        var lane = LinkDirection.faulty()
+        lane.receive("abc", at: start)
         lane.sent(2, at: start)
-        #expect(lane.nextAction(at: start) == .send(bytes("c")))
+        #expect(lane.nextAction(at: start) == .send(ArraySlice("c".utf8)))
     }
 
     @Test("A delay holds bytes and the end, and not longer than that")
     func delay() {
-        var lane = lane(.delayed(by: .seconds(5)))
-        lane.receive(bytes("ab"), at: start)
-        lane.receive(bytes("cd"), at: start + .seconds(1))
+        var lane = LinkDirection.faulty(.delayed(by: .seconds(5)))
+        lane.receive("ab", at: start)
+        lane.receive("cd", at: start + .seconds(1))
         lane.receiveEnd(at: start + .seconds(2))
         #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(5)))
-        #expect(drain(&lane, at: start + .seconds(5)) == (["ab"], .wait(until: start + .seconds(6))))
-        #expect(drain(&lane, at: start + .seconds(6)) == (["cd"], .wait(until: start + .seconds(7))))
-        #expect(drain(&lane, at: start + .seconds(7)) == ([], .end))
+        #expect(lane.drain(at: start + .seconds(5)) == (["ab"], .wait(until: start + .seconds(6))))
+        #expect(lane.drain(at: start + .seconds(6)) == (["cd"], .wait(until: start + .seconds(7))))
+        #expect(lane.drain(at: start + .seconds(7)) == ([], .end))
     }
 
     @Test("Jitter adds to the delay, keeps the order, and repeats with the seed")
@@ -66,9 +45,9 @@ struct LinkDirectionTests {
             var lane = LinkDirection(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
             return (0..<50)
                 .map { _ in
-                    lane.receive(bytes("x"), at: start)
+                    lane.receive("x", at: start)
                     guard case .wait(let moment) = lane.nextAction(at: start) else { return start }
-                    _ = drain(&lane, at: moment)
+                    _ = lane.drain(at: moment)
                     return moment
                 }
         }
@@ -82,67 +61,67 @@ struct LinkDirectionTests {
 
     @Test("A rate spreads bytes evenly over time")
     func rate() {
-        var lane = lane(.slow(bytesPerSecond: 1000))
-        lane.receive(bytes(String(repeating: "x", count: 25)), at: start)
-        #expect(drain(&lane, at: start) == (["xxxxxxxxxx"], .wait(until: start + .milliseconds(10))))
-        #expect(drain(&lane, at: start + .milliseconds(10)).pieces == ["xxxxxxxxxx"])
+        var lane = LinkDirection.faulty(.slow(bytesPerSecond: 1000))
+        lane.receive(String(repeating: "x", count: 25), at: start)
+        #expect(lane.drain(at: start) == (["xxxxxxxxxx"], .wait(until: start + .milliseconds(10))))
+        #expect(lane.drain(at: start + .milliseconds(10)).pieces == ["xxxxxxxxxx"])
         // What a late wake-up missed is made good, once.
-        #expect(drain(&lane, at: start + .milliseconds(24)).pieces == ["xxxxx"])
-        lane.receive(bytes(String(repeating: "y", count: 100)), at: start + .seconds(60))
-        #expect(drain(&lane, at: start + .seconds(60)).pieces == ["yyyyyyyyyy", "yyyyyyyyyy"])
+        #expect(lane.drain(at: start + .milliseconds(24)).pieces == ["xxxxx"])
+        lane.receive(String(repeating: "y", count: 100), at: start + .seconds(60))
+        #expect(lane.drain(at: start + .seconds(60)).pieces == ["yyyyyyyyyy", "yyyyyyyyyy"])
     }
 
     @Test("Pieces have the size and the distance asked for")
     func pieces() {
-        var lane = lane(.pieces(of: 2...2))
-        lane.receive(bytes("abcde"), at: start)
-        #expect(drain(&lane, at: start) == (["ab", "cd", "e"], .idle))
+        var lane = LinkDirection.faulty(.pieces(of: 2...2))
+        lane.receive("abcde", at: start)
+        #expect(lane.drain(at: start) == (["ab", "cd", "e"], .idle))
         lane.change { $0 = .pieces(of: 1...1, every: .seconds(1)) }
-        lane.receive(bytes("xy"), at: start)
-        #expect(drain(&lane, at: start) == (["x"], .wait(until: start + .seconds(1))))
-        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["y"])
+        lane.receive("xy", at: start)
+        #expect(lane.drain(at: start) == (["x"], .wait(until: start + .seconds(1))))
+        #expect(lane.drain(at: start + .seconds(1)).pieces == ["y"])
         lane.change { $0 = .pieces(of: 1...3) }
-        lane.receive(bytes(String(repeating: "z", count: 300)), at: start + .seconds(9))
-        let sizes = drain(&lane, at: start + .seconds(9)).pieces.dropLast().map(\.count)
+        lane.receive(String(repeating: "z", count: 300), at: start + .seconds(9))
+        let sizes = lane.drain(at: start + .seconds(9)).pieces.dropLast().map(\.count)
         #expect(Set(sizes) == [1, 2, 3])
     }
 
     @Test("A stalled link neither delivers nor reads, and then goes on where it was")
     func stall() {
-        var lane = lane()
-        lane.receive(bytes("abc"), at: start)
+        var lane = LinkDirection.faulty()
+        lane.receive("abc", at: start)
         lane.change { $0.isStalled = true }
         #expect(lane.nextAction(at: start) == .idle)
         #expect(lane.room == 0)
         lane.change { $0.isStalled = false }
-        #expect(drain(&lane, at: start).pieces == ["abc"])
+        #expect(lane.drain(at: start).pieces == ["abc"])
         #expect(lane.room == 1 << 20)
     }
 
     @Test("A black hole takes everything and gives no end until it is healed")
     func blackhole() {
-        var lane = lane()
-        lane.receive(bytes("abc"), at: start)
+        var lane = LinkDirection.faulty()
+        lane.receive("abc", at: start)
         lane.change { $0.isBlackhole = true }
-        lane.receive(bytes("de"), at: start)
+        lane.receive("de", at: start)
         lane.receiveEnd(at: start)
         #expect(lane.nextAction(at: start) == .idle)
         #expect(lane.counts.swallowed == 5)
         lane.heal(at: start)
-        #expect(drain(&lane, at: start) == ([], .end))
+        #expect(lane.drain(at: start) == ([], .end))
     }
 
     @Test("No more is read than the buffer may hold")
     func buffer() {
         var conditions = LinkConditions.delayed(by: .seconds(1))
         conditions.bufferLimit = 4
-        var lane = lane(conditions)
+        var lane = LinkDirection.faulty(conditions)
         #expect(lane.room == 4)
-        lane.receive(bytes("abc"), at: start)
+        lane.receive("abc", at: start)
         #expect(lane.room == 1)
-        lane.receive(bytes("d"), at: start)
+        lane.receive("d", at: start)
         #expect(lane.room == 0)
-        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["abc", "d"])
+        #expect(lane.drain(at: start + .seconds(1)).pieces == ["abc", "d"])
         #expect(lane.room == 4)
     }
 
@@ -171,139 +150,43 @@ struct LinkDirectionTests {
         // However the stream comes in, and in whatever pieces it leaves.
         for cut in 0...6 {
             for size in 1...6 {
-                var lane = lane(.pieces(of: size...size), edit)
+                var lane = LinkDirection.faulty(.pieces(of: size...size), edit)
                 let input = Array("abcdef".utf8)
                 if cut > 0 { lane.receive(input[..<cut], at: start) }
                 if cut < 6 { lane.receive(input[cut...], at: start) }
                 lane.receiveEnd(at: start)
-                let result = drain(&lane, at: start)
+                let result = lane.drain(at: start)
                 #expect(result.pieces.joined() == output, "cut at \(cut), pieces of \(size)")
                 #expect(result.then == then, "cut at \(cut), pieces of \(size)")
             }
         }
     }
 
-    private static let replies = "+OK\r\n$3\r\na\r\n\r\n*2\r\n:1\r\n*1\r\n$-1\r\n-ERR x\r\n$0\r\n\r\n"
-
-    @Test(
-        "Edits of whole replies: one is lost, comes twice, or after the next one",
-        arguments: [
-            ([WireEdit.swallowReply()], [1, 2, 3, 4]),
-            ([.swallowReply(after: 2)], [0, 1, 3, 4]),
-            ([.duplicateReply(after: 1)], [0, 1, 1, 2, 3, 4]),
-            ([.swapReplies(after: 1)], [0, 2, 1, 3, 4]),
-            ([.swapReplies(after: 3)], [0, 1, 2, 4, 3]),
-            // Nothing comes behind the last one: it leaves with the end.
-            ([.swapReplies(after: 4)], [0, 1, 2, 3, 4]),
-            ([.swallowReply(), .duplicateReply(), .swapReplies(after: 2)], [1, 1, 3, 2, 4]),
-            ([.swapReplies(), .swallowReply(after: 1)], [1, 0, 3, 4]),
-            ([.swallowReply(after: 5), .duplicateReply(after: -1)], [0, 0, 1, 2, 3, 4]),
-        ]
-    )
-    func replies(_ edits: [WireEdit], order: [Int]) throws {
-        let input = Array(Self.replies.utf8)
-        let whole = ["+OK\r\n", "$3\r\na\r\n\r\n", "*2\r\n:1\r\n*1\r\n$-1\r\n", "-ERR x\r\n", "$0\r\n\r\n"]
-        try #require(whole.joined().utf8.elementsEqual(input))
-        for cut in 0...input.count {
-            for size in 1...4 {
-                var lane = lane(.pieces(of: size...size))
-                for edit in edits { lane.add(edit) }
-                if cut > 0 { lane.receive(input[..<cut], at: start) }
-                if cut < input.count { lane.receive(input[cut...], at: start) }
-                lane.receiveEnd(at: start)
-                let result = drain(&lane, at: start)
-                #expect(result.pieces.joined() == order.map { whole[$0] }.joined(), "cut at \(cut)")
-                #expect(result.then == .end)
-                #expect(lane.counts.received == input.count)
-            }
-        }
-    }
-
-    @Test("An edit of whole replies waits for the next that begins, and healing lets go what was held back")
-    func repliesUnderWay() {
-        var lane = lane()
-        lane.receive(bytes("$2\r\na"), at: start)
-        lane.add(.swapReplies())
-        lane.receive(bytes("b\r\n:1\r\n"), at: start)
-        #expect(drain(&lane, at: start).pieces.joined() == "$2\r\nab\r\n")
-        lane.receive(bytes(":"), at: start)
-        #expect(drain(&lane, at: start).pieces.joined() == ":")
-        // Not amid the one that has begun.
-        lane.heal(at: start)
-        lane.receive(bytes("2\r\n:3\r\n"), at: start)
-        #expect(drain(&lane, at: start).pieces.joined() == "2\r\n:1\r\n:3\r\n")
-        lane.add(.swapReplies())
-        lane.receive(bytes("+a\r\n"), at: start)
-        #expect(drain(&lane, at: start).pieces == [])
-        lane.heal(at: start)
-        #expect(drain(&lane, at: start).pieces == ["+a\r\n"])
-        lane.add(.swapReplies())
-        lane.receive(bytes("+b"), at: start)
-        lane.heal(at: start)
-        lane.receive(bytes("c\r\n"), at: start)
-        #expect(drain(&lane, at: start).pieces.joined() == "+bc\r\n")
-    }
-
-    @Test(
-        "In a stream that is no Redis protocol nothing comes of an edit of whole replies",
-        arguments: ["GET /\r\n", "$x\r\n"]
-    )
-    func noReplies(_ text: String) {
-        for edit in [WireEdit.swapReplies(), .duplicateReply()] {
-            var lane = lane(.init(), edit)
-            lane.receive(bytes(text + "+OK\r\n+OK\r\n"), at: start)
-            #expect(drain(&lane, at: start).pieces.joined() == text + "+OK\r\n+OK\r\n")
-        }
-    }
-
-    @Test("A reply that is too long to be kept stays where it is")
-    func longReply() {
-        for edit in [WireEdit.swapReplies(), .duplicateReply()] {
-            var lane = lane(.init(), edit)
-            let long = "$\(2 << 20)\r\n\(String(repeating: "x", count: 2 << 20))\r\n"
-            lane.receive(bytes(long + ":1\r\n"), at: start)
-            #expect(drain(&lane, at: start).pieces.joined() == long + ":1\r\n")
-        }
-    }
-
-    @Test("Replies of version 3 are whole replies, too")
-    func versionThree() {
-        let replies = [
-            "%1\r\n+a\r\n:1\r\n", "|1\r\n+a\r\n_\r\n#t\r\n", "~1\r\n,1.5\r\n", "=5\r\ntxt:a\r\n", ">1\r\n(12\r\n",
-            "*-1\r\n",
-        ]
-        for (index, reply) in replies.enumerated() {
-            var lane = lane(.init(), .swallowReply(after: index))
-            lane.receive(bytes(replies.joined()), at: start)
-            #expect(drain(&lane, at: start).pieces.joined() == replies.filter { $0 != reply }.joined())
-        }
-    }
-
     @Test("An edit reaches bytes that were waiting")
     func waitingBytes() {
-        var lane = lane(.delayed(by: .seconds(1)))
-        lane.receive(bytes("abcdef"), at: start)
+        var lane = LinkDirection.faulty(.delayed(by: .seconds(1)))
+        lane.receive("abcdef", at: start)
         lane.add(.swallow(3))
-        #expect(drain(&lane, at: start + .seconds(1)).pieces == ["def"])
+        #expect(lane.drain(at: start + .seconds(1)).pieces == ["def"])
     }
 
     @Test("A reset travels behind what was sent before it")
     func reset() {
-        var lane = lane(.delayed(by: .seconds(1)))
-        lane.receive(bytes("ab"), at: start)
+        var lane = LinkDirection.faulty(.delayed(by: .seconds(1)))
+        lane.receive("ab", at: start)
         lane.receiveReset(at: start)
-        #expect(drain(&lane, at: start + .seconds(1)) == (["ab"], .close(reset: true)))
+        #expect(lane.drain(at: start + .seconds(1)) == (["ab"], .close(reset: true)))
     }
 
     @Test("A half-close drops what waits, ends a frozen link too, and makes the rest vanish")
     func cut() {
-        var lane = lane()
-        lane.receive(bytes("ab"), at: start)
+        var lane = LinkDirection.faulty()
+        lane.receive("ab", at: start)
         lane.change { $0.isStalled = true }
         lane.cut()
         #expect(lane.nextAction(at: start) == .end)
         #expect(lane.room > 0)
-        lane.receive(bytes("cd"), at: start)
+        lane.receive("cd", at: start)
         #expect(lane.nextAction(at: start) == .idle)
         #expect(lane.counts.swallowed == 4)
         lane.cut()
@@ -312,11 +195,11 @@ struct LinkDirectionTests {
 
     @Test("Healing takes back everything and lets go what was held")
     func heal() {
-        var lane = lane(.delayed(by: .seconds(3600)), .close(after: 1), .swallow(2))
-        lane.receive(bytes("abc"), at: start)
+        var lane = LinkDirection.faulty(.delayed(by: .seconds(3600)), .close(after: 1), .swallow(2))
+        lane.receive("abc", at: start)
         lane.receiveEnd(at: start)
         lane.heal(at: start)
-        #expect(drain(&lane, at: start) == (["abc"], .end))
+        #expect(lane.drain(at: start) == (["abc"], .end))
         #expect(lane.conditions == LinkConditions())
     }
 
@@ -329,12 +212,17 @@ struct LinkDirectionTests {
         conditions.pieceSize = -5...0
         conditions.pieceInterval = .seconds(Int64.max)
         conditions.bufferLimit = -1
-        var lane = lane(conditions, .duplicate(.max, after: .max), .corrupt(byteAt: .max), .swallow(.max, after: 1))
-        lane.receive(bytes("abc"), at: start)
+        var lane = LinkDirection.faulty(
+            conditions,
+            .duplicate(.max, after: .max),
+            .corrupt(byteAt: .max),
+            .swallow(.max, after: 1)
+        )
+        lane.receive("abc", at: start)
         #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(86_400)))
-        #expect(drain(&lane, at: start + .seconds(86_400)).pieces == ["a"])
+        #expect(lane.drain(at: start + .seconds(86_400)).pieces == ["a"])
         lane.change { $0.bytesPerSecond = .max }
-        #expect(drain(&lane, at: start + .seconds(200_000)).pieces == [])
+        #expect(lane.drain(at: start + .seconds(200_000)).pieces == [])
         #expect(lane.counts.swallowed == 2)
     }
 

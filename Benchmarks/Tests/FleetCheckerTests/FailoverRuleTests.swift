@@ -5,8 +5,7 @@ import Testing
 struct FailoverRuleTests {
     typealias S = Scripted
 
-    /// Version 2 is written, and its invalidation by instance 9 returns at 50.
-    private let change = [S.write(2, 10...20), S.invalidate(2, 30...50)]
+    private let change = S.change
 
     private func report(
         _ events: [HistoryEvent],

@@ -4,6 +4,9 @@ import FleetChecker
 ///
 /// Times are in nanoseconds and begin at 1.
 enum Scripted {
+    /// Version 2 is written, and its invalidation by instance 9 returns at 50.
+    static let change = [write(2, 10...20), invalidate(2, 30...50)]
+
     static func get(
         _ version: UInt64,
         key: UInt32 = 0,

@@ -63,7 +63,7 @@ struct VersionRuleTests {
 
     @Test("values of strangers and forged ones are told apart and judged no further")
     func wrongValues() throws {
-        let change = [S.write(2, 10...20), S.invalidate(2, 30...50)]
+        let change = S.change
         let stranger = S.get(3 << 32 | 1, by: 1, 900...910, outcome: .stranger)
         let forged = S.get(1, by: 1, 900...910, outcome: .forged)
         let report = try S.check(change + [stranger, forged])

@@ -73,10 +73,7 @@ struct HostileClusterTests {
     func disagreement() async throws {
         let hops = Shared(0)
         let (server, port) = try await node(shards: Self.whole) { _, port in
-            let number = hops.withLock { hops in
-                hops += 1
-                return hops
-            }
+            let number = hops.next()
             return number <= 2 * ClusterRouter.mostHops ? "-MOVED 15495 :\(port.value)\r\n" : "$1\r\nx\r\n"
         }
         let redis = try client(port)
@@ -211,10 +208,7 @@ struct HostileClusterTests {
     func ambiguous() async throws {
         let calls = Shared(0)
         let (server, port) = try await node(shards: Self.whole) { _, _ in
-            let number = calls.withLock { calls in
-                calls += 1
-                return calls
-            }
+            let number = calls.next()
             return number == 1 ? "" : "-LOADING Redis is loading the dataset in memory\r\n"
         }
         let redis = try client(port)
@@ -230,10 +224,7 @@ struct HostileClusterTests {
     func strays() async throws {
         let count = Shared(1)
         let (server, port) = try await node(shards: Self.whole) { _, _ in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             return "-MOVED 15495 127.0.0.1:\(number)\r\n"
         }
         let redis = try client(port, timeout: .seconds(2))
@@ -324,10 +315,7 @@ struct HostileClusterTests {
     func slowMove() async throws {
         let count = Shared(0)
         let (server, port) = try await node(shards: Self.whole) { _, port in
-            let number = count.withLock { count in
-                count += 1
-                return count
-            }
+            let number = count.next()
             if number > 4 * ClusterRouter.mostHops { return "$1\r\nx\r\n" }
             return number.isMultiple(of: 2) ? "-TRYAGAIN\r\n" : "-ASK 15495 127.0.0.1:\(port.value)\r\n"
         }

@@ -12,6 +12,16 @@ final class Shared<Value: Sendable>: Sendable {
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result { locked.withLock { body(&$0) } }
 }
 
+extension Shared<Int> {
+    /// Counts one more, and tells the number.
+    func next() -> Int {
+        withLock { count in
+            count += 1
+            return count
+        }
+    }
+}
+
 /// Clusters for tests, and clients of them that are patient enough for a busy machine.
 enum TestCluster {
     private static let started = Task { try await RedisCluster.start(TestCluster.configuration()) }
