@@ -25,6 +25,16 @@ struct LeavesNothingTests {
         while !LeavesNothing.Holdings.now.excess(over: before).isEmpty { try await nextTurn() }
     }
 
+    @Test("pipes, which only a sanitizer opens, do not count")
+    func pipes() throws {
+        let before = LeavesNothing.Holdings.now
+        let pipe = Pipe()
+        #expect(LeavesNothing.Holdings.now.descriptors["pipe"] == nil)
+        #expect(LeavesNothing.Holdings.now.excess(over: before) == [])
+        try pipe.fileHandleForReading.close()
+        try pipe.fileHandleForWriting.close()
+    }
+
     @Test("a task that goes on keeps the witness of those who began it")
     func witness() async throws {
         weak var witness: LeavesNothing.Witness?
