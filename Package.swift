@@ -183,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "StrataRedisTests",
             dependencies: [
-                "Strata", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
+                "Strata", "StrataDisk", "StrataRedis", "StrataTesting", "StrataTestingInstance", "StrataTestSupport",
                 lifecycle,
                 lifecycleTestKit,
             ],

@@ -218,11 +218,29 @@ struct DiskLevelTests {
         try await level.store(Entry(.value("a2"), tags: ["z"]), for: "a")
         let found = try await level.entry(for: "b", ReadRequest())
         #expect(found?.tags == ["x", "y", "x"])
-        try await level.removeAll(tagged: "x")
+        try await level.invalidate(tag: "x")
         #expect(try await level.get(["a", "b", "c", "d"]) == ["a2", nil, "c", "d"])
         #expect(try await other.get("a") == "a")
         try await level.remove("c")
         #expect(try folder.inspect { try Int.fetchOne($0, sql: "SELECT count(*) FROM tagged") } == 2)
+    }
+
+    @Test("tags are any texts: equal ones are one tag, and no others")
+    func hostileTags() async throws {
+        let level = level()
+        let zeros = "#" + String(decoding: SHA256.hexadecimal(Array("a\0b".utf8)), as: UTF8.self)
+        let tags = ["a", "a\0", "a\0b", "a\0c", zeros, "#", "", "caf\u{E9}"]
+        for tag in tags {
+            try await level.store(Entry(.value(tag), tags: tags.filter { $0 != tag } + [tag]), for: "all" + tag)
+        }
+        for tag in tags { try await level.store(Entry(.value(tag), tags: [tag]), for: tag) }
+        #expect(try await level.get(tags) == tags)
+        for (index, tag) in tags.enumerated() {
+            try await level.invalidate(tag: tag.last == "\u{E9}" ? "cafe\u{301}" : tag)
+            let left = tags.enumerated().map { $0.offset > index ? $0.element : nil }
+            #expect(try await level.get(tags) == left)
+            #expect(try await level.get(tags.map { "all" + $0 }).allSatisfy { $0 == nil })
+        }
     }
 
     @Test("any codec with any stages: schema numbers part releases, the older one's values stay")

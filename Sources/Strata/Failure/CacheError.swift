@@ -37,6 +37,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let invalidTags = Code(description: "invalid tags")
         /// Declared keyspaces contradict each other.
         public static let invalidKeyspaces = Code(description: "invalid keyspaces")
+        /// An eviction names the key of a provider that has none.
+        public static let invalidScope = Code(description: "invalid scope")
         /// There was no value within the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
     }

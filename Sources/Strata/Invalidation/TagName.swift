@@ -17,8 +17,7 @@ package struct TagName: Sendable, Hashable {
             bytes = [UInt8(ascii: "=")] + text
             return
         }
-        let digits = Array("0123456789abcdef".utf8)
-        bytes = [UInt8(ascii: "#")] + SHA256.hash(text).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        bytes = [UInt8(ascii: "#")] + SHA256.hexadecimal(text)
     }
 
     /// A name that was received; `nil` when no tag has it.

@@ -20,6 +20,12 @@ package enum SHA256 {
         }
     }
 
+    /// The digest of a message, in 64 hexadecimal digits.
+    package static func hexadecimal(_ message: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return hash(message).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    }
+
     private static func compress(
         _ bytes: [UInt8],
         _ start: Int,

@@ -186,11 +186,12 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         try await counting { try await space.removeAll() }
     }
 
-    /// Removes all entries of the namespace that bear a tag.
+    /// Removes all entries of the namespace that bear one of the tags; nothing else.
     ///
-    /// - Throws: ``DiskError``; `CancellationError`.
-    public func removeAll(tagged tag: String) async throws {
-        try await counting { try await space.removeAll(tagged: tag) }
+    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``DiskError``; `CancellationError`.
+    public func invalidate(tags: [String]) async throws {
+        try TagLimits.checkLengths(tags)
+        try await counting { try await space.removeAll(tagged: tags) }
     }
 
     /// Removes all entries of the namespace that have expired.

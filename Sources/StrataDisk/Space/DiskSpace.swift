@@ -112,7 +112,7 @@ final class DiskSpace: Sendable {
             guard bytes > self.limit || !entry.tags.isEmpty else { return }
             let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
             guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return }
-            for tag in Set(entry.tags) {
+            for tag in Set(entry.tags.map { Self.canonical($0) }) {
                 try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
                     .execute(arguments: [space, tag, id])
             }
@@ -172,8 +172,25 @@ final class DiskSpace: Sendable {
         try await delete("1", [])
     }
 
-    func removeAll(tagged tag: String) async throws {
-        try await delete("id IN (SELECT entry FROM tagged WHERE space = entry.space AND tag = ?)", [tag])
+    /// Removes what bears one of the tags, all at one moment.
+    func removeAll(tagged tags: [String]) async throws {
+        let conditions = Set(tags.map { Self.canonical($0) }).sorted()
+            .map {
+                ("id IN (SELECT entry FROM tagged WHERE space = entry.space AND tag = ?)", [$0] as StatementArguments)
+            }
+        if !conditions.isEmpty { try await delete(conditions) }
+    }
+
+    /// The text under which a tag stands in the file.
+    ///
+    /// SQLite compares bytes and ends a text at a zero; texts that Swift calls
+    /// equal are one tag, and no two others are.
+    private static func canonical(_ tag: String) -> String {
+        let bytes = NormalForm.composed(tag)
+        guard bytes.contains(0) || bytes.first == UInt8(ascii: "#") else {
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        return "#" + String(decoding: SHA256.hexadecimal(bytes), as: UTF8.self)
     }
 
     /// - Returns: How many there were.
@@ -185,14 +202,24 @@ final class DiskSpace: Sendable {
     /// - Returns: How many there were.
     @discardableResult
     private func delete(_ condition: String, _ arguments: StatementArguments) async throws -> Int {
+        try await delete([(condition, arguments)])
+    }
+
+    /// - Returns: How many there were.
+    @discardableResult
+    private func delete(_ conditions: [(String, StatementArguments)]) async throws -> Int {
         // What is not there needs no write, which would wait for others.
         let space = try await store.read { [name] db, file in try file.space(name, db) }
         guard space != nil else { return 0 }
         return try await store.write { [name] db, file in
             guard let space = try file.space(name, db) else { return 0 }
-            try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition)")
-                .execute(arguments: [space] + arguments)
-            return db.changesCount
+            var count = 0
+            for (condition, arguments) in conditions {
+                try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition)")
+                    .execute(arguments: [space] + arguments)
+                count += db.changesCount
+            }
+            return count
         }
     }
 

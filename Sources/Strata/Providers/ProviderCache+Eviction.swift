@@ -1,0 +1,72 @@
+extension ProviderCache {
+    /// What becomes of the old records when an evicting read cannot load.
+    public enum FailedLoad: Sendable, Hashable {
+        /// They are evicted all the same.
+        case evicts
+        /// They stay.
+        case keeps
+    }
+
+    /// Evicts records; no loader is asked.
+    ///
+    /// One record takes one removal, other scopes the invalidation of one tag, whatever they void.
+    ///
+    /// - Parameters:
+    ///   - scope: How much goes.
+    ///   - provider: Names the records.
+    /// - Throws: ``CacheError/Code/invalidScope`` for the key of a provider without one; the error of the level that could
+    ///   not be reached.
+    public func evict(_ scope: ProviderScope, of provider: some CacheProvider) async throws {
+        if let tag = try provider.tag(of: scope) {
+            try await levels.invalidate(tag: tag)
+        } else {
+            try await levels.remove(ProviderRecord.Key(provider))
+        }
+    }
+
+    /// Evicts the records of all providers.
+    public func clear() async throws {
+        try await levels.removeAll()
+    }
+
+    /// The value of a record from its loader, whatever is kept; then the rest of the scope is evicted.
+    ///
+    /// Until the loader has answered, other reads get the old values. Where it fails and the policy of the cache has a window
+    /// for that (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
+    ///
+    /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded, which
+    /// gives way to what another has set meanwhile.
+    ///
+    /// - Parameters:
+    ///   - provider: Names the record.
+    ///   - scope: How much goes.
+    ///   - whenLoadFails: What becomes of the old records when there is no value.
+    ///   - load: Returns the value.
+    /// - Returns: The value.
+    /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when eviction
+    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; `CancellationError`, and then nothing is
+    ///   evicted.
+    public func value<Provider: CacheProvider>(
+        of provider: Provider,
+        evicting scope: ProviderScope,
+        whenLoadFails: FailedLoad = .evicts,
+        orLoad load: @escaping @Sendable () async throws -> Provider.Value
+    ) async throws -> Provider.Value {
+        let tag = try provider.tag(of: scope)
+        let loaded: Provider.Value
+        do {
+            let (value, trace) = try await read(provider, .reload, load)
+            guard let value else { throw CacheError.missing }
+            // An old value that stands in for one that could not be loaded has a reason.
+            guard tag != nil, trace.state == .fresh, trace.staleReason == nil else { return value }
+            loaded = value
+        } catch  where !(error is CancellationError) && whenLoadFails == .evicts {
+            do { try await evict(scope, of: provider) } catch let failure {
+                throw CacheError.combining([failure, error])
+            }
+            throw error
+        }
+        try await evict(scope, of: provider)
+        return try await value(of: provider) { loaded }
+    }
+}

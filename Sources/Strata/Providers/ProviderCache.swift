@@ -1,0 +1,134 @@
+/// One cache for everything that a service declares by providers.
+///
+/// ```swift
+/// let cache = ProviderCache(over: RedisLevel(redis, keyspace: "shop", codec: .records).fetchingPerCall())
+///
+/// let page = try await cache.value(of: Repositories.found(by: "swift", page: 1)) {
+///     try await service.repositories("swift", page: 1)
+/// }
+/// try await cache.evict(.key, of: Repositories.found(by: "swift", page: 1))  // all pages of the filter
+/// ```
+///
+/// Each read brings its loader. It gets what a source gets that is bound to a cache: overlapping reads of a record load it
+/// once, above Redis once in the fleet, with lifetimes, stale windows and back-off as the level below memory says.
+///
+/// Evictions by key and by provider are invalidations of a tag. They take one round trip whatever they void, reach records
+/// that only Redis or the disk holds and the memory of every instance, and touch no other provider.
+///
+/// A hit in memory builds the record's key and looks it up; the value is decoded once for each time that it is read from
+/// below.
+public struct ProviderCache: Sendable {
+    /// The levels, memory first.
+    public let levels: any SourcedLevel<ProviderRecord.Key, ProviderRecord>
+
+    /// A cache over a level of records, with memory above it.
+    ///
+    /// - Parameters:
+    ///   - memory: How much memory may hold: 10 000 records if nothing is said. ``MemoryLimit/cost(_:)`` counts the bytes
+    ///     of encoded values.
+    ///   - level: What lies below memory, with a place for sources at its bottom: `fetchingPerCall()` of a Redis level, or
+    ///     a disk level composed with ``Source/perCall(freshness:limit:failureBackOff:)``.
+    public init(
+        memory: MemoryLimit<ProviderRecord> = .entries(10_000),
+        over level: some SourcedLevel<ProviderRecord.Key, ProviderRecord>
+    ) {
+        levels = MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: memory).compose(level)
+    }
+
+    /// A cache of given levels.
+    ///
+    /// - Parameter levels: All levels, with a place for sources at the bottom.
+    public init(levels: some SourcedLevel<ProviderRecord.Key, ProviderRecord>) {
+        self.levels = levels
+    }
+
+    // MARK: Reading
+
+    /// The value of a record, from the loader where no level has one.
+    ///
+    /// A record whose bytes cannot be decoded is loaded anew.
+    ///
+    /// - Parameters:
+    ///   - provider: Names the record.
+    ///   - options: How the read differs from an ordinary one.
+    ///   - load: Returns the value. Its error reaches all who wait for it, as it is.
+    /// - Returns: The value.
+    /// - Throws: The loader's error; ``CacheError/Code/miss`` when the options forbid to load;
+    ///   ``CacheError/Code/timeout``; ``CacheError/Code/codec`` for a value that cannot be encoded; `CancellationError`.
+    public func value<Provider: CacheProvider>(
+        of provider: Provider,
+        _ options: ReadOptions = .ordinary,
+        orLoad load: @escaping @Sendable () async throws -> Provider.Value
+    ) async throws -> Provider.Value {
+        try await valueWithTrace(of: provider, options, orLoad: load).value
+    }
+
+    /// The value of a record, from the loader where no level has one, with an account of where it was found.
+    ///
+    /// - Throws: As ``value(of:_:orLoad:)``.
+    public func valueWithTrace<Provider: CacheProvider>(
+        of provider: Provider,
+        _ options: ReadOptions = .ordinary,
+        orLoad load: @escaping @Sendable () async throws -> Provider.Value
+    ) async throws -> (value: Provider.Value, trace: ReadTrace) {
+        let (value, trace) = try await read(provider, options, load)
+        guard let value else { throw CacheError.missing }
+        return (value, trace)
+    }
+
+    /// The value of a record where some level has one; no source is asked.
+    ///
+    /// - Returns: The value; `nil` when no level has one.
+    /// - Throws: ``CacheError/Code/timeout``; `CancellationError`; the error of a level when no level could answer.
+    public func value<Provider: CacheProvider>(of provider: Provider) async throws -> Provider.Value? {
+        try await read(provider, .cached, nil).value
+    }
+
+    func read<Provider: CacheProvider>(
+        _ provider: Provider,
+        _ options: ReadOptions,
+        _ load: (@Sendable () async throws -> Provider.Value)?
+    ) async throws -> (value: Provider.Value?, trace: ReadTrace) {
+        let key = ProviderRecord.Key(provider)
+        var request = ReadRequest(options: options)
+        request.callSource = load.map { load in
+            CallSource<ProviderRecord>(outcome: { _ in try provider.outcome(try await load()) })
+        }
+        let (record, trace) = try await levels.traced(key, request)
+        do throws(ProviderRecord.Unreadable) {
+            return (try record?.value(for: provider), trace)
+        } catch {
+            guard let load, options.source != .never else { return (nil, trace) }
+            let isKept = error == .other
+            request = ReadRequest(options: .reload.with(staleness: .never))
+            request.callSource = CallSource<ProviderRecord>(outcome: { _ in
+                let outcome = try provider.outcome(try await load())
+                return if !isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
+            })
+            let (record, trace) = try await levels.traced(key, request)
+            return (try record?.value(for: provider), trace)
+        }
+    }
+
+    // MARK: Writing
+
+    /// Sets the value of a record in all levels.
+    ///
+    /// - Throws: ``CacheError/Code/codec`` and ``CacheError/Code/invalidTags`` before anything is written; else the error
+    ///   of the level that could not be written.
+    public func set<Provider: CacheProvider>(_ value: Provider.Value, for provider: Provider) async throws {
+        try await levels.set(
+            ProviderRecord(value, of: provider),
+            for: ProviderRecord.Key(provider),
+            lifetime: provider.lifetime,
+            tags: provider.allTags
+        )
+    }
+}
+
+extension CacheProvider {
+    /// What a loader gave, as levels keep it.
+    fileprivate func outcome(_ value: Value) throws -> FetchOutcome<ProviderRecord> {
+        .value(try ProviderRecord(value, of: self), lifetime: lifetime, tags: allTags)
+    }
+}

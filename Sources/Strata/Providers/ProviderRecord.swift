@@ -1,0 +1,78 @@
+/// What a ``ProviderCache`` keeps of one record: its bytes, and the value once it was read.
+///
+/// Levels below memory keep the bytes: the schema number in four bytes, high byte first, and what the codec made of the
+/// value. In memory a record also holds its value, so that a hit decodes nothing.
+public final class ProviderRecord: Sendable {
+    /// Why a record cannot be used.
+    enum Unreadable: Error {
+        /// A later release has written it; it stays for that one.
+        case newer
+        /// An older release has written it, or a provider of another type.
+        case other
+    }
+
+    let bytes: [UInt8]
+    private let value: Locked<(any Sendable)?>
+
+    /// A record of bytes that were read.
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        value = Locked(nil)
+    }
+
+    /// A record of a value.
+    ///
+    /// - Throws: ``CacheError/Code/codec``.
+    init<Provider: CacheProvider>(_ value: Provider.Value, of provider: Provider) throws {
+        let schema = provider.schema
+        bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: schema >> $0) } + (try Provider.codec.encode(value))
+        self.value = Locked(value)
+    }
+
+    /// The value; decoded when it is first asked for.
+    func value<Provider: CacheProvider>(for provider: Provider) throws(Unreadable) -> Provider.Value {
+        guard bytes.count >= 4 else { throw .other }
+        let schema = bytes[..<4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+        guard schema == provider.schema else { throw schema > provider.schema ? .newer : .other }
+        if let value = value.withLock({ $0 }) as? Provider.Value { return value }
+        guard let decoded = try? Provider.codec.decode(Array(bytes[4...])) else { throw .other }
+        value.withLock { $0 = decoded }
+        return decoded
+    }
+}
+
+extension ProviderRecord {
+    /// Under which a level keeps a record: the provider's name, and the key and group of the record.
+    public struct Key: KeyRepresentable {
+        /// The parts with colons between them.
+        ///
+        /// A colon inside a part is escaped, so no two keys are alike.
+        public let keyBytes: [UInt8]
+
+        init(_ provider: some CacheProvider) {
+            keyBytes = Self.joined([provider.name.keyBytes] + provider.key.parts)
+        }
+
+        static func joined(_ parts: [[UInt8]]) -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(parts.reduce(parts.count) { $0 + $1.count })
+            for (index, part) in parts.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ":")) }
+                PercentEncoding.append(part, to: &bytes) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
+            }
+            return bytes
+        }
+    }
+}
+
+/// The length of the bytes.
+extension ProviderRecord: Costed {
+    public var cost: Int { bytes.count }
+}
+
+extension Codec<ProviderRecord> {
+    /// The bytes that the codec of a provider has made, as they are.
+    public static var records: Codec {
+        Codec(identifier: 1, encode: { $0.bytes }, decode: { ProviderRecord(bytes: $0) })
+    }
+}

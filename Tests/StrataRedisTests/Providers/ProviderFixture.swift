@@ -1,0 +1,88 @@
+import Foundation
+import Strata
+import StrataRedis
+import StrataTesting
+
+#if Disk
+import StrataDisk
+#endif
+
+/// What lies below memory.
+enum ProviderBacking: CaseIterable, Sendable {
+    case redis
+    #if Disk
+    case disk
+    #endif
+}
+
+/// A place for records, and caches over it; a second cache is the service after a restart, or another instance.
+final class ProviderPlace: Sendable {
+    private let backing: ProviderBacking
+    private let redis: RedisClient
+    private let name = TestServer.uniqueName()
+    private let folder = "/tmp/strata-providers-\(UInt64.random(in: 0 ... .max))"
+    /// Exact times, no stale values, and no pause after a failure.
+    static let plain = FreshnessPolicy(freshFor: .seconds(300), jitter: 0, earlyRefresh: 0)
+
+    init(_ backing: ProviderBacking) async throws {
+        self.backing = backing
+        redis = try await TestServer.client()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    func cache(_ freshness: FreshnessPolicy = plain) -> ProviderCache {
+        switch backing {
+        case .redis: ProviderCache(redis, keyspace: Keyspace(name), freshness: freshness)
+        #if Disk
+        case .disk:
+            // A source that has failed is asked again at once here, as Redis has no pause for it either.
+            ProviderCache(
+                over: DiskLevel(DiskStore(path: folder + "/cache.sqlite"), namespace: name, codec: .records)
+                    .compose(Source.perCall(freshness: freshness, failureBackOff: nil))
+            )
+        #endif
+        }
+    }
+}
+
+/// The pages of a user's filters, as RxCache's samples have them.
+enum Pages: CacheProvider {
+    typealias Value = [String]
+    case all
+    case filter(String)
+    case page(String, Int)
+
+    var name: String { "pages" }
+    var key: ProviderKey {
+        switch self {
+        case .all: .single
+        case .filter(let filter): .key(filter)
+        case .page(let filter, let page): .group(filter, page)
+        }
+    }
+}
+
+/// A loader that counts its runs.
+final class CountedLoader: Sendable {
+    struct Failure: Error, Equatable {}
+
+    private let runs = Locked(0)
+
+    var count: Int { runs.withLock { $0 } }
+
+    func load<Value: Sendable>(_ value: Value) -> @Sendable () async throws -> Value {
+        {
+            self.runs.withLock { $0 += 1 }
+            return value
+        }
+    }
+
+    func failing<Value: Sendable>(_ type: Value.Type = [String].self) -> @Sendable () async throws -> Value {
+        {
+            self.runs.withLock { $0 += 1 }
+            throw Failure()
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+private enum Catalogue: CacheProvider {
+    typealias Value = String
+    case front
+    case item(Int)
+    case named
+
+    var key: ProviderKey { if case .item(let number) = self { .key(number) } else { .single } }
+}
+
+private enum Archive {
+    enum Catalogue: CacheProvider {
+        typealias Value = String
+        case front
+    }
+}
+
+private struct Settings: CacheProvider {
+    typealias Value = [String: String]
+}
+
+/// A provider whose parts a test gives.
+private struct Given: CacheProvider {
+    typealias Value = String
+    var name: String
+    var key: ProviderKey
+    var schema: UInt32 = 0
+    var lifetime: EntryLifetime = .byPolicy
+    var tags: [String] = []
+}
+
+@Suite("Providers: names, keys and stored forms", .timeLimit(.minutes(1)))
+struct ProviderNameTests {
+    @Test("A224 a provider is named by its type and its case without arguments, the same in every build")
+    func names() {
+        #expect(Catalogue.front.name == "StrataRedisTests.Catalogue.front")
+        #expect(Catalogue.item(7).name == "StrataRedisTests.Catalogue.item")
+        #expect(Catalogue.item(7).name == Catalogue.item(8).name)
+        #expect(Archive.Catalogue.front.name == "StrataRedisTests.Archive.Catalogue.front")
+        #expect(Settings().name == "StrataRedisTests.Settings")
+        #expect(Provider<Int>("mine").name == "mine")
+        enum Local: CacheProvider {
+            typealias Value = Int
+            case only
+        }
+        #expect(!Local.only.name.contains("unknown context"))
+        #expect(Local.only.name.hasSuffix("Local.only"))
+    }
+
+    @Test("A225 hostile names and keys neither collide nor fail to persist", arguments: ProviderBacking.allCases)
+    func hostile(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        let long = String(repeating: "long/", count: 2_000)
+        let providers: [Given] = [
+            Given(name: "a", key: .group("b", "c")), Given(name: "a", key: .key("b:c")),
+            Given(name: "a:b", key: .key("c")),
+            Given(name: "a:b:c", key: .single), Given(name: "a", key: .group("b:c", "")),
+            Given(name: "a", key: .key("")),
+            Given(name: "a", key: .single), Given(name: "", key: .single), Given(name: "", key: .key("")),
+            Given(name: "a/../b", key: .single), Given(name: "a%3Ab", key: .single),
+            Given(name: "a\r\n\0", key: .key("\0")),
+            Given(name: long, key: .group(long, long)), Given(name: long, key: .group(long, long + "x")),
+        ]
+        for (index, provider) in providers.enumerated() { try await cache.set("\(index)", for: provider) }
+        let after = place.cache()
+        for (index, provider) in providers.enumerated() {
+            #expect(try await after.value(of: provider) == "\(index)")
+        }
+        // The same for scopes: each takes only what is its own.
+        try await cache.evict(.key, of: Given(name: long, key: .key(long)))
+        try await cache.evict(.provider, of: Given(name: "a:b", key: .single))
+        let gone: Set = [2, 12, 13]
+        let last = place.cache()
+        for (index, provider) in providers.enumerated() {
+            #expect(try await last.value(of: provider) == (gone.contains(index) ? nil : "\(index)"))
+        }
+    }
+
+    @Test(
+        "schema numbers: an older record is loaded anew, a newer one stays for the release that knows it",
+        arguments: ProviderBacking.allCases
+    )
+    func schemas(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        func release(_ schema: UInt32) -> Given { Given(name: "s", key: .single, schema: schema) }
+        try await place.cache().set("one", for: release(1))
+        let two = place.cache()
+        #expect(try await two.value(of: release(2)) == nil)
+        #expect(try await two.value(of: release(2)) { "two" } == "two")
+        #expect(try await place.cache().value(of: release(2)) == "two")
+        let one = place.cache()
+        #expect(try await one.value(of: release(1)) == nil)
+        #expect(try await one.value(of: release(1)) { "one again" } == "one again")
+        #expect(try await place.cache().value(of: release(2)) == "two")
+        // An eviction by one release is one for both.
+        try await one.evict(.record, of: release(1))
+        #expect(try await place.cache().value(of: release(2)) == nil)
+    }
+
+    @Test("a record of another type is loaded anew", arguments: ProviderBacking.allCases)
+    func otherType(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        try await cache.set(7, for: Provider<Int>("n"))
+        #expect(try await cache.value(of: Provider<String>("n")) == nil)
+        #expect(try await cache.value(of: Provider<String>("n")) { "seven" } == "seven")
+        #expect(try await place.cache().value(of: Provider<String>("n")) == "seven")
+    }
+
+    @Test("lifetime and tags are the provider's", arguments: ProviderBacking.allCases)
+    func metadata(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        let brief = Given(name: "brief", key: .single, lifetime: EntryLifetime(freshFor: .milliseconds(60)))
+        let tagged = Given(name: "tagged", key: .single, tags: ["season"])
+        #expect(try await cache.value(of: brief) { "1" } == "1")
+        #expect(try await cache.value(of: tagged) { "1" } == "1")
+        try await cache.levels.invalidate(tag: "season")
+        #expect(try await cache.value(of: tagged) == nil)
+        while try await cache.value(of: brief) != nil { try await nextTurn() }
+        #expect(try await cache.value(of: brief) { "2" } == "2")
+    }
+}

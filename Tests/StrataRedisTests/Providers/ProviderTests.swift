@@ -1,0 +1,224 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Providers: reads and evictions", .timeLimit(.minutes(1)))
+struct ProviderTests {
+    private let loader = CountedLoader()
+
+    /// Fills all records that the scopes are tried on.
+    private func fill(_ cache: ProviderCache) async throws {
+        for provider in [Pages.all, .filter("a"), .page("a", 1), .page("a", 2), .page("b", 1)] {
+            try await cache.set(["\(provider)"], for: provider)
+        }
+        try await cache.set(7, for: Provider("others", key: .group("a", 1)))
+    }
+
+    /// Which of them are left.
+    private func left(_ cache: ProviderCache) async throws -> [String] {
+        var found: [String] = []
+        for provider in [Pages.all, .filter("a"), .page("a", 1), .page("a", 2), .page("b", 1)] {
+            found += try await cache.value(of: provider) ?? []
+        }
+        if try await cache.value(of: Provider<Int>("others", key: .group("a", 1))) == 7 { found.append("others") }
+        return found
+    }
+
+    @Test(
+        "a record is loaded once, then memory answers, and after a restart what lies below",
+        arguments: ProviderBacking.allCases
+    )
+    func loaded(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        #expect(try await cache.value(of: Pages.all) == nil)
+        let (value, trace) = try await cache.valueWithTrace(of: Pages.all, orLoad: loader.load(["x"]))
+        #expect(value == ["x"] && trace.origin == .source)
+        let (again, second) = try await cache.valueWithTrace(of: Pages.all, orLoad: loader.failing())
+        #expect(again == ["x"] && second.origin == .memory)
+        let (below, third) = try await place.cache().valueWithTrace(of: Pages.all, orLoad: loader.failing())
+        #expect(below == ["x"] && third.origin != .memory && third.origin != .source)
+        #expect(loader.count == 1)
+    }
+
+    @Test("A193 what a caller does to a returned value does not change the record", arguments: ProviderBacking.allCases)
+    func changed(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        var loaded = try await cache.value(of: Pages.all, orLoad: loader.load(["x"]))
+        loaded.append("mine")
+        var kept = try await cache.value(of: Pages.all)
+        kept?.removeAll()
+        #expect(try await cache.value(of: Pages.all) == ["x"])
+    }
+
+    @Test("A210 while an evicting read loads, others see the old value", arguments: ProviderBacking.allCases)
+    func duringEviction(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        try await fill(cache)
+        let gate = AsyncGate()
+        async let evicting = cache.value(of: Pages.page("a", 1), evicting: .provider) {
+            try await gate.pass()
+            return ["new"]
+        }
+        await gate.arrivals()
+        #expect(try await left(cache).count == 6)
+        gate.open()
+        #expect(try await evicting == ["new"])
+        #expect(try await left(cache) == ["new", "others"])
+    }
+
+    @Test(
+        "A211 when its loader fails the record is gone, also from below; or stays, if that is wished",
+        arguments: ProviderBacking.allCases
+    )
+    func failedEviction(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        try await fill(cache)
+        await #expect(throws: CountedLoader.Failure.self) {
+            _ = try await cache.value(
+                of: Pages.page("a", 1),
+                evicting: .record,
+                whenLoadFails: .keeps,
+                orLoad: loader.failing()
+            )
+        }
+        #expect(try await left(cache).count == 6)
+        await #expect(throws: CountedLoader.Failure.self) {
+            _ = try await cache.value(of: Pages.page("a", 1), evicting: .record, orLoad: loader.failing())
+        }
+        #expect(try await left(cache).count == 5)
+        await #expect(throws: CountedLoader.Failure.self) {
+            _ = try await cache.value(of: Pages.page("b", 1), evicting: .provider, orLoad: loader.failing())
+        }
+        #expect(try await left(cache) == ["others"])
+        #expect(try await left(place.cache()) == ["others"])
+    }
+
+    @Test(
+        "A204 where stale values are allowed an evicting read whose loader fails gets the old one",
+        arguments: ProviderBacking.allCases
+    )
+    func staleEviction(_ backing: ProviderBacking) async throws {
+        var policy = ProviderPlace.plain
+        policy.staleIfError = .seconds(300)
+        let cache = try await ProviderPlace(backing).cache(policy)
+        _ = try await cache.value(of: Pages.page("a", 1), orLoad: loader.load(["old"]))
+        try await cache.set(["other"], for: Pages.page("a", 2))
+        #expect(try await cache.value(of: Pages.page("a", 1), evicting: .provider, orLoad: loader.failing()) == ["old"])
+        #expect(try await cache.value(of: Pages.page("a", 1)) == ["old"])
+        #expect(try await cache.value(of: Pages.page("a", 2)) == ["other"])
+    }
+
+    @Test(
+        "A212 A213 A214 A215 A222 each scope takes along what it names, without a loader",
+        arguments: ProviderBacking.allCases
+    )
+    func scopes(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        let all = ["all", "filter(\"a\")", "page(\"a\", 1)", "page(\"a\", 2)", "page(\"b\", 1)", "others"]
+        try await fill(cache)
+        #expect(try await left(cache) == all)
+        try await cache.evict(.record, of: Pages.page("a", 1))
+        #expect(try await left(cache) == all.filter { $0 != all[2] })
+        try await fill(cache)
+        try await cache.evict(.key, of: Pages.filter("a"))
+        #expect(try await left(cache) == ["all", "page(\"b\", 1)", "others"])
+        try await fill(cache)
+        try await cache.evict(.provider, of: Pages.all)
+        #expect(try await left(cache) == ["others"])
+    }
+
+    @Test(
+        "A209 an evicting read loads although there is a record, and replaces it",
+        arguments: ProviderBacking.allCases
+    )
+    func evictingRead(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        for (scope, count) in [(ProviderScope.record, 6), (.key, 4), (.provider, 2)] {
+            try await fill(cache)
+            #expect(
+                try await cache.value(of: Pages.page("a", 2), evicting: scope, orLoad: loader.load(["new"])) == ["new"]
+            )
+            #expect(try await left(cache).count == count)
+            #expect(try await place.cache().value(of: Pages.page("a", 2)) == ["new"])
+        }
+        #expect(loader.count == 3)
+    }
+
+    @Test(
+        "A216 A217 the key of a provider without one is an error, before anything is asked",
+        arguments: ProviderBacking.allCases
+    )
+    func noKey(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        try await fill(cache)
+        let evicting = await #expect(throws: CacheError.self) {
+            _ = try await cache.value(of: Pages.all, evicting: .key, orLoad: loader.load(["new"]))
+        }
+        #expect(evicting?.code == .invalidScope)
+        let alone = await #expect(throws: CacheError.self) { try await cache.evict(.key, of: Pages.all) }
+        #expect(alone?.code == .invalidScope)
+        #expect(loader.count == 0)
+        #expect(try await left(cache).count == 6)
+    }
+
+    @Test("A218 the key scope of a group is that of its key", arguments: ProviderBacking.allCases)
+    func keyOfGroup(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        try await fill(cache)
+        try await cache.evict(.key, of: Pages.page("a", 2))
+        #expect(try await left(cache) == ["all", "page(\"b\", 1)", "others"])
+    }
+
+    @Test("A220 after everything is evicted, reads with failing loaders fail", arguments: ProviderBacking.allCases)
+    func cleared(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        try await fill(cache)
+        try await cache.clear()
+        for provider in [Pages.all, .filter("a"), .page("b", 1)] {
+            await #expect(throws: CountedLoader.Failure.self) {
+                _ = try await cache.value(of: provider, orLoad: loader.failing())
+            }
+        }
+    }
+
+    @Test("A221 a scope evicts records that this process has never seen", arguments: ProviderBacking.allCases)
+    func unseen(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        try await fill(place.cache())
+        try await place.cache().evict(.key, of: Pages.filter("a"))
+        #expect(try await left(place.cache()) == ["all", "page(\"b\", 1)", "others"])
+        try await place.cache().evict(.provider, of: Pages.all)
+        #expect(try await left(place.cache()) == ["others"])
+    }
+
+    @Test("a value that was being loaded when its scope was evicted is not kept", arguments: ProviderBacking.allCases)
+    func evictedDuringLoad(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        let gate = AsyncGate()
+        async let loading = cache.value(of: Pages.page("a", 1)) {
+            try await gate.pass()
+            return ["before"]
+        }
+        await gate.arrivals()
+        try await cache.evict(.provider, of: Pages.all)
+        gate.open()
+        #expect(try await loading == ["before"])
+        #expect(try await cache.value(of: Pages.page("a", 1), orLoad: loader.load(["after"])) == ["after"])
+        #expect(try await place.cache().value(of: Pages.page("a", 1)) == ["after"])
+    }
+
+    @Test("A223 pages are independent; a second set replaces one", arguments: ProviderBacking.allCases)
+    func independent(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        try await fill(cache)
+        try await cache.set(["second"], for: Pages.page("a", 2))
+        #expect(try await cache.value(of: Pages.page("a", 2)) == ["second"])
+        #expect(try await cache.value(of: Pages.page("a", 1)) == ["page(\"a\", 1)"])
+    }
+}
