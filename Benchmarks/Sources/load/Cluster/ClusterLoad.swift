@@ -57,25 +57,30 @@ struct ClusterLoad: AsyncParsableCommand {
         for redis in [one, three] {
             for key in Self.keys { try await redis.set(key, Workload.small) }
         }
-        var (ratios, rates): ([Double], [Double]) = ([], [])
-        for _ in 0..<rounds {
-            let single = try await callsPerProcessorSecond(one, [server])
-            let several = try await callsPerProcessorSecond(three, cluster.primaries)
-            ratios.append(several / single)
-            rates.append(several)
+        var rounds: [(single: ClusterRate, several: ClusterRate)] = []
+        for _ in 0..<self.rounds {
+            let single = try await rate(one, [server])
+            rounds.append((single, try await rate(three, cluster.primaries)))
         }
-        Measurement(name: "cluster.get.per_cpu", value: rates.median, unit: "1/s").print()
-        Measurement(
-            name: "cluster.get.per_cpu.ratio",
-            value: ratios.median,
-            unit: "1",
+        func print(_ part: String, _ values: [Double], _ unit: String, comparedTo: String? = nil) {
+            Measurement(name: "cluster.get.\(part)", value: values.median, unit: unit, comparedTo: comparedTo).print()
+        }
+        print("per_cpu", rounds.map(\.several.callsPerProcessorSecond), "1/s")
+        print(
+            "per_cpu.ratio",
+            rounds.map { $0.several.callsPerProcessorSecond / $0.single.callsPerProcessorSecond },
+            "1",
             comparedTo: "one server, GET of 100 bytes, \(tasks) tasks, same run"
         )
-        .print()
+        for (name, rates) in [("one", rounds.map(\.single)), ("three", rounds.map(\.several))] {
+            print("\(name).client_us", rates.map { $0.clientSeconds / $0.calls * 1e6 }, "µs")
+            print("\(name).servers_us", rates.map { $0.serverSeconds / $0.calls * 1e6 }, "µs")
+            print("\(name).per_read", rates.map { $0.calls / $0.reads }, "1")
+        }
     }
 
-    private func callsPerProcessorSecond(_ redis: RedisClient, _ servers: [RedisServer]) async throws -> Double {
-        let before = try await processorSeconds(servers)
+    private func rate(_ redis: RedisClient, _ servers: [RedisServer]) async throws -> ClusterRate {
+        let before = try await ClusterRate(of: servers)
         let end = MonotonicInstant.now.advanced(by: .seconds(seconds))
         var calls = 0
         try await withThrowingTaskGroup(of: Int.self) { group in
@@ -95,20 +100,10 @@ struct ClusterLoad: AsyncParsableCommand {
             }
             for try await some in group { calls += some }
         }
-        return Double(calls) / (try await processorSeconds(servers) - before)
-    }
-
-    /// What this process and the servers have used.
-    private func processorSeconds(_ servers: [RedisServer]) async throws -> Double {
-        var seconds = ProcessorTime.microseconds / 1e6
-        for server in servers {
-            for line in try await server.command("INFO", "cpu").text.split(whereSeparator: \.isNewline) {
-                let parts = line.split(separator: ":")
-                guard parts.count == 2, parts[0] == "used_cpu_user" || parts[0] == "used_cpu_sys" else { continue }
-                seconds += Double(parts[1]) ?? 0
-            }
-        }
-        return seconds
+        var rate = try await ClusterRate(of: servers)
+        rate.subtract(before)
+        rate.calls = Double(calls)
+        return rate
     }
 
     // MARK: Moving slots
