@@ -13,11 +13,19 @@ extension RedisClient {
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
         try configuration.validate()
-        let configuration = try configuration.settled()
-        try self.init(configuration, logger: logger) {
+        try self.init(configuration.settled(), logger: logger, loop: IOLoop())
+    }
+
+    /// - Parameters:
+    ///   - configuration: The server, which is known to be a cluster, or none.
+    ///   - logger: As above.
+    ///   - loop: The I/O thread, also of all nodes of a cluster.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``.
+    private convenience init(_ configuration: RedisConfiguration, logger: Logger?, loop: IOLoop) throws {
+        try self.init(configuration, logger: logger, loop: loop) {
             CacheContext(configuration, wakeup: $0, logger: logger)
         } node: {
-            try RedisClient(configuration.node(at: $0), logger: logger)
+            try RedisClient(configuration.node(at: $0), logger: logger, loop: loop)
         }
     }
 

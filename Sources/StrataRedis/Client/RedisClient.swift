@@ -22,7 +22,7 @@ internal import Synchronization
 public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
-    private let loop: IOLoop
+    private let group: ConnectionGroup
     /// What lives and dies with the client, and stands above it.
     let companion: any ClientCompanion
     /// The way to the nodes of a cluster, each with a client of its own; `nil` for a single server.
@@ -33,26 +33,27 @@ public final class RedisClient: Sendable {
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
     ///   - logger: Gets one line for each change of the connections' state.
+    ///   - loop: The I/O thread; the clients of a cluster's nodes share one.
     ///   - companion: Makes what lives and dies with the client, given what wakes its thread.
     ///   - node: Makes the client of a cluster's node.
-    /// - Throws: ``RedisError/Code/invalidConfiguration``, or an error when the system gives no descriptor.
+    /// - Throws: ``RedisError/Code/invalidConfiguration``.
     init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
+        loop: IOLoop,
         companion: (Wakeup) -> any ClientCompanion,
         node: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
     ) throws {
         try configuration.validate()
         self.configuration = configuration
-        let wakeup = try Wakeup()
-        self.companion = companion(wakeup)
+        self.companion = companion(loop.wakeup)
         cluster =
             configuration.isRouted
             ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, make: node) : nil
-        loop = IOLoop(
+        group = ConnectionGroup(
             configuration: configuration,
             logger: logger,
-            wakeup: wakeup,
+            loop: loop,
             locator: PrimaryLocator.maker(configuration, logger: logger),
             attachment: self.companion
         )
@@ -61,7 +62,7 @@ public final class RedisClient: Sendable {
     deinit {
         companion.stop()
         _ = cluster?.stop()
-        loop.stop(by: .distantPast)
+        group.stop(by: .distantPast)
     }
 
     // MARK: Life
@@ -71,7 +72,7 @@ public final class RedisClient: Sendable {
     /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
     /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
     public func run() async throws {
-        if let cluster { cluster.begin() } else { try loop.start() }
+        if let cluster { cluster.begin() } else { try group.start() }
         switch await Lifetime.end() {
         case .graceful: await shutDown(within: configuration.commandTimeout)
         case .cancelled: await shutDown(within: .zero)
@@ -91,8 +92,8 @@ public final class RedisClient: Sendable {
                 group.addTask { await node.shutDown(within: MonotonicInstant.now.duration(to: deadline)) }
             }
         }
-        loop.stop(by: deadline)
-        await loop.waitUntilStopped()
+        group.stop(by: deadline)
+        await group.waitUntilStopped()
     }
 
     // MARK: Calls
@@ -159,7 +160,7 @@ public final class RedisClient: Sendable {
             )
             return try await cluster.execute(call, on: connection, encode: encode)
         }
-        try loop.start()
+        try group.start()
         let limit = timeout ?? configuration.commandTimeout
         let deadline = MonotonicInstant.coarse.advanced(by: limit)
         let reply: RESPValue
@@ -190,7 +191,7 @@ public final class RedisClient: Sendable {
     private func refused(_ text: String) -> RedisError {
         let error = RedisError.reply(text, endpoint: configuration.place)
         if error.isOfReplica, demotion.withLock({ $0.leaves(at: .now) }) {
-            loop.leave(
+            group.leave(
                 RedisError(
                     code: .connectionLost,
                     message: "the server takes no more writes: it is looked for anew",
@@ -202,17 +203,17 @@ public final class RedisClient: Sendable {
     }
 
     /// Whether the server has taken long for a reply since then, as the I/O thread saw it.
-    func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { loop.hasSeenSlowReply(since: start) }
+    func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { group.hasSeenSlowReply(since: start) }
 
     /// Begins to connect, which a call does by itself; false when that is not possible any more.
     @discardableResult
     func begin() -> Bool {
         cluster?.begin()
-        return cluster != nil || (try? loop.start()) != nil
+        return cluster != nil || (try? group.start()) != nil
     }
 
     /// Whether it has begun.
-    var hasBegun: Bool { loop.hasStarted }
+    var hasBegun: Bool { group.hasStarted }
 
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     ///
@@ -236,17 +237,17 @@ public final class RedisClient: Sendable {
                 encode
             )
         }
-        do { try loop.start() } catch {
+        do { try group.start() } catch {
             return completion(.failure(error as? RedisError ?? .shutDown(configuration.place)))
         }
         (connection ?? nextConnection())
             .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
     }
 
-    var connections: [Connection] { loop.connections }
+    var connections: [Connection] { group.connections }
 
     /// The way for calls from the I/O thread.
-    var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connection(loop.connections[0]) }
+    var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connection(group.connections[0]) }
 
     /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
     func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {
@@ -282,13 +283,13 @@ public final class RedisClient: Sendable {
     ///
     /// O(connections).
     func connection(insteadOf other: Connection?) -> Connection {
-        guard let other, loop.connections.contains(where: { $0 === other }) else { return nextConnection() }
+        guard let other, group.connections.contains(where: { $0 === other }) else { return nextConnection() }
         return other
     }
 
     @inline(__always)
     func nextConnection() -> Connection {
-        let connections = loop.connections
+        let connections = group.connections
         guard connections.count > 1 else { return connections[0] }
         let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
         return connections[Int(UInt(bitPattern: number) % UInt(connections.count))]

@@ -46,7 +46,7 @@ struct ClusterRouterTests {
         let (ends, made) = (ends, Shared<Unlocked?>(nil))
         let configuration = try RedisConfiguration(cluster: [Self.a])
         router = ClusterRouter(configuration, logger: nil, observer: observer) { endpoint in
-            try RedisClient(configuration.node(at: endpoint), logger: nil) { _ in
+            try RedisClient(configuration.node(at: endpoint), logger: nil, loop: IOLoop()) { _ in
                 Companion {
                     guard let router = made.withLock({ $0?.router }) else { return }
                     let isFree = router.state.withLockIfFree { _ in true } ?? false

@@ -38,19 +38,19 @@ struct ConnectionDriverTests {
             .send(text: "+one\r\n+two\r\n"),
             .hang,
         ])
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
-        let connection = loop.connections[0]
+        let group = try ConnectionGroup(configuration: configuration(of: server), logger: nil, loop: IOLoop())
+        let connection = group.connections[0]
         let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
         let second = try await queue([Array("GET".utf8), []], on: connection)
-        try loop.start()
+        try group.start()
         let firstError = await #expect(throws: RedisError.self) { try await first.value }
         #expect(firstError?.code == .protocolViolation)
         #expect(firstError?.effect == .ambiguous)
         let secondError = await #expect(throws: RedisError.self) { try await second.value }
         #expect(secondError?.code == .connectionLost)
         #expect(secondError?.effect == .notApplied)
-        loop.stop(by: .distantPast)
-        await loop.waitUntilStopped()
+        group.stop(by: .distantPast)
+        await group.waitUntilStopped()
         await server.stop()
     }
 
@@ -59,19 +59,19 @@ struct ConnectionDriverTests {
         let server = try await ScriptedServer.start(script: [
             .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1), .close,
         ])
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
-        let connection = loop.connections[0]
+        let group = try ConnectionGroup(configuration: configuration(of: server), logger: nil, loop: IOLoop())
+        let connection = group.connections[0]
         let first = try await queue([Array("SET".utf8), [], [UInt8](repeating: 0, count: 64 << 20)], on: connection)
         let second = try await queue([Array("SET".utf8), [], []], on: connection)
-        try loop.start()
+        try group.start()
         let firstError = await #expect(throws: RedisError.self) { try await first.value }
         #expect(firstError?.code == .connectionLost)
         #expect(firstError?.effect == .ambiguous)
         let secondError = await #expect(throws: RedisError.self) { try await second.value }
         #expect(secondError?.code == .connectionLost)
         #expect(secondError?.effect == .notApplied)
-        loop.stop(by: .distantPast)
-        await loop.waitUntilStopped()
+        group.stop(by: .distantPast)
+        await group.waitUntilStopped()
         await server.stop()
     }
 
@@ -82,17 +82,17 @@ struct ConnectionDriverTests {
                 command[0] == "PING" ? "+PONG\r\n" : "*3\r\n$\(command[1].utf8.count)\r\n\(command[1])\r\n:7\r\n$-1\r\n"
             return [.trickle(text: answer, interval: .zero)]
         })
-        let loop = try IOLoop(configuration: configuration(of: server), logger: nil, wakeup: Wakeup())
+        let group = try ConnectionGroup(configuration: configuration(of: server), logger: nil, loop: IOLoop())
         var calls: [Task<RESPValue, any Error>] = []
         for number in 0..<20 {
-            calls.append(try await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: loop.connections[0]))
+            calls.append(try await queue([Array("GET".utf8), Array("key\(number)".utf8)], on: group.connections[0]))
         }
-        try loop.start()
+        try group.start()
         for (number, call) in calls.enumerated() {
             #expect(try await call.value == .array([.bytes(Array("key\(number)".utf8)), .integer(7), .null]))
         }
-        loop.stop(by: .distantPast)
-        await loop.waitUntilStopped()
+        group.stop(by: .distantPast)
+        await group.waitUntilStopped()
         await server.stop()
     }
 }

@@ -7,7 +7,7 @@ internal import Strata
 /// is old: one round at a time, at most one a second. A call whose slot has moved follows the node's answer at once and does
 /// not wait for a round.
 ///
-/// Each node has a ``RedisClient`` of its own: connections, I/O thread, invalidation link, breakers.
+/// Each node has a ``RedisClient`` of its own: connections, invalidation link, breakers. All share one I/O thread.
 final class ClusterRouter: Sendable {
     struct State {
         var view: ClusterView?
