@@ -158,7 +158,21 @@ public final class RedisClient: Sendable {
                 slot: slot(),
                 expected: expected
             )
-            return try await cluster.execute(call, on: connection, encode: encode)
+            // Most calls are over after one attempt, which is made here: each function that waits costs the call its share.
+            guard let way = cluster.way(to: call.slot, on: connection) else {
+                return try await cluster.execute(call, on: connection, encode: encode)
+            }
+            let outcome: ClusterRouter.Outcome
+            do {
+                defer { withExtendedLifetime(way.client) {} }
+                let reply = try await way.connection
+                    .call(deadline: call.deadline, expecting: expected, encode: encode)
+                if reply.isAnswer { return reply }
+                outcome = .success(reply)
+            } catch let error as RedisError where error.isOfConnection {
+                outcome = .failure(error)
+            }
+            return try await cluster.execute(call, on: nil, after: (way.node, outcome), encode: encode)
         }
         try group.start()
         let limit = timeout ?? configuration.commandTimeout

@@ -38,58 +38,91 @@ extension ClusterRouter {
         var isAmbiguous = false
     }
 
+    /// A node that serves a slot, and what leads to it.
+    struct Way {
+        let node: ClusterNode
+        /// A node that leaves the cluster does not take its calls with it: to be kept alive for as long as a call takes.
+        let client: RedisClient
+        let connection: Connection
+    }
+
+    /// What has come of an attempt: a reply, or the loss of a connection.
+    typealias Outcome = Result<RESPValue, RedisError>
+
+    /// The way that a call takes where nothing has to be waited for, which is nearly always.
+    ///
+    /// - Parameters:
+    ///   - slot: The slot of the call.
+    ///   - connection: The connection to take if it leads there.
+    /// - Returns: The way; `nil` for no slot, and while its node is not known or has not begun.
+    @inline(__always)
+    func way(to slot: UInt16?, on connection: Connection?) -> Way? {
+        guard let slot, let node = node(of: slot), let client = node.begun else { return nil }
+        return Way(node: node, client: client, connection: client.connection(insteadOf: connection))
+    }
+
     /// Sends a command to the node that serves its slot, and goes where that node points to, until the deadline.
     ///
     /// - Parameters:
     ///   - call: The call.
     ///   - connection: The connection of the first attempt, for calls whose order matters; not used when the slot's node is
     ///     another by now.
+    ///   - first: What has come of an attempt that was made already, and at which node.
     ///   - encode: Writes the command.
     /// - Returns: The reply.
     /// - Throws: ``RedisError``; `CancellationError`.
     func execute(
         _ call: ClusterCall,
         on connection: Connection?,
+        after first: (node: ClusterNode, outcome: Outcome)? = nil,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         var course = Course()
+        var connection = connection
         do {
-            return try await attempt(call, on: connection, &course, encode: encode)
+            var attempt = first
+            while true {
+                let (node, outcome) =
+                    if let made = attempt.take() { made } else {
+                        try await send(call, to: course.target, on: connection.take(), encode: encode)
+                    }
+                switch outcome {
+                case .failure(let error): try await lost(error, node, call, &course)
+                case .success(.error(let text)):
+                    guard let redirection = Redirection(text, from: node.endpoint) else {
+                        throw RedisError.reply(text, endpoint: node.endpoint.description)
+                    }
+                    try await follow(redirection, text, node, call, &course)
+                case .success(.oversized(let count)):
+                    throw RedisError.oversized(count, endpoint: node.endpoint.description)
+                case .success(let reply): return reply
+                }
+            }
         } catch let error as RedisError {
             throw error.after(course.isAmbiguous ? .ambiguous : .notApplied)
         }
     }
 
-    private func attempt(
+    private func send(
         _ call: ClusterCall,
+        to target: Target,
         on connection: Connection?,
-        _ course: inout Course,
         encode: (inout CommandWriter) -> Void
-    ) async throws -> RESPValue {
-        var connection = connection
-        while true {
-            let (node, asking) = try await node(for: course.target, call)
-            let client = try node.client()
-            // A node that leaves the cluster does not take its calls with it.
-            defer { withExtendedLifetime(client) {} }
-            guard client.begin() else { throw RedisError.shutDown(node.endpoint.description) }
-            let reply: RESPValue
-            do {
-                reply = try await client.connection(insteadOf: connection.take())
-                    .call(deadline: call.deadline, expecting: call.expected, asking: asking, encode: encode)
-            } catch let error as RedisError where error.isOfConnection {
-                try await lost(error, node, call, &course)
-                continue
-            }
-            switch reply {
-            case .error(let text):
-                guard let redirection = Redirection(text, from: node.endpoint) else {
-                    throw RedisError.reply(text, endpoint: node.endpoint.description)
-                }
-                try await follow(redirection, text, node, call, &course)
-            case .oversized(let count): throw RedisError.oversized(count, endpoint: node.endpoint.description)
-            default: return reply
-            }
+    ) async throws -> (ClusterNode, Outcome) {
+        let (node, asking) = try await node(for: target, call)
+        let client = try node.begin()
+        // See ``Way/client``.
+        defer { withExtendedLifetime(client) {} }
+        do {
+            return (
+                node,
+                .success(
+                    try await client.connection(insteadOf: connection)
+                        .call(deadline: call.deadline, expecting: call.expected, asking: asking, encode: encode)
+                )
+            )
+        } catch let error as RedisError where error.isOfConnection {
+            return (node, .failure(error))
         }
     }
 
@@ -255,5 +288,6 @@ extension ClusterRouter {
 }
 
 extension RedisError {
-    fileprivate var isOfConnection: Bool { code == .connectionLost || code == .connectionFailed }
+    /// There was no connection, or it was lost.
+    var isOfConnection: Bool { code == .connectionLost || code == .connectionFailed }
 }

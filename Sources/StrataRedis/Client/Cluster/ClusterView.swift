@@ -1,17 +1,33 @@
 internal import Strata
+internal import Synchronization
 
 /// A node of a cluster and the client that talks to it, made when it is first needed.
 final class ClusterNode: Sendable {
     let endpoint: RedisEndpoint
     private let make: @Sendable (RedisEndpoint) throws -> RedisClient
     private let made = Locked<(client: RedisClient?, isClosed: Bool)>((nil, false))
+    private let ready = AtomicLazyReference<RedisClient>()
 
     init(_ endpoint: RedisEndpoint, make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient) {
         self.endpoint = endpoint
         self.make = make
     }
 
-    /// The client; it has its own connections, I/O thread and companion.
+    /// The client once it has begun; after ``close()`` it refuses calls by itself.
+    @inline(__always)
+    var begun: RedisClient? { ready.load() }
+
+    /// The client, which connects from now on.
+    ///
+    /// - Throws: ``RedisError`` as ``client()``, and ``RedisError/Code/shutDown`` when there is no thread for it.
+    func begin() throws -> RedisClient {
+        if let begun { return begun }
+        let client = try client()
+        guard client.begin() else { throw RedisError.shutDown(endpoint.description) }
+        return ready.storeIfNil(client)
+    }
+
+    /// The client; it has its own connections and companion, and shares the I/O thread with those of the other nodes.
     ///
     /// - Throws: ``RedisError`` when the system gives no descriptor, and ``RedisError/Code/shutDown`` after ``close()``.
     func client() throws -> RedisClient {
@@ -68,7 +84,7 @@ final class ClusterView: Sendable {
 
 /// Who has to know what becomes of a cluster.
 ///
-/// Called on nodes' I/O threads, and on callers' tasks.
+/// Called on the nodes' I/O thread, and on callers' tasks.
 protocol ClusterObserver: AnyObject, Sendable {
     /// The cluster was seen, maybe the same as before.
     func seen(_ view: ClusterView)

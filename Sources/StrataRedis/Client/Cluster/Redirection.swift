@@ -62,3 +62,14 @@ extension RedisEndpoint {
         return .tcp(host: own, port: UInt16(port))
     }
 }
+
+extension RESPValue {
+    /// Whether it answers its command: it is no error, and was not cut.
+    @inline(__always)
+    var isAnswer: Bool {
+        switch self {
+        case .error, .oversized: false
+        default: true
+        }
+    }
+}
