@@ -6,27 +6,43 @@ extension RedisClient {
     /// For whoever is told of a new password and need not wait for the next question. Calls go on meanwhile. The invalidation
     /// link follows by itself. Without ``RedisConfiguration/credentials`` nothing is done.
     ///
-    /// One round trip on each connection that stands.
+    /// One round trip on each connection that stands, on all at once: a node of a cluster that is silent holds up no other.
     ///
-    /// - Throws: ``RedisError`` when the source fails, or the server does not accept its answer: then connections stay logged in
-    ///   as they were.
+    /// - Throws: ``RedisError`` when the source fails, or a server does not accept its answer: then its connections stay logged
+    ///   in as they were. In a cluster it is the first such node's, and the message names the others.
     public func refreshCredentials() async throws {
         guard let source = configuration.credentials else { return }
         try await source.keeper.answer()
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
-        var failure: RedisError?
-        for connection in cluster?.clients.flatMap(\.connections) ?? connections {
-            failure = await connection.logIn(deadline: deadline) ?? failure
-        }
-        if let failure { throw failure }
+        let nodes = cluster?.clients ?? [self]
+        let failures = await nodes.outcomes { try await $0.logIn(deadline: deadline) }
+            .compactMap { $0.failure as? RedisError }
+        if let failure = failures.first { throw failure.joined(by: failures.dropFirst()) }
+    }
+
+    /// Has all connections of one server log in.
+    private func logIn(deadline: MonotonicInstant) async throws {
+        for outcome in await connections.outcomes({ try await $0.logIn(deadline: deadline) }) { try outcome.get() }
     }
 }
 
 extension Connection {
-    /// Logs in and returns what went wrong.
-    fileprivate func logIn(deadline: MonotonicInstant) async -> RedisError? {
-        await withCheckedContinuation { continuation in
-            logIn(deadline: deadline) { continuation.resume(returning: $0) }
+    fileprivate func logIn(deadline: MonotonicInstant) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            logIn(deadline: deadline) { failure in
+                if let failure { continuation.resume(throwing: failure) } else { continuation.resume() }
+            }
         }
+    }
+}
+
+extension RedisError {
+    /// The error of one node, with the names of others that have failed too.
+    fileprivate func joined(by others: ArraySlice<RedisError>) -> RedisError {
+        guard !others.isEmpty else { return self }
+        var error = self
+        let shown = others.prefix(3).map { "\($0.endpoint ?? "?"): \($0.code)" }.joined(separator: ", ")
+        error.message += "; and so did \(shown)\(others.count > 3 ? " and \(others.count - 3) more" : "")"
+        return error
     }
 }

@@ -131,6 +131,31 @@ struct CredentialSourceTests {
         }
     }
 
+    @Test("a node that stands still keeps no other from logging in, and the error names it alone")
+    func frozenNode() async throws {
+        try await TestCluster.with(server: .init(directives: Self.users)) { cluster in
+            let vault = Vault()
+            let redis = try TestCluster.client(of: cluster) {
+                $0.credentials = CredentialSource(every: .seconds(1_000)) { try await vault.ask() }
+                $0.commandTimeout = .seconds(3)
+            }
+            let nodes = try await redis.primaries()
+            for node in nodes { try await node.ping() }
+            let frozen = try #require(nodes.first)
+            let server = try #require(
+                cluster.primaries.first { TestCluster.endpoint(of: $0) == frozen.configuration.endpoint }
+            )
+            vault.set("two", "2")
+            try await server.pause()
+            let error = await #expect(throws: RedisError.self) { try await redis.refreshCredentials() }
+            try await server.resume()
+            #expect(error?.code == .timeout && error?.endpoint == frozen.configuration.place)
+            #expect(error?.message.contains("so did") == false)
+            for node in nodes.dropFirst() { #expect(try await node.send("ACL", "WHOAMI").string == "two") }
+            await redis.shutDown()
+        }
+    }
+
     @Test("the source is asked again after a while, and by each new connection")
     func asked() async throws {
         try await RedisServer.withServer(.init(directives: Self.users)) { server in
