@@ -3,17 +3,27 @@ internal import Logging
 extension RedisConfiguration {
     /// Says once what is allowed, and should not be.
     func warn(_ logger: Logger?) {
-        let place: Logger.Metadata = ["redis.endpoint": "\(place)"]
         if tls?.dangerouslyAcceptsAnyCertificate == true {
-            logger?
-                .warning(
-                    "the certificate of the server is not verified: whoever is on the way can read and change everything",
-                    metadata: place
-                )
+            say(
+                "the certificate of the server is not verified: whoever is on the way can read and change everything",
+                logger
+            )
         }
         if tls == nil, password != nil || credentials != nil, isFar {
-            logger?.warning("a password is sent to another host in plain text: use rediss://", metadata: place)
+            say("a password is sent to another host in plain text: use rediss://", logger)
         }
+    }
+
+    private func say(_ warning: String, _ logger: Logger?) {
+        guard warnings?.isNews(warning) ?? true else { return }
+        logger?.warning("\(warning)", metadata: ["redis.endpoint": "\(place)"])
+    }
+
+    /// The same for a client whose nodes are warned of each thing once.
+    func sharingWarnings() -> RedisConfiguration {
+        var configuration = self
+        configuration.warnings = SharedWarnings()
+        return configuration
     }
 
     /// Whether the way to a server or a Sentinel leaves this machine, as far as the addresses tell.

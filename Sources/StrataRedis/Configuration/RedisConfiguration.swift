@@ -27,6 +27,8 @@ public struct RedisConfiguration: Sendable {
     public var furtherEndpoints: [RedisEndpoint] = []
     /// Whether this is for one node of a cluster.
     var isNode = false
+    /// What other nodes of the same client were warned of.
+    var warnings: SharedWarnings?
     /// The ACL user; `nil` means the server's default user.
     public var username: String?
     /// The password; `nil` means that none is sent.

@@ -98,4 +98,20 @@ struct TLSOptionsTests {
         try RedisConfiguration(url: url).warn(recorder.logger)
         #expect(recorder.lines.contains { $0.level == .warning && $0.text.contains("plain text") } == warns)
     }
+
+    @Test("the client of a cluster warns of it once, and not for each node; another client does again")
+    func plainPasswordOfCluster() async throws {
+        let recorder = LogRecorder()
+        var configuration = try RedisConfiguration(url: "redis-cluster://:p@127.0.0.1:1")
+        configuration.connectTimeout = .milliseconds(100)
+        for clients in 1...2 {
+            let redis = try RedisClient(configuration, logger: recorder.logger)
+            let cluster = try #require(redis.cluster)
+            // The same machine by another name, where nothing listens; a node warns when its thread begins.
+            let nodes = try (1...3).map { try cluster.node(at: .tcp(host: "::ffff:127.0.0.1", port: $0)).client() }
+            for node in nodes { await #expect(throws: RedisError.self) { try await node.ping() } }
+            #expect(recorder.lines.count { $0.level == .warning && $0.text.contains("plain text") } == clients)
+            await redis.shutDown()
+        }
+    }
 }
