@@ -88,7 +88,7 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
         self.request = request
         tickets = Dictionary(names.map { ($0, level.shared.gate.ticket(for: $0.fingerprint)) }) { first, _ in first }
         shared = SharedRead(names) { [tickets] names in
-            // This task has a budget of its own.
+            // This task has a budget of its own; what a key waits for it is charged to the key's.
             try await level.redis.budgeted {
                 try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
             }
@@ -100,7 +100,7 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
     /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
     func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
         guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
-            let outcome = try await shared.output(of: names)
+            let outcome = try await CallBudget.charge({ try await shared.output(of: names) })
         else { return try await level.look(up: names, request) }
         return try outcome.get()
     }

@@ -80,8 +80,8 @@ extension RedisLevel {
             return (try await redis.guarded(.read, for: names.value) { try await find($0) }, nil)
         }
         let (found, marks) = try await redis.guarded(.read, for: names.value) { timeout in
-            // Their failure is counted where the marks are read.
-            async let marks = Result { try await tags.askBesideRead(redis) }
+            // Their failure is counted where the marks are read. Their time is this step's, and charged with it.
+            async let marks = Result { try await CallBudget.apart { try await tags.askBesideRead(redis) } }
             return (try await find(timeout), await marks)
         }
         return (found, try marks.get())

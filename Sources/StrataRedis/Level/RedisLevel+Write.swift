@@ -33,7 +33,9 @@ extension RedisLevel {
             if .now < half { try await clock(of: names).readAnew() }
         } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
             guard arrival < start.advanced(by: limit) else { throw error }
-            try await Task.pause(for: max(.zero, MonotonicInstant.now.duration(to: arrival)))
+            try await CallBudget.charge {
+                try await Task.pause(for: max(.zero, MonotonicInstant.now.duration(to: arrival)))
+            }
         }
         guard try await attempt(sealed, names, until: start.advanced(by: limit), &arrival) else {
             throw RedisError(

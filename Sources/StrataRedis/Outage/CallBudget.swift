@@ -30,18 +30,26 @@ final class CallBudget: Sendable {
         remaining.wrappingSubtract(max(0, nanoseconds), ordering: .relaxed)
     }
 
+    /// Charges the running call a wait for Redis that is no command.
+    static func charge<Result>(_ wait: () async throws -> Result) async rethrows -> Result {
+        guard let budget = current else { return try await wait() }
+        let start = MonotonicInstant.now
+        defer { budget.spend(start.nanoseconds(to: .now)) }
+        return try await wait()
+    }
+
     /// Runs steps that go on at the same time: together they are charged for as long as they take, and each may take all that
     /// is left.
     ///
     /// Otherwise a batch over the slots of a cluster would have spent its budget by their number.
     static func together<Result>(_ steps: () async throws -> Result) async rethrows -> Result {
         guard let budget = current else { return try await steps() }
-        let start = MonotonicInstant.now
-        defer { budget.spend(start.nanoseconds(to: .now)) }
-        return try await $current.withValue(CallBudget(budget.left, isCharged: false), operation: steps)
+        return try await charge {
+            try await $current.withValue(CallBudget(budget.left, isCharged: false), operation: steps)
+        }
     }
 
-    /// Runs one after the other, within such steps, what may take all that is left to each of them.
+    /// Runs one after the other, within such steps or beside another, what may take all that is left to each of them.
     static func apart<Result>(_ steps: () async throws -> Result) async rethrows -> Result {
         guard let budget = current else { return try await steps() }
         return try await $current.withValue(CallBudget(budget.left), operation: steps)

@@ -120,7 +120,7 @@ struct ClusterPartFailureTests {
         }
     }
 
-    @Test("a batch over many slots spends of its budget what it takes, and not that for each slot")
+    @Test("a batch over many slots spends of its budget no more than the time it takes, and not nothing")
     func budget() async throws {
         let cluster = try await TestCluster.shared()
         let keys = (0..<800).map { "key-\($0)" }

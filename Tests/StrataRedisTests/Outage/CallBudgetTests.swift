@@ -68,6 +68,89 @@ struct CallBudgetTests {
         await CallBudget.together { #expect(CallBudget.current == nil) }
     }
 
+    /// A server that answers nothing but what a test has an answer to.
+    private func server(
+        _ answer: @escaping @Sendable (_ command: String) -> [ScriptedServer.Step]
+    ) async throws -> ScriptedServer {
+        try await ScriptedServer.start(answering: { command, _ in
+            switch command[0] {
+            case "PING":
+                [.send(text: command.count > 1 ? "$\(command[1].utf8.count)\r\n\(command[1])\r\n" : "+PONG\r\n")]
+            case "HELLO", "CLIENT": [.send(text: "+OK\r\n")]
+            case "TIME": [.send(text: "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n")]
+            default: answer(command[0])
+            }
+        })
+    }
+
+    private static let marks = ScriptedServer.Step.send(text: "*3\r\n$1\r\n5\r\n$1\r\n0\r\n$1\r\n0\r\n")
+
+    @Test("marks that are read beside a value are charged with it, and not once more")
+    func besideMarks() async throws {
+        let server = try await server { command in
+            // In one order or the other, the second answer comes when both pauses are over.
+            [.pause(.milliseconds(50)), command == "GET" ? .send(text: "$-1\r\n") : Self.marks]
+        }
+        let redis = try TestServer.client(of: server.url)
+        let level = RedisLevel<String, String>(redis, keyspace: "test", coherence: .none)
+        try await redis.ping()
+        let budget = CallBudget(3_600_000_000_000)
+        let start = MonotonicInstant.now
+        _ = try await CallBudget.$current.withValue(budget) { try await level.look(up: level.names(for: "k"), .init()) }
+        let elapsed = start.nanoseconds(to: .now)
+        let spent = 3_600_000_000_000 - budget.left
+        #expect(spent >= 90_000_000 && spent <= elapsed, "\(spent) of \(elapsed)")
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("what a write waits until it may be sent once more is charged")
+    func repeatedWrite() async throws {
+        let writes = Shared(0)
+        let server = try await server { command in
+            guard command == "EVALSHA" else { return [Self.marks] }
+            return writes.next() == 1 ? [.close] : [.send(text: ":1\r\n")]
+        }
+        let redis = try TestServer.client(of: server.url) { $0.commandTimeout = .milliseconds(1_000) }
+        let level = RedisLevel<String, String>(redis, keyspace: "test", coherence: .none)
+        try await redis.ping()
+        let budget = CallBudget(3_600_000_000_000)
+        var arrival = MonotonicInstant.distantPast
+        let entry = Entry(value: "v")
+        try await CallBudget.$current.withValue(budget) {
+            try await level.write(entry, level.names(for: "k"), &arrival)
+        }
+        #expect(writes.withLock { $0 } == 2)
+        // The first attempt could be applied for half of the time that a command has.
+        #expect(3_600_000_000_000 - budget.left >= 400_000_000)
+        await redis.shutDown()
+        await server.stop()
+    }
+
+    @Test("what a key of a batch waits for the read of all is charged to the key's call")
+    func sharedRead() async throws {
+        let server = try await server { command in
+            switch command {
+            case "MGET": [.pause(.milliseconds(100)), .send(text: "*1\r\n$-1\r\n")]
+            case "HMGET": [Self.marks]
+            default: [.send(text: "-ERR none\r\n")]
+            }
+        }
+        let redis = try TestServer.client(of: server.url)
+        let level = RedisLevel<String, String>(redis, keyspace: "test", coherence: .none)
+        try await redis.ping()
+        let left = Shared(Int64.max)
+        let fetching = level.fetching { key in
+            left.withLock { $0 = CallBudget.current?.left ?? .max }
+            return key
+        }
+        #expect(try await fetching.get(["k"]) == ["k"])
+        let spent = redis.outage.budget - left.withLock { $0 }
+        #expect(spent >= 50_000_000, "\(spent)")
+        await redis.shutDown()
+        await server.stop()
+    }
+
     @Test("a call of a level that no reply comes to ends with its budget, and the source answers")
     func silentServer() async throws {
         // A command may take longer than the test.

@@ -27,6 +27,21 @@ enum TestServer {
         return try RedisClient(configuration)
     }
 
+    /// A client of a server that a test plays.
+    static func client(
+        of url: String,
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in }
+    ) throws -> RedisClient {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.connectTimeout = .seconds(10)
+        configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
+        configuration.healthWindow = .seconds(20)
+        adjust(&configuration)
+        return try RedisClient(configuration)
+    }
+
     /// A name that no other test has.
     static func uniqueName(_ base: String = "test") -> String {
         "\(base)-\(UInt64.random(in: 0 ... .max))"
