@@ -27,6 +27,8 @@ public struct RedisConfiguration: Sendable {
     public var furtherEndpoints: [RedisEndpoint] = []
     /// Whether this is for one node of a cluster.
     var isNode = false
+    /// Looks names up in place of the system, for tests; called on a thread of its own, and may block.
+    var lookUp: (@Sendable (_ host: String, _ port: UInt16) -> Result<[SocketAddress], RedisError>)?
     /// What other nodes of the same client were warned of.
     var warnings: SharedWarnings?
     /// The ACL user; `nil` means the server's default user.

@@ -37,6 +37,7 @@ final class Dialer {
     private let wakeup: Wakeup
     private let material: TLSMaterial?
     private let credentials: CredentialSource?
+    private let lookUp: (@Sendable (String, UInt16) -> Result<[SocketAddress], RedisError>)?
     private var stage = Stage.idle
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
@@ -63,6 +64,7 @@ final class Dialer {
         self.wakeup = wakeup
         self.material = material
         credentials = configuration.credentials
+        lookUp = configuration.lookUp
     }
 
     /// A dialer of a client's own server.
@@ -131,7 +133,8 @@ final class Dialer {
             addresses = SocketAddress(path: path).map { [$0] } ?? []
             return connectNext(after: SystemError(number: ENAMETOOLONG), now: now)
         case .tcp(let host, let port):
-            let resolution = lateLookUp() ?? Resolution(host: host, port: port) { [wakeup] in wakeup.signal() }
+            let resolution =
+                lateLookUp() ?? Resolution(host: host, port: port, by: lookUp) { [wakeup] in wakeup.signal() }
             stage = .resolving(resolution)
             return advance(now: now)
         }

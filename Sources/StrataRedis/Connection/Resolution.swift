@@ -20,10 +20,16 @@ final class Resolution: Sendable {
     /// - Parameters:
     ///   - host: A name or a numeric address.
     ///   - port: The port that the addresses get.
+    ///   - lookUp: Asks in place of the system.
     ///   - finished: Called on the look-up's thread when `result` is there.
-    init(host: String, port: UInt16, finished: @escaping @Sendable () -> Void) {
+    init(
+        host: String,
+        port: UInt16,
+        by lookUp: (@Sendable (String, UInt16) -> Result<[SocketAddress], RedisError>)? = nil,
+        finished: @escaping @Sendable () -> Void
+    ) {
         let status = NativeThread.start(name: "strata-resolve") { [self] in
-            let found = Self.resolve(host: host, port: port)
+            let found = lookUp?(host, port) ?? Self.resolve(host: host, port: port)
             outcome.withLock { $0 = found }
             finished()
         }
@@ -34,7 +40,7 @@ final class Resolution: Sendable {
         finished()
     }
 
-    private static func resolve(host: String, port: UInt16) -> Result<[SocketAddress], RedisError> {
+    static func resolve(host: String, port: UInt16) -> Result<[SocketAddress], RedisError> {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
         #if canImport(Glibc)
