@@ -41,9 +41,12 @@ public struct RedisConfiguration: Sendable {
     public var tls: TLSOptions?
     /// The database that is selected; 0 by default.
     public var database = 0
-    /// What the connections call themselves in `CLIENT LIST`; without spaces or control characters.
+    /// What the connections call themselves in `CLIENT LIST`, before ``instanceName``: `strata@web-2/811`.
+    ///
+    /// Without spaces or control characters. With `nil` the connections have no name.
     public var clientName: String? = "strata"
-    /// What this process calls itself in leases, so that others can tell whom they wait for; host and process by default.
+    /// What this process calls itself in leases and in the names of its connections, so that others can tell whom they wait
+    /// for; host and process by default.
     public var instanceName = InstanceName.current
     /// How many connections calls are spread over.
     public var connections = 1

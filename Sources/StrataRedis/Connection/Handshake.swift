@@ -26,7 +26,9 @@ struct Handshake: Sendable {
         fixed = configuration.password.map { RedisCredentials(username: configuration.username, password: $0) }
         source = configuration.credentials
         database = configuration.database
-        clientName = configuration.clientName
+        clientName = configuration.clientName.map {
+            $0 + "@" + InstanceName.connectionName(configuration.instanceName)
+        }
         var steps: [Step] = []
         let logsIn = fixed != nil || source != nil
         if logsIn { steps.append(.authenticate) }

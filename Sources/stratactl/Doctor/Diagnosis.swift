@@ -187,9 +187,9 @@ extension Diagnosis {
         }
     }
 
-    /// The names that most connections have.
+    /// The names that most connections have, without those of instances.
     private static func names(of peers: [ServerFacts.Peer]) -> String {
-        let groups = Dictionary(grouping: peers, by: \.name).map { (name: $0, peers: $1) }
+        let groups = Dictionary(grouping: peers) { $0.name.prefix { $0 != "@" } }.map { (name: $0, peers: $1) }
             .sorted { ($1.peers.count, $0.name) < ($0.peers.count, $1.name) }
         let shown = groups.prefix(5)
             .map { name, peers in

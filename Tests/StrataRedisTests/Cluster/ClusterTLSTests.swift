@@ -66,7 +66,7 @@ struct ClusterTLSTests {
             while try await other.cache.get(keys[0]) != "2" { try await nextTurn() }
             for primary in cluster.primaries {
                 let clients = try await primary.command("CLIENT", "LIST").text.split(whereSeparator: \.isNewline)
-                let places = clients.filter { $0.contains(" name=strata ") }
+                let places = clients.filter { $0.contains(" name=strata@") }
                     .map { $0.split(separator: " ").first { $0.hasPrefix("laddr=") }.map(String.init) }
                 #expect(places.count >= 4)
                 #expect(Set(places) == ["laddr=127.0.0.1:\(primary.tlsPort ?? 0)"])

@@ -19,24 +19,25 @@ struct HandshakeTests {
             configuration.password = password.map { Secret($0) }
             configuration.database = database
             configuration.clientName = name
+            configuration.instanceName = "web 1/2"
             return Handshake(configuration)
         }
     }
 
     static let examples = [
         Example(commands: ["HELLO 2", "PING"]),
-        Example(name: "app", commands: ["HELLO 2", "CLIENT SETNAME app", "PING"]),
+        Example(name: "app", commands: ["HELLO 2", "CLIENT SETNAME app@web_1/2", "PING"]),
         Example(password: "pw", commands: ["AUTH pw", "HELLO 2"]),
         Example(password: "", commands: ["AUTH ", "HELLO 2"]),
         Example(username: "u", password: "pw", commands: ["AUTH u pw", "HELLO 2"]),
         Example(database: 5, commands: ["HELLO 2", "SELECT 5"]),
-        Example(database: 5, name: "app", commands: ["HELLO 2", "SELECT 5", "CLIENT SETNAME app"]),
+        Example(database: 5, name: "app", commands: ["HELLO 2", "SELECT 5", "CLIENT SETNAME app@web_1/2"]),
         Example(
             username: "u",
             password: "p\r\nw",
             database: 7,
             name: "app",
-            commands: ["AUTH u p\r\nw", "HELLO 2", "SELECT 7", "CLIENT SETNAME app"]
+            commands: ["AUTH u p\r\nw", "HELLO 2", "SELECT 7", "CLIENT SETNAME app@web_1/2"]
         ),
     ]
 

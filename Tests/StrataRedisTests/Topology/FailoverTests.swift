@@ -169,7 +169,7 @@ struct FailoverTests {
             try await expectMoved(instances[0], instances[1], to: promoted)
             // Not one connection of ours is in plain text.
             let clients = try await promoted.command("CLIENT", "LIST").text.split(whereSeparator: \.isNewline)
-            let places = clients.filter { $0.contains(" name=strata ") }
+            let places = clients.filter { $0.contains(" name=strata@") }
                 .map { $0.split(separator: " ").first { $0.hasPrefix("laddr=") }.map(String.init) }
             #expect(places.count >= 4)
             #expect(Set(places) == ["laddr=127.0.0.1:\(promoted.tlsPort ?? 0)"])

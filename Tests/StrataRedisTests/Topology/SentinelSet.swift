@@ -47,7 +47,9 @@ extension RedisServer {
     func killOwnClients() async throws {
         for client in try await command("CLIENT", "LIST", "TYPE", "normal").text.split(whereSeparator: \.isNewline) {
             let fields = client.split(separator: " ")
-            guard fields.contains("name=strata"), let id = fields.first(where: { $0.hasPrefix("id=") }) else {
+            guard fields.contains(where: { $0.hasPrefix("name=strata@") }),
+                let id = fields.first(where: { $0.hasPrefix("id=") })
+            else {
                 continue
             }
             try await command("CLIENT", "KILL", "ID", String(id.dropFirst(3)))
