@@ -35,6 +35,17 @@ func service(redis: RedisClient, metrics: CacheMetrics, logger: Logger) async th
     // snippet.end
 }
 
+func fleet(redis: RedisClient, database: Database) async {
+    // snippet.observability-fleet
+    let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))
+    let level = RedisLevel<Int, Product>(redis, keyspace: "products")
+    let products = memory.compose(level.fetching { id in try await database.product(id) })
+    let member = FleetMember()
+    member.add(products, of: level, memory: memory)
+    await member.run()
+    // snippet.end
+}
+
 func spans(redis: RedisClient, database: Database) {
     let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))
     let level = RedisLevel<Int, Product>(redis, keyspace: "products")

@@ -31,12 +31,12 @@ struct Stratactl: AsyncParsableCommand {
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
-            AccessCommand.self, ConfigCommand.self,
+            InstancesCommand.self, AccessCommand.self, ConfigCommand.self,
         ]
     )
 
     /// The release that the program belongs to.
-    static let version = "0.1.0-dev"
+    static let version = StrataVersion.current
 
     static func main() async {
         do {

@@ -14,8 +14,10 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         case cache
         /// ``RedisLevel/sweep(rate:progress:)`` beside that.
         case sweep
-        /// What the command line shows.
+        /// What the command line shows of what is in Redis.
         case look
+        /// What it asks of the instances of a fleet and hears of their changes, beside that; see ``FleetMember``.
+        case inspect
         /// What the command line removes, beside that.
         case remove
     }
@@ -105,9 +107,9 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         var seen: Set<String> = []
         self.commands = commands.filter { seen.insert($0).inserted }
         self.keys = keys
-        keyRule = serverVersion >= 7 && purposes == [.look] ? "%R~" : "~"
+        keyRule = serverVersion >= 7 && purposes.isSubset(of: [.look, .inspect]) ? "%R~" : "~"
         // A user who only looks publishes nothing, and one who removes need not listen.
-        if purposes.isDisjoint(with: [.cache, .sweep]) {
+        if purposes.isDisjoint(with: [.cache, .sweep, .inspect]) {
             self.channels = purposes.contains(.remove) ? channels : []
         } else {
             self.channels = channels + [String(decoding: LinkMachine.invalidationChannel, as: UTF8.self)]
@@ -134,6 +136,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
                 "hlen",
                 "hscan", "memory|usage",
             ]
+        case .inspect: commands(for: .look) + ["client|id", "client|tracking", "subscribe", "publish"]
         case .remove: commands(for: .look) + change + ["hget"]
         }
     }

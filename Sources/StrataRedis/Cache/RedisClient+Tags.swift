@@ -171,27 +171,7 @@ extension RedisClient {
         _ part: KeyspacePart?,
         from cursor: UInt64
     ) async throws -> (next: UInt64, fields: [(name: [UInt8], number: [UInt8])]) {
-        let marks = RedisKey(keyspace.marks(of: part))
-        let reply: RESPValue
-        do {
-            reply = try await execute(.repeatable, slot: HashSlot.of(marks), expecting: .list) { writer in
-                writer.begin(5)
-                writer.argument("HSCAN" as StaticString)
-                writer.argument(marks)
-                writer.argument(String(cursor))
-                writer.argument("COUNT" as StaticString)
-                writer.argument(512)
-            }
-        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
-            return (0, [])
-        }
-        guard
-            case .array(let parts) = reply, parts.count == 2,
-            let next = parts[0].cursor,
-            case .array(let elements) = parts[1], elements.count.isMultiple(of: 2)
-        else { throw unexpected("HSCAN") }
-        let fields = stride(from: 0, to: elements.count, by: 2)
-            .map { (name: elements[$0].bytes ?? [], number: elements[$0 + 1].bytes ?? []) }
-        return (next, fields)
+        let (next, fields) = try await fields(of: RedisKey(keyspace.marks(of: part)), from: cursor)
+        return (next, fields.map { (name: $0.name, number: $0.value) })
     }
 }

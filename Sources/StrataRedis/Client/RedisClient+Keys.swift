@@ -114,6 +114,36 @@ extension RedisClient {
         return (next, keys.compactMap { $0.bytes.map { RedisKey($0) } })
     }
 
+    /// HSCAN: one step through the fields of a hash; none where another type stands under the name.
+    ///
+    /// One round trip.
+    func fields(
+        of hash: RedisKey,
+        from cursor: UInt64
+    ) async throws -> (next: UInt64, fields: [(name: [UInt8], value: [UInt8])]) {
+        let reply: RESPValue
+        do {
+            reply = try await execute(.repeatable, slot: HashSlot.of(hash), expecting: .list) { writer in
+                writer.begin(5)
+                writer.argument("HSCAN" as StaticString)
+                writer.argument(hash)
+                writer.argument(String(cursor))
+                writer.argument("COUNT" as StaticString)
+                writer.argument(512)
+            }
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return (0, [])
+        }
+        guard
+            case .array(let parts) = reply, parts.count == 2,
+            let next = parts[0].cursor,
+            case .array(let elements) = parts[1], elements.count.isMultiple(of: 2)
+        else { throw unexpected("HSCAN") }
+        let fields = stride(from: 0, to: elements.count, by: 2)
+            .map { (name: elements[$0].bytes ?? [], value: elements[$0 + 1].bytes ?? []) }
+        return (next, fields)
+    }
+
     /// DBSIZE: how many keys the database has; all nodes' together.
     ///
     /// One round trip.

@@ -20,7 +20,10 @@ struct AccessCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: "What the user is for: cache (a service), sweep (with sweeps), look or remove (this program)."
+        help: """
+            What the user is for: cache (a service), sweep (with sweeps), look, inspect (with questions to instances) or \
+            remove (this program).
+            """
     )
     private var purpose = AccessPurpose.cache
 

@@ -24,7 +24,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: "What the user of --url is for: cache, sweep, look or remove; without it, look and cache are tried."
+        help:
+            "What the user of --url is for: cache, sweep, look, inspect or remove; without it, look and cache are tried."
     )
     private var purpose: AccessPurpose?
 

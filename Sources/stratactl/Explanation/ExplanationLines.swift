@@ -4,13 +4,13 @@ import StrataRedis
 struct ExplanationLines {
     private(set) var fields = FieldList()
 
-    init(_ found: KeyExplanation, _ verdict: ReadVerdict) {
+    init(_ found: KeyExplanation, _ verdict: ReadVerdict, _ memory: MemoryFindings?) {
         let now = found.serverTime
         fields.add("key", found.key.escaped)
         fields.add("a read", verdict.text)
         guard let entry = found.entry else {
             fields.add("in Redis", "no")
-            add(found, verdict)
+            add(found, verdict, memory)
             return
         }
         switch entry.content {
@@ -29,10 +29,11 @@ struct ExplanationLines {
                 fields.add("form", Self.form(of: envelope, header))
             }
         }
-        add(found, verdict)
+        add(found, verdict, memory)
     }
 
-    private mutating func add(_ found: KeyExplanation, _ verdict: ReadVerdict) {
+    private mutating func add(_ found: KeyExplanation, _ verdict: ReadVerdict, _ memory: MemoryFindings?) {
+        for (index, line) in (memory?.lines ?? []).enumerated() { fields.add(index == 0 ? "in memory" : "", line) }
         fields.add("lease", LeaseText.lease(found.lease))
         fields.add("failure", LeaseText.failure(found.lease))
         for (index, tag) in found.tags.enumerated() {

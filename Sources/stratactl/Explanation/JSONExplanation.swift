@@ -16,10 +16,16 @@ struct JSONExplanation: Encodable {
     let tags: [Tag]
     /// The last clear, or the moment when the numbers began; missing where they are lost.
     let cleared: Moment?
+    /// What instances have answered about their memory; missing when they were not to be asked.
+    let instances: [MemoryFindings.JSON]?
+    /// Why they were not asked.
+    let instancesRefusal: String?
     /// Milliseconds of the server's clock since 1970.
     let serverTime: Int64
 
-    init(_ found: KeyExplanation, _ verdict: ReadVerdict, keyspace: Keyspace) {
+    init(_ found: KeyExplanation, _ verdict: ReadVerdict, _ memory: MemoryFindings?, keyspace: Keyspace) {
+        instances = memory?.json
+        instancesRefusal = memory?.refusal
         self.keyspace = keyspace.description
         key = JSONKey(found.key)
         read = verdict.outcome.rawValue

@@ -6,6 +6,7 @@ enum AccessPurpose: String, ExpressibleByArgument, CaseIterable {
     case cache
     case sweep
     case look
+    case inspect
     case remove
 
     var rules: AccessRules.Purpose {
@@ -13,6 +14,7 @@ enum AccessPurpose: String, ExpressibleByArgument, CaseIterable {
         case .cache: .cache
         case .sweep: .sweep
         case .look: .look
+        case .inspect: .inspect
         case .remove: .remove
         }
     }

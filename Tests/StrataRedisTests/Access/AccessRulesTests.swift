@@ -105,7 +105,7 @@ struct AccessRulesTests {
             }
         }
         let own = Set(AccessRules(for: [.cache]).commands)
-        for script in LeaseScripts.all + OutageScripts.all + [TagScripts.advance] {
+        for script in LeaseScripts.all + OutageScripts.all + FleetScripts.all + [TagScripts.advance] {
             for match in script.source.matches(of: /redis\.p?call\('([A-Z]+)'/) {
                 #expect(own.contains(match.1.lowercased()), "\(script.name): \(match.1)")
             }

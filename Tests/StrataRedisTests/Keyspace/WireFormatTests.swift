@@ -50,6 +50,9 @@ struct WireFormatTests {
         let expected = [
             "value": names.value.bytes, "lease": names.lease.bytes, "marks": keyspace.marks, "channel": keyspace.events,
             "marks of a part": keyspace.marks(of: part).map { $0 == digit ? UInt8(ascii: "n") : $0 },
+            "list of instances": keyspace.instances.bytes,
+            "record of an instance": keyspace.record(of: "INSTANCE").bytes,
+            "answer of an instance": keyspace.answer(to: "QUESTION", of: "INSTANCE").bytes,
             "channel of a part": keyspace.channel(of: part).map { $0 == UInt8(ascii: "1") ? UInt8(ascii: "p") : $0 },
         ]
         let rows = try rows("Names")
@@ -165,6 +168,9 @@ struct WireFormatTests {
             #expect((KeyspaceEvent(rawValue: letter) != nil) == (text?.hasSuffix(": the value's full name") ?? false))
             #expect(TagEvent.isMeant(by: [letter]) == (text?.contains(": the number before, `:`, the number") ?? false))
         }
+        #expect(
+            documented[String(UnicodeScalar(FleetQuestion.letter))]?.hasPrefix("a question to all instances") == true
+        )
         let names = Keyspace("products").names(for: Array("42".utf8))
         #expect(try #require(documented["i"]).hasPrefix("a key was removed"))
         #expect(KeyspaceEvent.invalidated.message(for: names) == Array("i".utf8) + names.value.bytes)
@@ -188,5 +194,31 @@ struct WireFormatTests {
         let hashed = TagName(String(repeating: "a", count: 129)).bytes
         #expect(hashed.count == 65 && fields.contains(String(UnicodeScalar(hashed[0]))))
         #expect(fields.count == 6)
+    }
+
+    @Test("records, questions and answers of instances")
+    func instances() throws {
+        let rows = try rows("Questions").map { try quoted($0[0]) }
+        let page = try page()
+        let number = QuestionNumber()
+        for question in [FleetQuestion.key([7]), .figures(hottest: 7)] {
+            let letter = question.message(number)[1 + QuestionNumber.length]
+            #expect(rows.contains(String(UnicodeScalar(letter))))
+            #expect(question.message(number).starts(with: [FleetQuestion.letter] + Array(number.text.utf8)))
+        }
+        #expect(page.contains("of \(InstanceRecord.longest) bytes at most"))
+        #expect(page.contains("of \(FleetQuestion.longestKey) bytes at most"))
+        #expect(page.contains("\(FleetQuestion.mostKeys) at most"))
+        #expect(page.contains("whose `form` is not \(InstanceRecord.form)") && KeyFinding.form == InstanceRecord.form)
+        // Every field of both has a row, or stands in one.
+        let documented = page[try #require(page.range(of: "## Instances")).lowerBound...]
+        let record = InstanceRecord(name: "", uptime: .zero, link: "", label: LevelLabel("memory"), hottest: [])
+        for mirror in [Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh))] {
+            for child in mirror.children { #expect(documented.contains("`\(try #require(child.label))`")) }
+        }
+        for state in [KeyFinding.State.absent, .fresh, .stale, .expired, .suspect, .voidByTag, .voidByChange, .unknown]
+        {
+            #expect(documented.contains("`\(state.rawValue)`"))
+        }
     }
 }

@@ -1,0 +1,50 @@
+/// An entry as it lies in memory, seen from outside.
+package struct MemoryGlimpse<Value: Sendable>: Sendable {
+    /// The entry, also one that has expired or is void.
+    package let entry: Entry<Value>
+    /// How long ago it was stored here, to the second.
+    package let age: Duration
+    /// Its weight towards the limit.
+    package let weight: Int
+    /// How often it was read lately, up to 15.
+    package let frequency: Int
+}
+
+extension MemoryLevel {
+    /// The entry of a key as it lies there; `nil` for none.
+    ///
+    /// The look counts as no use. Writers wait for it.
+    ///
+    /// Complexity: O(1).
+    package func glimpse(_ key: Key) -> MemoryGlimpse<Value>? {
+        let hash = hash(of: key)
+        let number = partition(of: hash)
+        let now = now
+        return writer.withLock { writer in
+            let slot = unsafe partitions[number].pointee.find(key, tag: tag(of: hash))
+            guard slot != 0 else { return nil }
+            let content = unsafe partitions[number].pointee.slot(slot)
+            let servedUntil = unsafe content.pointee.servedUntil
+            var entry = Entry<Value>(
+                unsafe content.pointee.value.map { .value($0) } ?? .absent,
+                freshUntil: servedUntil,
+                origin: .memory,
+                ticket: unsafe content.pointee.ticket,
+                isSuspect: unsafe content.pointee.isSuspect
+            )
+            let place = MemoryChunk<Key, Value>.place(of: slot)
+            let chunk = unsafe partitions[number].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+            if unsafe content.pointee.hasDetails, let details = unsafe chunk.details,
+                let minutiae = unsafe chunk.minutiae
+            {
+                unsafe fill(&entry, details + place, minutiae[place], servedUntil)
+            }
+            return MemoryGlimpse(
+                entry: entry,
+                age: writer.state.age(ofStamp: writer.stamp(of: slot), at: now),
+                weight: writer.state.policy.weight(of: slot),
+                frequency: writer.state.policy.frequency(of: slot)
+            )
+        }
+    }
+}

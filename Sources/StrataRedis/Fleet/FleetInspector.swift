@@ -1,0 +1,189 @@
+internal import Strata
+
+/// An instance as a keyspace's list has it.
+package struct FleetInstance: Sendable {
+    package enum Content: Sendable {
+        case record(InstanceRecord)
+        /// It is listed, and has no record.
+        case missing
+        /// The record is too long, damaged, or of another release.
+        case unusable
+    }
+
+    /// Its number: sixteen hexadecimal digits.
+    package let number: String
+    /// How long it stays listed if it tells no more.
+    package let timeLeft: Duration
+    package let content: Content
+
+    package var record: InstanceRecord? { if case .record(let record) = content { record } else { nil } }
+
+    /// The instance with a newer record.
+    package func telling(_ record: InstanceRecord) -> FleetInstance {
+        FleetInstance(number: number, timeLeft: timeLeft, content: .record(record))
+    }
+}
+
+/// The instances of a keyspace, as far as they have listed themselves, and what they answer.
+///
+/// Whoever may write to the keyspace may write what is read here. So all of it is bounded: how many instances there are, how
+/// long a record or an answer is, and how long one is waited for.
+package struct FleetInspector: Sendable {
+    /// What is known of the instances.
+    package struct Listing: Sendable {
+        /// By name.
+        package var instances: [FleetInstance]
+        /// Whether there are more.
+        package var more: Bool
+    }
+
+    /// What came of a question.
+    package enum Answer<Content: Sendable>: Sendable {
+        case content(Content)
+        /// It is too long, damaged, or of another release.
+        case unusable
+        /// It did not come in time.
+        case none
+    }
+
+    package let redis: RedisClient
+    package let keyspace: Keyspace
+
+    /// How many fields of the list are looked at.
+    private static let mostFields = 8192
+
+    package init(_ redis: RedisClient, _ keyspace: Keyspace) {
+        self.redis = redis
+        self.keyspace = keyspace
+    }
+
+    /// The keyspaces in which instances are listed, by name; a thousand at most.
+    ///
+    /// O(keys of the database) at the server, in small steps.
+    ///
+    /// - Throws: ``RedisError``; `CancellationError`.
+    package static func keyspaces(_ redis: RedisClient, prefix: String) async throws -> [Keyspace] {
+        let beginning = Keyspace.component(prefix) + [UInt8(ascii: ":")]
+        var found: Set<Keyspace> = []
+        for try await batch in RedisKeyBatches(client: redis, prefix: beginning, followedBy: "*:i:{fleet}") {
+            for name in batch {
+                guard let keyspace = Keyspace(indexOfInstances: name) else { continue }
+                found.insert(keyspace)
+                if found.count == 1000 { break }
+            }
+        }
+        return found.sorted { $0.name < $1.name }
+    }
+
+    /// The instances that are listed, with their records.
+    ///
+    /// - Parameter limit: Most instances to return.
+    /// - Returns: The instances.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    package func instances(limit: Int = 1000) async throws -> Listing {
+        let (ends, isCut) = try await list()
+        let now = try await redis.time(at: HashSlot.of(keyspace.instances)).saturatedNanoseconds / 1_000_000
+        let listed = ends.filter { $0.value > now }.sorted { $0.key < $1.key }
+        let instances = try await listed.prefix(limit)
+            .concurrently { [redis, keyspace] number, end in
+                let bytes = try await redis.text(of: keyspace.record(of: number))
+                // No instance is listed for longer than three minutes at a time.
+                let left = Duration.milliseconds(min(end - now, 180_000))
+                let content: FleetInstance.Content =
+                    switch bytes {
+                    case nil: .missing
+                    case let bytes?: InstanceRecord(bytes).map { .record($0) } ?? .unusable
+                    }
+                return FleetInstance(number: number, timeLeft: left, content: content)
+            }
+        let sorted = instances.sorted {
+            ($0.record == nil ? 1 : 0, $0.record?.name ?? "", $0.number)
+                < ($1.record == nil ? 1 : 0, $1.record?.name ?? "", $1.number)
+        }
+        return Listing(instances: sorted, more: isCut || listed.count > limit)
+    }
+
+    /// The index: until when each instance is listed, in milliseconds of the server's clock.
+    private func list() async throws -> (ends: [String: Int64], isCut: Bool) {
+        var ends: [String: Int64] = [:]
+        var cursor: UInt64? = 0
+        var scan = ScanLimit()
+        var seen = 0
+        while let position = cursor {
+            guard seen < Self.mostFields else { return (ends, true) }
+            let (next, fields) = try await redis.fields(of: keyspace.instances, from: position)
+            try await scan.check(position, next: next) { Self.mostFields }
+            cursor = next == 0 ? nil : next
+            seen += fields.count
+            for (name, text) in fields {
+                guard let number = QuestionNumber(name), text.count <= 15,
+                    let end = Int64(String(decoding: text, as: UTF8.self))
+                else { continue }
+                ends[number.text] = end
+            }
+        }
+        return (ends, false)
+    }
+
+    /// Asks instances what their memory holds of a key.
+    package func find(
+        _ key: [UInt8],
+        in instances: [FleetInstance],
+        within limit: Duration
+    ) async throws -> [String: Answer<KeyFinding>] {
+        try await ask(.key(key), of: instances, within: limit) { KeyFinding($0) }
+    }
+
+    /// Asks instances for their figures of this moment.
+    package func figures(
+        of instances: [FleetInstance],
+        hottest: Int,
+        within limit: Duration
+    ) async throws -> [String: Answer<InstanceRecord>] {
+        try await ask(.figures(hottest: hottest), of: instances, within: limit) { InstanceRecord($0) }
+    }
+
+    /// Asks all, and waits for the answers of some.
+    ///
+    /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.
+    private func ask<Content: Sendable>(
+        _ question: FleetQuestion,
+        of instances: [FleetInstance],
+        within limit: Duration,
+        read: @escaping @Sendable ([UInt8]) -> Content?
+    ) async throws -> [String: Answer<Content>] {
+        var answers: [String: Answer<Content>] = [:]
+        var silent = instances.map(\.number)
+        guard !silent.isEmpty else { return answers }
+        let number = QuestionNumber()
+        let end = MonotonicInstant.now.advanced(by: limit)
+        try await redis.publish(question.message(number), to: keyspace.events)
+        var pause = Duration.milliseconds(2)
+        while true {
+            let found = try await silent.concurrently { [redis, keyspace] instance in
+                (instance, try await redis.text(of: keyspace.answer(to: number.text, of: instance)))
+            }
+            for case (let instance, let bytes?) in found {
+                answers[instance] = read(bytes).map { .content($0) } ?? .unusable
+            }
+            silent = silent.filter { answers[$0] == nil }
+            guard !silent.isEmpty, .now < end else { break }
+            try await Task.pause(for: min(pause, MonotonicInstant.now.duration(to: end)))
+            pause = min(pause * 2, .milliseconds(100))
+        }
+        for instance in silent { answers[instance] = Answer.none }
+        return answers
+    }
+}
+
+extension RedisClient {
+    /// The first bytes of a record or an answer, one more than it may have; `nil` when there is none.
+    fileprivate func text(of key: RedisKey) async throws -> [UInt8]? {
+        do {
+            let bytes = try await getRange(key, from: 0, through: InstanceRecord.longest)
+            return bytes.isEmpty ? nil : bytes
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return [0]
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Strata
+
+/// Hears the questions on a keyspace's channel, each once and not too many.
+final class FleetListener: LinkListener, PartListener {
+    /// How many questions are answered in a second.
+    static let rate = 20
+
+    private struct State: Sendable {
+        /// In a cluster each node tells of a question.
+        var heard: [QuestionNumber] = []
+        var place = 0
+        var second = MonotonicInstant.distantPast
+        var count = 0
+
+        /// Whether a question is new, and may be answered.
+        mutating func admits(_ number: QuestionNumber, at now: MonotonicInstant) -> Bool {
+            guard !heard.contains(number) else { return false }
+            if second.nanoseconds(to: now) >= 1_000_000_000 { (second, count) = (now, 0) }
+            guard count < FleetListener.rate else { return false }
+            count += 1
+            if heard.count < 64 { heard.append(number) } else { heard[place] = number }
+            place = (place + 1) % 64
+            return true
+        }
+    }
+
+    let questions: AsyncStream<(FleetQuestion, QuestionNumber)>
+    private let feed: AsyncStream<(FleetQuestion, QuestionNumber)>.Continuation
+    private let state = Locked(State())
+
+    init() {
+        (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16))
+    }
+
+    func event(_ message: [UInt8], _ part: KeyspacePart?) {
+        guard part == nil, let (question, number) = FleetQuestion.read(message),
+            state.withLock({ $0.admits(number, at: .coarse) })
+        else { return }
+        feed.yield((question, number))
+    }
+
+    // Nothing else is of interest.
+
+    var isDivided: Bool { false }
+    func linkEstablished(trustedUntil: MonotonicInstant) {}
+    func linkTrusted(until: MonotonicInstant, told: MonotonicInstant) {}
+    func linkLost() {}
+    func changed(_ name: [UInt8]) {}
+    func marksChanged(_ part: KeyspacePart?) {}
+    func everythingChanged() {}
+    func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant) {}
+    func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {}
+    func lost(_ part: KeyspacePart?) {}
+    func everythingChanged(_ part: KeyspacePart?) {}
+}

@@ -1,0 +1,83 @@
+public import Logging
+public import Strata
+
+#if ServiceLifecycle
+public import ServiceLifecycle
+#endif
+
+/// Lets this process be seen by `stratactl`: lists it among the instances of a keyspace, and answers questions about it.
+///
+/// ```swift
+/// let member = FleetMember()
+/// member.add(products, of: level, memory: memory)
+/// try await member.run()  // or give it to a ServiceGroup
+/// ```
+///
+/// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its breakers
+/// and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry in its memory
+/// ends. It never tells a value. Who asks needs the right to publish on the channel of the keyspace; see
+/// ``AccessRules/Purpose/inspect``. The instance itself needs no more than a cache does.
+///
+/// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each.
+/// Records vanish 15 s after the last one. Failures are of no account to the cache: they are tried again and logged once.
+public final class FleetMember: Sendable {
+    /// How often the instance tells that it is there.
+    public let interval: Duration
+    private let logger: Logger?
+    private let seats = Locked<[FleetSeat]>([])
+
+    /// A member without a cache.
+    ///
+    /// - Parameters:
+    ///   - interval: How often the instance tells that it is there; within 1 to 60 seconds, 5 seconds by default. A fifth of it
+    ///     is left to chance.
+    ///   - logger: Gets a line when the instance cannot be listed, and when it can again.
+    public init(interval: Duration = .seconds(5), logger: Logger? = nil) {
+        self.interval = min(max(interval, .seconds(1)), .seconds(60))
+        self.logger = logger
+    }
+
+    /// Adds a cache, before ``run()``.
+    ///
+    /// Keys are looked up in memory by their bytes. That works for keys of the types that are keys by themselves, such as
+    /// `String`, `Int` and `UUID`, and for those whose raw value is one; for others `stratactl why` says that it is not known.
+    ///
+    /// - Parameters:
+    ///   - cache: Usually the whole composition: its levels and counters are told.
+    ///   - level: Its level in Redis, which says which keyspace it is and what voids its entries.
+    ///   - memory: Its memory, composed over the level; without it nothing of memory is told but counters.
+    public func add<Key: KeyRepresentable, Value: Sendable>(
+        _ cache: some CacheLevel<Key, Value>,
+        of level: RedisLevel<Key, Value>,
+        memory: MemoryLevel<Key, Value>? = nil
+    ) {
+        let seat = FleetSeat(level.redis, level.keyspace, interval: interval, logger: logger) {
+            cache.label
+        } find: { bytes in
+            guard let memory, Key.isReadable else { return KeyFinding(.unknown) }
+            guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return KeyFinding(.absent) }
+            return KeyFinding(glimpse, level.shared.gate, at: .now)
+        } hottest: { most in
+            memory.map { memory in memory.hottest(most).map { PrintableText.escape($0.keyBytes) } }
+        }
+        seats.withLock { $0.append(seat) }
+    }
+
+    /// Lists the instance and answers, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins.
+    ///
+    /// Returns without an error in both cases. After graceful shutdown the instance is no longer listed; after a cancellation
+    /// its record vanishes by itself.
+    public func run() async {
+        let seats = seats.withLock { $0 }
+        await withTaskGroup { group in
+            for seat in seats { group.addTask { await seat.run() } }
+            _ = await Lifetime.end()
+            group.cancelAll()
+        }
+        for seat in seats where !Task.isCancelled { await seat.leave() }
+    }
+}
+
+#if ServiceLifecycle
+extension FleetMember: Service {}
+#endif

@@ -1,0 +1,62 @@
+/// A question to all instances of a keyspace, as a message on its channel; docs/internals/wire-format.md has its form.
+package enum FleetQuestion: Sendable, Hashable {
+    /// What the instance's memory holds of a user's key.
+    case key([UInt8])
+    /// Its figures, and so many of the hottest keys in its memory.
+    case figures(hottest: Int)
+
+    /// The first byte of the message.
+    static let letter = UInt8(ascii: "q")
+    /// Longer keys are not asked for.
+    package static let longestKey = 4096
+    /// How many keys an instance names at most.
+    package static let mostKeys = 50
+
+    /// The message with this number.
+    func message(_ number: QuestionNumber) -> [UInt8] {
+        let rest: [UInt8] =
+            switch self {
+            case .key(let key): [UInt8(ascii: "k")] + key
+            case .figures(let hottest): Array("f\(hottest)".utf8)
+            }
+        return [Self.letter] + Array(number.text.utf8) + rest
+    }
+
+    /// Reads a message; `nil` for other bytes, which any user who may publish can send.
+    static func read(_ message: [UInt8]) -> (question: FleetQuestion, number: QuestionNumber)? {
+        guard message.first == letter, let number = QuestionNumber(message.dropFirst().prefix(QuestionNumber.length)),
+            message.count > 1 + QuestionNumber.length
+        else { return nil }
+        let rest = message.dropFirst(2 + QuestionNumber.length)
+        switch message[1 + QuestionNumber.length] {
+        case UInt8(ascii: "k"):
+            guard rest.count <= longestKey else { return nil }
+            return (.key(Array(rest)), number)
+        case UInt8(ascii: "f"):
+            guard rest.count <= 9, let hottest = Int(String(decoding: rest, as: UTF8.self)), hottest >= 0 else {
+                return nil
+            }
+            return (.figures(hottest: min(hottest, mostKeys)), number)
+        default: return nil
+        }
+    }
+}
+
+/// The number of a question or an instance: sixteen hexadecimal digits at random.
+///
+/// Names in Redis are made of it, so nothing else is accepted.
+struct QuestionNumber: Sendable, Hashable {
+    static let length = 16
+
+    let text: String
+
+    init() {
+        let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+        text = String(repeating: "0", count: Self.length - digits.count) + digits
+    }
+
+    init?(_ bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.length, bytes.allSatisfy({ "0123456789abcdef".utf8.contains($0) }) else { return nil }
+        text = String(decoding: bytes, as: UTF8.self)
+    }
+}

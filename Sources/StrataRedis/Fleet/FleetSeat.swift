@@ -1,0 +1,170 @@
+internal import Logging
+internal import Strata
+
+/// One cache of an instance as the fleet knows it: its record, and its answers.
+final class FleetSeat: Sendable {
+    /// How long an answer waits for who has asked.
+    static let answerLifetime: Duration = .seconds(10)
+
+    private struct State: Sendable {
+        /// When the instance was listed first.
+        var begin: MonotonicInstant?
+        var cursor = "0"
+        var hasFailed = false
+    }
+
+    private let redis: RedisClient
+    private let keyspace: Keyspace
+    private let interval: Duration
+    private let logger: Logger?
+    private let label: @Sendable () -> LevelLabel
+    private let find: @Sendable ([UInt8]) -> KeyFinding
+    private let hottest: @Sendable (Int) -> [String]?
+    private let number = QuestionNumber()
+    private let state = Locked(State())
+    private let durations = Locked<[String: DurationWindow]>([:])
+
+    init(
+        _ redis: RedisClient,
+        _ keyspace: Keyspace,
+        interval: Duration,
+        logger: Logger?,
+        label: @escaping @Sendable () -> LevelLabel,
+        find: @escaping @Sendable ([UInt8]) -> KeyFinding,
+        hottest: @escaping @Sendable (Int) -> [String]?
+    ) {
+        self.redis = redis
+        self.keyspace = keyspace
+        self.interval = interval
+        self.logger = logger
+        self.label = label
+        self.find = find
+        self.hottest = hottest
+    }
+
+    /// Until the task is cancelled.
+    func run() async {
+        let listener = FleetListener()
+        let registration = redis.cache.tell(listener, of: keyspace)
+        defer { redis.cache.tellNoMore(registration) }
+        let sources = Set(label().nodes.flatMap(\.label.durations))
+        let numbers = sources.map { source in (source, source.add { [self] work, time, _ in record(work, time) }) }
+        defer { for (source, number) in numbers { source.remove(number) } }
+        await withTaskGroup { group in
+            group.addTask { await self.keepListed() }
+            for await (question, number) in listener.questions { await answer(question, number) }
+        }
+    }
+
+    private func record(_ work: WorkDurations.Work, _ nanoseconds: Int64) {
+        let kind =
+            switch work {
+            case .fetch: "fetch"
+            case .wait: "wait"
+            case .call: "call"
+            }
+        let now = MonotonicInstant.now
+        durations.withLock { $0[kind, default: DurationWindow(at: now)].add(nanoseconds, at: now) }
+    }
+
+    private func figures(hottest: [String]? = nil) -> InstanceRecord {
+        let now = MonotonicInstant.now
+        let begin = state.withLock { state in
+            if state.begin == nil { state.begin = now }
+            return state.begin ?? now
+        }
+        let durations = durations.withLock { windows in
+            var durations: [String: InstanceRecord.Durations] = [:]
+            for kind in windows.keys { durations[kind] = windows[kind]?.durations(at: now) }
+            return durations
+        }
+        return InstanceRecord(
+            name: redis.configuration.instanceName,
+            uptime: begin.duration(to: now),
+            link: redis.cache.refusal,
+            label: label(),
+            durations: durations,
+            hottest: hottest
+        )
+    }
+
+    // MARK: The list
+
+    private func keepListed() async {
+        do {
+            while true {
+                try await list()
+                // Instances that were started together do not write together for ever.
+                try await Task.pause(for: interval * Double.random(in: 0.8...1))
+            }
+        } catch {}
+    }
+
+    /// Writes the record.
+    ///
+    /// - Throws: `CancellationError`.
+    func list() async throws {
+        do {
+            let isListed = try await register(figures().bytes)
+            note(isListed ? nil : "too many instances are listed")
+        } catch let error as RedisError {
+            note(error.description)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            note("\(error)")
+        }
+    }
+
+    private func register(_ record: [UInt8]) async throws -> Bool {
+        let reply = try await redis.run(
+            FleetScripts.register,
+            keys: [keyspace.instances, keyspace.record(of: number.text)],
+            arguments: [
+                Array(number.text.utf8), Array(String((interval * 3).saturatedNanoseconds / 1_000_000).utf8),
+                Array(state.withLock { $0.cursor }.utf8), record,
+            ],
+            repetition: .repeatable
+        )
+        guard case .array(let parts) = reply, parts.count == 2, let cursor = parts[0].cursor else { return false }
+        state.withLock { $0.cursor = String(cursor) }
+        return parts[1].integer == 1
+    }
+
+    /// Logs once that the instance cannot be listed, and once that it can again.
+    private func note(_ failure: String?) {
+        let isNews = state.withLock { state in
+            defer { state.hasFailed = failure != nil }
+            return state.hasFailed != (failure != nil)
+        }
+        guard isNews, let logger else { return }
+        let metadata: Logger.Metadata = ["redis.endpoint": "\(redis.configuration.place)"]
+        guard let failure else { return logger.info("the instance is listed", metadata: metadata) }
+        logger.info("the instance cannot be listed", metadata: metadata.merging(["error": "\(failure)"]) { $1 })
+    }
+
+    /// Takes the instance off the list.
+    func leave() async {
+        let record = keyspace.record(of: number.text)
+        let field = [Array("HDEL".utf8), keyspace.instances.bytes, Array(number.text.utf8)]
+        _ = try? await redis.send(field, repeatable: true)
+        _ = try? await redis.unlink([record], repeatable: true)
+    }
+
+    // MARK: Answers
+
+    private func answer(_ question: FleetQuestion, _ asked: QuestionNumber) async {
+        let bytes =
+            switch question {
+            case .key(let key): find(key).bytes
+            case .figures(let most): figures(hottest: most == 0 ? nil : hottest(most)).bytes
+            }
+        // Who has asked hears nothing, and says so.
+        _ = try? await redis.set(
+            keyspace.answer(to: asked.text, of: number.text),
+            bytes,
+            expiringIn: Self.answerLifetime,
+            repeatable: true
+        )
+    }
+}

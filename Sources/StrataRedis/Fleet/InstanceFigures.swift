@@ -1,0 +1,64 @@
+/// What a record says, in figures that are fit for sums and for a screen, whatever it says.
+package struct InstanceFigures: Sendable {
+    /// Reads of a level.
+    package struct Reads: Sendable, Hashable {
+        package var hits = 0
+        package var misses = 0
+
+        package init(hits: Int = 0, misses: Int = 0) {
+            self.hits = hits
+            self.misses = misses
+        }
+
+        package var total: Int { hits + misses }
+
+        /// The share of hits; `nil` without reads.
+        package var ratio: Double? { total == 0 ? nil : Double(hits) / Double(total) }
+    }
+
+    /// More than any count of a process.
+    private static let most = 1 << 50
+
+    /// By level, as `memory` or `fetching.redis`, the upper ones first.
+    package private(set) var reads: [(level: String, reads: Reads)] = []
+    package private(set) var fetches = 0
+    package private(set) var failedFetches = 0
+    package private(set) var waits = 0
+    package private(set) var evictions = 0
+    package private(set) var entries: Int?
+    package private(set) var weight: Int?
+    package private(set) var limit: Int?
+    /// The roles whose breakers are not closed, such as `read`.
+    package private(set) var openBreakers: [String] = []
+    package private(set) var pendingInvalidations = 0
+    /// Whether changes made elsewhere are not told.
+    package private(set) var isUntrusted = false
+
+    package init(_ record: InstanceRecord) {
+        isUntrusted = record.link != nil
+        for level in record.levels.prefix(64) {
+            func count(_ name: String) -> Int? { level.counters[name].map { min(max($0, 0), Self.most) } }
+            let path = level.path.split(separator: ".").drop { $0 == "composed" }.joined(separator: ".")
+            if let hits = count("hits"), let misses = count("misses") {
+                // What is void or unusable is no hit.
+                let useless = (count("unusable") ?? 0) + (count("voided") ?? 0)
+                reads.append((path, Reads(hits: hits, misses: misses + useless)))
+            }
+            fetches += count("fetches") ?? 0
+            failedFetches += count("failed_fetches") ?? 0
+            waits += count("waits") ?? 0
+            pendingInvalidations = max(pendingInvalidations, count("pending_invalidations") ?? 0)
+            if count("untrusted") ?? 0 > 0 { isUntrusted = true }
+            for role in RedisRole.allCases.map(\.rawValue)
+            where count("breaker_\(role)") ?? 0 > 0 && !openBreakers.contains(role) { openBreakers.append(role) }
+            guard let held = count("entries"), let most = count("limit") else { continue }
+            entries = (entries ?? 0) + held
+            weight = (weight ?? 0) + (count("weight") ?? held)
+            limit = (limit ?? 0) + most
+            evictions += count("evictions") ?? 0
+        }
+    }
+
+    /// Reads of the uppermost level.
+    package var requests: Int { reads.first?.reads.total ?? 0 }
+}

@@ -1,0 +1,207 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("Instances that lie, are silent or are many", .timeLimit(.minutes(2)))
+struct FleetBoundsTests {
+    private let keyspace: Keyspace = "things"
+
+    /// Lists an instance with these bytes as its record.
+    private func list(_ redis: RedisClient, _ number: String, _ record: [UInt8]?, end: String? = nil) async throws {
+        let now = try await redis.time().saturatedNanoseconds / 1_000_000
+        let words = ["HSET", keyspace.instances.description, number, end ?? String(now + 10_000)]
+        _ = try await redis.send(words.map { Array($0.utf8) })
+        if let record { try await redis.set(keyspace.record(of: number), record, expiringIn: .seconds(10)) }
+    }
+
+    private func record(_ name: String) -> InstanceRecord {
+        InstanceRecord(name: name, uptime: .seconds(5), link: nil, label: LevelLabel("memory", counters: []))
+    }
+
+    @Test("a list that others have filled is read in bounds, and only what can be an instance")
+    func hostileList() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let inspector = FleetInspector(redis, keyspace)
+            try await list(redis, "0000000000000001", record("honest").bytes)
+            try await list(redis, "0000000000000002", [UInt8](repeating: 0x61, count: 3 << 20))
+            try await list(redis, "0000000000000003", Array("\u{1b}[2J no record".utf8))
+            try await list(redis, "0000000000000004", nil)
+            try await list(redis, "0000000000000005", record("over").bytes, end: "1")
+            try await list(redis, "0000000000000006", record("odd").bytes, end: "-99999999999999999999")
+            try await list(redis, "00000000000000zz", record("no number").bytes)
+            try await list(redis, "x:v:{a}", record("no number").bytes)
+            try await list(redis, String(repeating: "f", count: 1 << 20), nil)
+            _ = try await redis.send("RPUSH", keyspace.record(of: "0000000000000007").description, "x")
+            try await list(redis, "0000000000000007", nil)
+            let listing = try await inspector.instances()
+            let numbers = listing.instances.map(\.number.last)
+            #expect(numbers == ["1", "2", "3", "4", "7"])
+            let contents = listing.instances.map { instance in
+                switch instance.content {
+                case .record(let record): record.name
+                case .missing: "missing"
+                case .unusable: "unusable"
+                }
+            }
+            #expect(contents == ["honest", "unusable", "unusable", "missing", "unusable"])
+            // Another type under the name of the list is no list.
+            try await redis.unlink([keyspace.instances])
+            try await redis.set(keyspace.instances, [1])
+            #expect(try await inspector.instances().instances.isEmpty)
+        }
+    }
+
+    @Test("negative and huge counts become figures that can be added up")
+    func hostileFigures() {
+        var record = record("liar")
+        record.levels = Array(
+            repeating: .init(
+                path: "composed.memory\u{1b}",
+                counters: ["hits": .max, "misses": .min, "entries": .max, "limit": -5, "weight": .max, "fetches": .max]
+            ),
+            count: 64
+        )
+        record.uptime = .min
+        let figures = InstanceFigures(record)
+        #expect(figures.reads.count == 64 && figures.reads[0].reads.ratio == 1)
+        #expect(figures.fetches == 64 << 50 && figures.limit == 0)
+        #expect(InstanceFigures(InstanceRecord(record.bytes) ?? record).fetches == figures.fetches)
+    }
+
+    @Test("bytes that are no record, of another form or too long are none")
+    func records() throws {
+        var other = record("later")
+        other.form = 2
+        #expect(InstanceRecord(other.bytes) == nil)
+        #expect(InstanceRecord([]) == nil && InstanceRecord([0xff]) == nil)
+        #expect(InstanceRecord([UInt8](repeating: 0x9f, count: 32 << 10)) == nil)
+        // What does not fit is left out.
+        let label = LevelLabel("composed", parts: (0..<2000).map { LevelLabel("level \($0)") })
+        let keys = (0..<300).map { _ in String(repeating: "k", count: 500) }
+        let long = InstanceRecord(name: "a", uptime: .zero, link: nil, label: label, hottest: keys)
+        #expect(long.levels.count == 24 && long.bytes.count <= InstanceRecord.longest)
+        let read = try #require(InstanceRecord(long.bytes))
+        #expect(read.name == "a" && read.hottest == nil && read.levels.count == 24)
+        #expect(KeyFinding(KeyFinding(.fresh).bytes) == KeyFinding(.fresh))
+        #expect(KeyFinding([1, 2, 3]) == nil)
+    }
+
+    @Test("a thousand instances that never answer cost the time that was given, and no more are listed than asked for")
+    func silent() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let now = try await redis.time().saturatedNanoseconds / 1_000_000
+            var words = ["HSET", keyspace.instances.description]
+            for number in 0..<1200 {
+                let digits = String(number, radix: 16)
+                let name = String(repeating: "0", count: 16 - digits.count) + digits
+                words += [name, String(now + 100_000)]
+                try await redis.set(keyspace.record(of: name), record("web-\(number)").bytes, expiringIn: .seconds(100))
+            }
+            _ = try await redis.send(words.map { Array($0.utf8) })
+            let inspector = FleetInspector(redis, keyspace)
+            let listing = try await inspector.instances(limit: 1000)
+            #expect(listing.instances.count == 1000 && listing.more)
+            let answers = try await inspector.find([1], in: listing.instances, within: .milliseconds(100))
+            #expect(answers.count == 1000)
+            let isSilent = answers.values.allSatisfy { if case .none = $0 { true } else { false } }
+            #expect(isSilent)
+        }
+    }
+
+    @Test("a list shrinks again, and is full at some time; each instance has a place as long as it comes")
+    func register() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            func register(_ number: String, from cursor: String = "0") async throws -> (cursor: String, isListed: Bool)
+            {
+                let reply = try await redis.run(
+                    FleetScripts.register,
+                    keys: [keyspace.instances, keyspace.record(of: number)],
+                    arguments: [number, "15000", cursor, "record"].map { Array($0.utf8) },
+                    repetition: .once
+                )
+                return (reply.array?[0].string ?? "", reply.array?[1].integer == 1)
+            }
+            #expect(try await register("0000000000000001").isListed)
+            let now = try await redis.time().saturatedNanoseconds / 1_000_000
+            var words = ["HSET", keyspace.instances.description]
+            for number in 0..<4200 { words += ["n\(number)", String(now + 1_000_000)] }
+            _ = try await redis.send(words.map { Array($0.utf8) })
+            #expect(try await register("0000000000000001").isListed)
+            #expect(try await !register("0000000000000002").isListed)
+            #expect(try await redis.exists(keyspace.record(of: "0000000000000002")) == 0)
+            // What has passed, or makes no sense, goes by and by.
+            var odd = ["HSET", keyspace.instances.description]
+            for number in 0..<4200 {
+                odd += ["n\(number)", ["1", "nan", "0x10", "1e99", "999999999999999"][number % 5]]
+            }
+            _ = try await redis.send(odd.map { Array($0.utf8) })
+            var cursor = "0"
+            for _ in 0..<500 where try await redis.count(of: "HLEN", .once, [keyspace.instances]) > 1 {
+                cursor = try await register("0000000000000001", from: cursor).cursor
+            }
+            #expect(try await redis.count(of: "HLEN", .once, [keyspace.instances]) == 1)
+            #expect(try await register("0000000000000002").isListed)
+        }
+    }
+
+    @Test("a question is answered once, and only so many in a second")
+    func rate() async throws {
+        let listener = FleetListener()
+        let question = FleetQuestion.key([7])
+        let message = question.message(QuestionNumber())
+        for _ in 0..<3 { listener.event(message, nil) }
+        listener.event(message, KeyspacePart.all[0])
+        for _ in 0..<100 { listener.event(question.message(QuestionNumber()), nil) }
+        var heard: Set<QuestionNumber> = []
+        var questions = listener.questions.makeAsyncIterator()
+        for _ in 0..<16 {
+            guard let (asked, number) = await questions.next() else { break }
+            #expect(asked == question)
+            heard.insert(number)
+        }
+        #expect(heard.count == 16)
+    }
+
+    @Test("messages that are no question are none")
+    func messages() {
+        let number = QuestionNumber()
+        for question in [FleetQuestion.key([]), .key([0, 255]), .figures(hottest: 0), .figures(hottest: 50)] {
+            let read = FleetQuestion.read(question.message(number))
+            #expect(read?.question == question && read?.number == number)
+        }
+        let digits = number.text
+        for text in [
+            "", "q", "q\(digits)", "q\(digits)x", "q\(digits.dropLast())kk", "q\(digits.uppercased())Gk",
+            "q../../../../../..k",
+            "q\(digits)f", "q\(digits)f-1", "q\(digits)f9999999999", "q\(digits)f1x", "i\(digits)k",
+        ] {
+            #expect(FleetQuestion.read(Array(text.utf8)) == nil, "\(text)")
+        }
+        #expect(FleetQuestion.read(FleetQuestion.key([UInt8](repeating: 1, count: 4097)).message(number)) == nil)
+        #expect(FleetQuestion.read(Array("q\(digits)f1000".utf8))?.question == .figures(hottest: 50))
+    }
+
+    @Test("percentiles are at most an eighth too high, and forget what is long ago")
+    func durations() throws {
+        let start = MonotonicInstant(nanoseconds: 1)
+        var window = DurationWindow(at: start)
+        let nothing = window.durations(at: start)
+        #expect(nothing == nil)
+        for microseconds in 1...1000 { window.add(Int64(microseconds) * 1000, at: start) }
+        window.add(-5, at: start)
+        window.add(.max, at: start)
+        let all = window.durations(at: start)
+        let found = try #require(all)
+        #expect(found.count == 1002)
+        #expect((500...563).contains(found.median) && (950...1070).contains(found.p95))
+        let later = window.durations(at: start.advanced(by: .seconds(16)))
+        #expect(later?.count == 1002)
+        let forgotten = window.durations(at: start.advanced(by: .seconds(32)))
+        #expect(forgotten == nil)
+    }
+}
