@@ -55,6 +55,9 @@ final class InvalidationLink: Sendable {
                 topics.prefixes.append(keyspace.values)
                 topics.prefixes.append(keyspace.tags)
                 topics.channels.append(keyspace.events)
+                if all.contains(where: { $0.keyspace == keyspace && $0.listener.hearsLeases }) {
+                    topics.prefixes.append(keyspace.leases)
+                }
                 guard all.contains(where: { $0.keyspace == keyspace && $0.listener.isDivided }) else { continue }
                 topics.channels += KeyspacePart.all.map { keyspace.channel(of: $0) }
             }
@@ -184,6 +187,9 @@ final class InvalidationLink: Sendable {
             let all = listeners.withLock { $0.all }
             for key in keys {
                 for entry in all where key.starts(with: entry.keyspace.values) { entry.listener.changed(key) }
+                for entry in all where entry.listener.hearsLeases && key.starts(with: entry.keyspace.leases) {
+                    entry.listener.changed(key)
+                }
                 for entry in all where key.starts(with: entry.keyspace.tags) {
                     if let part = entry.keyspace.part(ofMarks: key) { entry.listener.marksChanged(part) }
                 }

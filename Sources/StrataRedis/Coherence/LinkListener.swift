@@ -1,9 +1,20 @@
 internal import Strata
 
+/// A listener for changes, at a link or at several.
+protocol ChangeListener: AnyObject, Sendable {
+    /// Whether changes of leases are told, too; by their names, as those of values are.
+    var hearsLeases: Bool { get }
+}
+
+extension ChangeListener {
+    /// False: instances wake by messages.
+    var hearsLeases: Bool { false }
+}
+
 /// A listener for changes made elsewhere.
 ///
 /// All calls come on the I/O thread, one after the other.
-protocol LinkListener: AnyObject, Sendable {
+protocol LinkListener: ChangeListener {
     /// The link stands; what was read until now may have changed unnoticed.
     func linkEstablished(trustedUntil: MonotonicInstant)
 

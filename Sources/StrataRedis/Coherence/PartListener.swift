@@ -3,7 +3,7 @@ internal import Strata
 /// Somebody who has to know of changes in the parts of a keyspace; the part is `nil` where there is one only.
 ///
 /// What is told of trust comes in its order, one after the other. What is told of changes may come on several threads.
-protocol PartListener: AnyObject, Sendable {
+protocol PartListener: ChangeListener {
     /// From now on changes are told; what was read until now may have changed unheard.
     func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant)
 

@@ -12,9 +12,7 @@ package struct TagListing: Sendable {
         package var bytes: [UInt8]? { name.first == UInt8(ascii: "=") ? Array(name.dropFirst()) : nil }
 
         /// The tag in one line that a terminal can show; `\#` and the hash for a long one.
-        package var escaped: String {
-            bytes.map { PrintableText.escape($0) } ?? "\\" + String(decoding: name, as: UTF8.self)
-        }
+        package var escaped: String { TagName.escaped(name) }
     }
 
     package let tags: [Tag]
@@ -22,6 +20,14 @@ package struct TagListing: Sendable {
     package let count: Int
     /// Tags without a number of their own were invalidated no later than by this one; 0 when none was forgotten.
     package let floor: UInt64
+}
+
+extension TagName {
+    /// The name of a tag in one line that a terminal can show; `\#` and the hash for a long one.
+    static func escaped(_ name: [UInt8]) -> String {
+        name.first == UInt8(ascii: "=")
+            ? PrintableText.escape(Array(name.dropFirst())) : "\\" + PrintableText.escape(name)
+    }
 }
 
 extension KeyspaceInspector {

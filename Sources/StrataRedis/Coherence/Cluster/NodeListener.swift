@@ -21,6 +21,8 @@ final class NodeListener: LinkListener {
 
     var isDivided: Bool { true }
 
+    var hearsLeases: Bool { listener.hearsLeases }
+
     func linkEstablished(trustedUntil: MonotonicInstant) {
         links.links?.note(number) { $0.established(endpoint, until: trustedUntil) }
         links.links?.established()
