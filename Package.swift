@@ -171,7 +171,7 @@ let package = Package(
         // What several targets of tests share, and no product has.
         .target(
             name: "StrataTestSupport",
-            dependencies: ["Strata", logging],
+            dependencies: ["Strata", "StrataTesting", logging],
             path: "Tests/StrataTestSupport",
             swiftSettings: strictSettings
         ),
@@ -203,14 +203,14 @@ let package = Package(
         // The process that tests of the disk level run several times and kill.
         .executableTarget(
             name: "StrataDiskInstance",
-            dependencies: ["Strata", "StrataDisk"],
+            dependencies: ["Strata", "StrataDisk", "StrataTestSupport"],
             path: "Tests/StrataDiskInstance",
             swiftSettings: strictSettings
         ),
         .testTarget(
             name: "StrataDiskTests",
             dependencies: [
-                "StrataDisk", "StrataDiskInstance", "StrataTesting",
+                "StrataDisk", "StrataDiskInstance", "StrataTesting", "StrataTestSupport",
                 grdb,
             ],
             swiftSettings: strictSettings
@@ -243,7 +243,7 @@ let package = Package(
         // The process that tests run many times, freeze and kill.
         .executableTarget(
             name: "StrataTestingInstance",
-            dependencies: ["Strata", "StrataRedis", "StrataTesting"],
+            dependencies: ["Strata", "StrataRedis", "StrataTesting", "StrataTestSupport"],
             path: "Tests/StrataTestingInstance",
             swiftSettings: strictSettings
         ),

@@ -87,15 +87,7 @@ extension CacheLevel {
         try TagLimits.check(tags)
         guard !lifetime.isNone else { return try await remove(key) }
         var entry = Entry(.value(value), tags: tags)
-        if let freshFor = lifetime.freshFor {
-            let now = MonotonicInstant.now
-            entry.freshUntil = now.advanced(by: min(freshFor, EntryLifetime.longest))
-            let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), EntryLifetime.longest)
-            entry.staleUntil = entry.freshUntil.advanced(by: staleFor)
-            entry.refreshAt = entry.freshUntil
-            entry.revalidateUntil = entry.freshUntil
-            entry.storedAt = now
-        }
+        entry.live(for: lifetime, from: .now)
         _ = try await commit(entry, for: key)
     }
 

@@ -25,3 +25,16 @@ public struct EntryLifetime: Sendable, Hashable {
     /// Whether the entry is not to be kept at all.
     package var isNone: Bool { freshFor.map { $0 <= .zero } ?? false }
 }
+
+extension Entry {
+    /// Gives an entry a lifetime from now on, unless that is the policy's.
+    package mutating func live(for lifetime: EntryLifetime, from now: MonotonicInstant) {
+        guard let freshFor = lifetime.freshFor else { return }
+        freshUntil = now.advanced(by: min(freshFor, EntryLifetime.longest))
+        let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), EntryLifetime.longest)
+        staleUntil = freshUntil.advanced(by: staleFor)
+        refreshAt = freshUntil
+        revalidateUntil = freshUntil
+        storedAt = now
+    }
+}

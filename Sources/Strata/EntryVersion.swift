@@ -22,3 +22,17 @@ public struct EntryVersion: Sendable, Hashable {
         EntryVersion(high: .random(in: 1 ... .max), low: .random(in: 0 ... .max))
     }
 }
+
+extension EntryVersion {
+    /// The stamp as bytes, the upper half first; each half in little-endian order.
+    package var bytes: [UInt8] {
+        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> (8 * UInt64($0))) } }
+    }
+
+    /// The stamp of such bytes; `nil` for another number of them.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        func half(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+        self.init(high: half(bytes[..<8]), low: half(bytes[8...]))
+    }
+}

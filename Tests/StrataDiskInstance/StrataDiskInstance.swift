@@ -1,6 +1,7 @@
 #if Disk
 import Strata
 import StrataDisk
+import StrataTestSupport
 
 #if canImport(Darwin)
 import Darwin
@@ -12,11 +13,20 @@ import Musl
 
 /// The process that tests of the disk level start several times and kill.
 ///
-/// It writes values that tell their key and number, and says so after each.
+/// It writes values that tell their key and number, or applies actions to a list, and says so after each.
 @main
 struct StrataDiskInstance {
     static func main() async throws {
         let arguments = CommandLine.arguments
+        if arguments.count == 5, arguments[2] == "actions" {
+            guard let writer = Int(arguments[3]), let count = Int(arguments[4]) else { exit(64) }
+            let cache = MemoryLevel<String, [Int]>(limit: .entries(10))
+                .compose(DiskLevel(DiskStore(path: arguments[1]), namespace: "lists"))
+            return try await ActionWriter.work(writer, count: count, on: cache) { line in
+                print(line)
+                fflush(nil)
+            }
+        }
         guard arguments.count == 4, let count = Int(arguments[3]) else { exit(64) }
         let level = DiskLevel<String, String>(DiskStore(path: arguments[1]), namespace: "shared", codec: .text)
         for number in 1...count {

@@ -1,3 +1,6 @@
+import Strata
+import StrataRedis
+import StrataTestSupport
 import StrataTesting
 
 #if canImport(Darwin)
@@ -45,6 +48,10 @@ struct StrataTestingInstance {
             )
             .run()
             exit(0)
+        case "actions":
+            guard arguments.count == 6, let writer = Int(arguments[4]), let count = Int(arguments[5]) else { exit(64) }
+            try await applyActions(url: arguments[2], keyspace: arguments[3], writer, count)
+            exit(0)
         case "shared":
             let server = try await RedisServer.shared()
             print(server.isExternal, server.url)
@@ -60,6 +67,22 @@ struct StrataTestingInstance {
             while true { pause() }
         default:
             exit(64)
+        }
+    }
+
+    /// Applies actions to a list in memory over Redis.
+    private static func applyActions(url: String, keyspace: String, _ writer: Int, _ count: Int) async throws {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.connectTimeout = .seconds(20)
+        configuration.commandTimeout = .seconds(20)
+        configuration.redisBudget = .seconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
+        configuration.healthWindow = .seconds(60)
+        let level = RedisLevel<String, [Int]>(try RedisClient(configuration), keyspace: Keyspace(keyspace))
+        let cache = MemoryLevel<String, [Int]>(limit: .entries(10)).compose(level)
+        try await ActionWriter.work(writer, count: count, on: cache) { line in
+            print(line)
+            fflush(nil)
         }
     }
 

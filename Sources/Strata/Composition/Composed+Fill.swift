@@ -174,13 +174,13 @@ extension Composed {
         let heard = await Result {
             try await ledger.exclusively(key) { () async throws -> Ticket? in
                 guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                    try await upper.remove(key)
+                    // What was set or changed meanwhile stays.
+                    if !isKnown(key, in: ledger) { try await upper.remove(key) }
                     return .void
                 }
                 // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
                 // of that. The old one does, as far as it lives.
-                let known = ledger.fill(of: key)
-                if known.map({ fillGate.isLive($0.ticket) && $0.seal?.isLive != false }) != true {
+                if !isKnown(key, in: ledger) {
                     displaced += ledger.record(.void, nil, for: key)
                 }
                 let heard: Ticket?
@@ -195,6 +195,11 @@ extension Composed {
         }
         for key in displaced { try await removeAbove(key) }
         return try heard.get()
+    }
+
+    /// Whether the upper level has something of a key, and nothing has voided that.
+    private func isKnown(_ key: Key, in ledger: FillLedger<Key>) -> Bool {
+        ledger.fill(of: key).map { fillGate.isLive($0.ticket) && $0.seal?.isLive != false } ?? false
     }
 
     func removeAbove(_ key: Key) async throws {

@@ -41,6 +41,14 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let invalidScope = Code(description: "invalid scope")
         /// There was no value within the time that the caller could wait.
         public static let timeout = Code(description: "timed out")
+        /// An update was not made: others have changed the key each time.
+        public static let conflict = Code(description: "conflict")
+        /// An update may have been made or not: the answer was lost, and what is stored now does not tell.
+        ///
+        /// ``CacheError/causes`` has the error of the call whose answer was lost.
+        public static let outcomeUnknown = Code(description: "outcome unknown")
+        /// No level of the cache can compare and store, so nothing can be updated.
+        public static let notUpdatable = Code(description: "not updatable")
     }
 
     /// What kind of failure it was.

@@ -72,14 +72,34 @@ extension MemoryLevel {
     @inline(__always)
     func keep(_ entry: Entry<Value>, for key: Key) throws(CacheError) {
         let now = now
+        let entry = dated(entry, at: now)
+        let hash = hash(of: key)
+        let slot = slot(for: entry, key, hash)
+        let weight = limit.weight(of: entry)
+        if slot.hasDetails {
+            try keep(consume slot, EntryMetadata(entry), hash, weight, at: now)
+        } else {
+            try keep(consume slot, nil, hash, weight, at: now)
+        }
+    }
+
+    /// The entry with this level's seal, and with the end that this level sets.
+    @inlinable
+    @inline(__always)
+    func dated(_ entry: Entry<Value>, at now: MonotonicInstant) -> Entry<Value> {
         var entry = entry.tags.isEmpty ? entry : sealed(entry)
         if let lifetime {
             let end = now.advanced(by: lifetime)
             entry.shorten(to: end)
             if entry.staleUntil == .distantFuture { entry.staleUntil = end }
         }
-        let hash = hash(of: key)
-        let slot = MemorySlot(
+        return entry
+    }
+
+    @inlinable
+    @inline(__always)
+    func slot(for entry: Entry<Value>, _ key: Key, _ hash: UInt64) -> MemorySlot<Key, Value> {
+        MemorySlot(
             key: key,
             servedUntil: min(entry.refreshAt, entry.freshUntil),
             ticket: entry.ticket,
@@ -90,12 +110,6 @@ extension MemoryLevel {
             isSuspect: entry.isSuspect,
             isSealed: entry.seal != nil
         )
-        let weight = limit.weight(of: entry)
-        if slot.hasDetails {
-            try keep(consume slot, EntryMetadata(entry), hash, weight, at: now)
-        } else {
-            try keep(consume slot, nil, hash, weight, at: now)
-        }
     }
 
     @inlinable

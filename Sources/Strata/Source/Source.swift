@@ -182,3 +182,5 @@ extension FreshnessPolicy {
         WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }
+
+extension Source: AtomicLevel {}

@@ -27,6 +27,7 @@ extension DiskLevel {
             content,
             freshUntil: now.instant(stored.fresh, longest: longest(stored.fresh, stored)),
             staleUntil: now.instant(stored.ends, longest: longest(stored.ends, stored)),
+            storedAt: now.instant(stored.stored, longest: 0),
             version: stored.version,
             tags: stored.tags,
             fetchDuration: .microseconds(stored.took),
@@ -41,7 +42,20 @@ extension DiskLevel {
     }
 
     /// What is written for an entry, which gets a lifetime by the policy if it has none.
-    func seal(_ entry: Entry<Value>, _ key: [UInt8], _ now: ClockReading) throws -> StoredEntry {
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - key: Its key.
+    ///   - now: The present time.
+    ///   - keepsAge: Whether the entry was made when it says, and not now.
+    /// - Returns: What is written, of a version of its own.
+    /// - Throws: What the codec throws.
+    func seal(
+        _ entry: Entry<Value>,
+        _ key: [UInt8],
+        _ now: ClockReading,
+        keepsAge: Bool = false
+    ) throws -> StoredEntry {
         var (fresh, end) = (entry.freshUntil, entry.staleUntil)
         if fresh == .distantFuture, let freshness {
             let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: XXH64.hash(key))
@@ -55,7 +69,7 @@ extension DiskLevel {
             compression: encoded?.compression ?? 0,
             protection: encoded?.protection ?? 0,
             schema: codec.schema,
-            stored: now.wall,
+            stored: keepsAge && entry.storedAt != .distantPast ? now.milliseconds(entry.storedAt) : now.wall,
             fresh: now.milliseconds(fresh),
             ends: now.milliseconds(end),
             took: entry.fetchDuration.saturatedNanoseconds / 1_000,

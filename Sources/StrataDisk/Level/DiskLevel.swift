@@ -135,7 +135,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         return entries
     }
 
-    private func open(_ found: DiskSpace.Found, _ key: [UInt8]) async throws -> Entry<Value>? {
+    func open(_ found: DiskSpace.Found, _ key: [UInt8]) async throws -> Entry<Value>? {
         switch found {
         case .nothing:
             counters.add(\.misses)
@@ -236,7 +236,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         )
     }
 
-    private func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func counting<Result>(_ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()
         } catch let error as DiskError {

@@ -96,28 +96,56 @@ final class DiskSpace: Sendable {
             if evicts { try await remove(key) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
-        let checksum = entry.checksum(key)
         try await store.write { db, file in
-            let space = try file.madeSpace(self.name, db)
-            try self.writeTouches(space, db)
-            let labels = entry.tags.isEmpty ? nil : TagList.bytes(entry.tags).data
-            try db.cachedStatement(sql: Self.write)
-                .execute(arguments: [
-                    space, key.data, size, entry.kind, Int(entry.codec), Int(entry.compression), Int(entry.protection),
-                    Int(entry.schema), entry.stored, entry.fresh, entry.ends, entry.took,
-                    Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
-                    Int64(bitPattern: checksum), labels, entry.payload.data,
-                ])
-            let bytes = try self.bytes(space, db)
-            guard bytes > self.limit || !entry.tags.isEmpty else { return }
-            let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
-            guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return }
-            for tag in Set(entry.tags.map { Self.canonical($0) }) {
-                try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
-                    .execute(arguments: [space, tag, id])
-            }
-            if bytes > self.limit { try self.makeRoom(space, over: bytes - self.limit, sparing: id, now: now, db) }
+            try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
         }
+    }
+
+    /// Keeps an entry in place of the one with a version, or removes that, unless another one is there by now.
+    ///
+    /// - Returns: Whether it was there.
+    func exchange(_ entry: StoredEntry?, _ key: [UInt8], for version: EntryVersion?, now: Int64) async throws -> Bool {
+        guard entry.map({ $0.size(key) <= limit }) ?? true else {
+            throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
+        }
+        // Immediate: no other process writes between the comparison and the end.
+        return try await store.write { db, file in
+            let space = try file.madeSpace(self.name, db)
+            let sql = "SELECT high, low FROM entry WHERE space = ? AND key = ?"
+            let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [space, key.data])
+            let found = row.map {
+                EntryVersion(high: UInt64(bitPattern: $0[0] as Int64), low: UInt64(bitPattern: $0[1] as Int64))
+            }
+            guard found == version else { return false }
+            if let entry {
+                try self.write(entry, key, space, now: now, db)
+            } else {
+                try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND key = ?")
+                    .execute(arguments: [space, key.data])
+            }
+            return true
+        }
+    }
+
+    private func write(_ entry: StoredEntry, _ key: [UInt8], _ space: Int64, now: Int64, _ db: Database) throws {
+        try writeTouches(space, db)
+        let labels = entry.tags.isEmpty ? nil : TagList.bytes(entry.tags).data
+        try db.cachedStatement(sql: Self.write)
+            .execute(arguments: [
+                space, key.data, entry.size(key), entry.kind, Int(entry.codec), Int(entry.compression),
+                Int(entry.protection), Int(entry.schema), entry.stored, entry.fresh, entry.ends, entry.took,
+                Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
+                Int64(bitPattern: entry.checksum(key)), labels, entry.payload.data,
+            ])
+        let bytes = try bytes(space, db)
+        guard bytes > limit || !entry.tags.isEmpty else { return }
+        let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
+        guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return }
+        for tag in Set(entry.tags.map { Self.canonical($0) }) {
+            try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
+                .execute(arguments: [space, tag, id])
+        }
+        if bytes > limit { try makeRoom(space, over: bytes - limit, sparing: id, now: now, db) }
     }
 
     private static let write = """

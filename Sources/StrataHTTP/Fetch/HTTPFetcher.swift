@@ -193,4 +193,6 @@ extension HTTPLifetime {
         )
     }
 }
+
+extension HTTPFetcher: AtomicLevel {}
 #endif

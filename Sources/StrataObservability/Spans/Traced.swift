@@ -161,6 +161,8 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
 extension Traced: Fetcher where Base: Fetcher {}
 
+extension Traced: AtomicLevel where Base: AtomicLevel {}
+
 extension Traced: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

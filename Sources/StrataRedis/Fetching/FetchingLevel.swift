@@ -132,7 +132,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         try await level.removeAll()
     }
 
-    private func void(_ key: Key) {
+    func void(_ key: Key) {
         flights.void(key)
         fetches.void(key)
     }

@@ -77,5 +77,5 @@ extension RedisLevel {
     }
 
     /// How far two clocks may drift apart between two readings, in nanoseconds: 500 ppm in twenty seconds.
-    private static var clockDrift: Int64 { 10_000_000 }
+    static var clockDrift: Int64 { 10_000_000 }
 }

@@ -99,13 +99,14 @@ struct AccessRulesTests {
     @Test("every command of every script is allowed")
     func scripts() throws {
         let allowed = Set(AccessRules(for: [.sweep]).commands)
-        for script in LeaseScripts.all + TagScripts.all + OutageScripts.all {
+        for script in LeaseScripts.all + ChangeScripts.all + TagScripts.all + OutageScripts.all {
             for match in script.source.matches(of: /redis\.p?call\('([A-Z]+)'/) {
                 #expect(allowed.contains(match.1.lowercased()), "\(script.name): \(match.1)")
             }
         }
         let own = Set(AccessRules(for: [.cache]).commands)
-        for script in LeaseScripts.all + OutageScripts.all + FleetScripts.all + [TagScripts.advance] {
+        let scripts = LeaseScripts.all + ChangeScripts.all + OutageScripts.all + FleetScripts.all + [TagScripts.advance]
+        for script in scripts {
             for match in script.source.matches(of: /redis\.p?call\('([A-Z]+)'/) {
                 #expect(own.contains(match.1.lowercased()), "\(script.name): \(match.1)")
             }

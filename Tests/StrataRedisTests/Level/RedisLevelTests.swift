@@ -158,7 +158,8 @@ struct RedisLevelTests {
     @Test("the scripts' digests are those that the server computes")
     func digests() async throws {
         let redis = try await TestServer.client()
-        for script in LeaseScripts.all + TagScripts.all + OutageScripts.all + FleetScripts.all {
+        let scripts = LeaseScripts.all + ChangeScripts.all + TagScripts.all + OutageScripts.all + FleetScripts.all
+        for script in scripts {
             let reply = try await redis.send([Array("SCRIPT".utf8), Array("LOAD".utf8), Array(script.source.utf8)])
             #expect(reply.string == script.digest, "\(script.name)")
         }

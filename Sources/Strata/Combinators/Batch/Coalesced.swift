@@ -63,6 +63,8 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
 
 extension Coalesced: Fetcher where Base: Fetcher {}
 
+extension Coalesced: AtomicLevel where Base: AtomicLevel {}
+
 extension CacheLevel {
     /// This level with its single reads of the same moment asked for together.
     ///

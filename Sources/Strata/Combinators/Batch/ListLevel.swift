@@ -123,6 +123,8 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
 
 extension ListLevel: Fetcher where Base: Fetcher {}
 
+extension ListLevel: AtomicLevel where Base: Fetcher {}
+
 extension CacheLevel {
     /// This level with lists of its keys as keys, and lists of its values as values.
     public func allBatch() -> ListLevel<Self> { ListLevel(self) }

@@ -86,6 +86,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
 
 extension Conditioned: Fetcher where Base: Fetcher {}
 
+extension Conditioned: AtomicLevel where Base: AtomicLevel {}
+
 extension Conditioned: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

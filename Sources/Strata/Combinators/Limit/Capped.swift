@@ -54,6 +54,8 @@ public struct Capped<Base: CacheLevel>: TransparentLevel {
 
 extension Capped: Fetcher where Base: Fetcher {}
 
+extension Capped: AtomicLevel where Base: AtomicLevel {}
+
 extension Capped: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

@@ -78,6 +78,16 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
 
 extension OnExecutor: Fetcher where Base: Fetcher {}
 
+extension OnExecutor: AtomicLevel where Base: AtomicLevel {
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        try await there { try await base.current(key) }
+    }
+
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        try await there { try await base.exchange(entry, for: key, if: mark) }
+    }
+}
+
 extension OnExecutor: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

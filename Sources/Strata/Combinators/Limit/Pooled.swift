@@ -129,6 +129,15 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
 extension Pooled: Fetcher where Base: Fetcher {}
 
+extension Pooled: AtomicLevel where Base: AtomicLevel {
+    /// Voids the flight and changes the level.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        flights.void(key)
+        defer { flights.void(key) }
+        return try await base.exchange(entry, for: key, if: mark)
+    }
+}
+
 extension CacheLevel {
     /// This level with its reads of one key pooled within the process.
     public func pooled() -> Pooled<Self> { Pooled(self) }

@@ -104,6 +104,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
 extension FallingBack: Fetcher where First: Fetcher, Second: Fetcher {}
 
+extension FallingBack: AtomicLevel where First: Fetcher, Second: Fetcher {}
+
 extension CacheLevel {
     /// This level with another one that is read when this one has failed.
     public func recover<Other: CacheLevel>(with fallback: Other) -> FallingBack<Self, Other>

@@ -100,6 +100,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
 extension Raced: Fetcher where First: Fetcher, Second: Fetcher {}
 
+extension Raced: AtomicLevel where First: Fetcher, Second: Fetcher {}
+
 /// Which outcome wins a race between levels.
 public enum RaceRule: Sendable, Hashable {
     /// The first, whatever it is.

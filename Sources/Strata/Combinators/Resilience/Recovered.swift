@@ -71,6 +71,8 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
 
 extension Recovered: Fetcher where Base: Fetcher {}
 
+extension Recovered: AtomicLevel where Base: AtomicLevel {}
+
 extension Recovered: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

@@ -97,6 +97,8 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
 
 extension Retried: Fetcher where Base: Fetcher {}
 
+extension Retried: AtomicLevel where Base: AtomicLevel {}
+
 extension Retried: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

@@ -64,6 +64,8 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
 
 extension TimeLimited: Fetcher where Base: Fetcher {}
 
+extension TimeLimited: AtomicLevel where Base: AtomicLevel {}
+
 extension TimeLimited: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

@@ -86,6 +86,30 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
 extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 
+extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
+    /// What the key's lane has.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        let isFirst = choose(key) == .first
+        guard var found = try await isFirst ? first.current(key) : second.current(key) else { return nil }
+        found.mark.notes.append(ChangeNote(tagChanges: 0, ticket: .none, isAbove: isFirst))
+        return found
+    }
+
+    /// Changes the lane that was read, also when another one is chosen by now.
+    ///
+    /// Where one of the lanes hears of changes, levels above read the new value before they keep it.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        var mark = mark
+        guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
+        let gate = gate
+        defer { gate?.void(fingerprint(of: key)) }
+        _ =
+            try await note.isAbove
+            ? first.exchange(entry, for: key, if: mark) : second.exchange(entry, for: key, if: mark)
+        return gate == nil ? nil : .void
+    }
+}
+
 extension Switched: SourcedLevel where First: SourcedLevel, Second: SourcedLevel {}
 
 /// Two levels of which each key uses one.

@@ -42,6 +42,8 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel 
 
 extension PostProcessed: Fetcher where Base: Fetcher {}
 
+extension PostProcessed: AtomicLevel where Base: Fetcher {}
+
 extension PostProcessed: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

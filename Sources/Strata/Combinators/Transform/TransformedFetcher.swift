@@ -38,6 +38,8 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLeve
     }
 }
 
+extension TransformedFetcher: AtomicLevel {}
+
 extension Fetcher {
     /// This fetcher with its values in another form, which a closure makes.
     ///

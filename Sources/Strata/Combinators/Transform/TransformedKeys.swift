@@ -112,6 +112,23 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
 
 extension TransformedKeys: Fetcher where Base: Fetcher {}
 
+extension TransformedKeys: AtomicLevel where Base: AtomicLevel {
+    /// What the level has of the transformed key.
+    ///
+    /// - Throws: What the transformer or the level throws.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await base.current(step(key)) }
+
+    /// Changes the transformed key.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        do {
+            return try await base.exchange(entry, for: step(key), if: mark)
+        } catch {
+            if !step.isImmediate { base.gate?.void(fingerprint(of: key)) }
+            throw error
+        }
+    }
+}
+
 extension TransformedKeys: SourcedLevel where Base: SourcedLevel {}
 
 extension CacheLevel {

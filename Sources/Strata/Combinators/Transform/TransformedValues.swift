@@ -61,7 +61,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
         try await base.commit(try await inner(entry, key), for: key)
     }
 
-    private func inner(_ entry: Entry<Value>, _ key: Key) async throws -> Entry<Base.Value> {
+    func inner(_ entry: Entry<Value>, _ key: Key) async throws -> Entry<Base.Value> {
         try await entry.map { try await transformer.inverseTransform($0, for: key) }
     }
 
@@ -72,6 +72,25 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
 }
 
 extension TransformedValues: Fetcher where Base: Fetcher {}
+
+extension TransformedValues: AtomicLevel where Base: AtomicLevel {
+    /// What the level inside has, with its value transformed.
+    ///
+    /// - Throws: What the level inside or the transformer throws.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        guard let found = try await base.current(key) else { return nil }
+        return CurrentEntry(try await found.entry?.map { try await process((key, $0)) }, mark: found.mark)
+    }
+
+    /// Stores the entry with its value transformed back.
+    ///
+    /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        var inside: Entry<Base.Value>?
+        if let entry { inside = try await inner(entry, key) }
+        return try await base.exchange(inside, for: key, if: mark)
+    }
+}
 
 extension TransformedValues: SourcedLevel where Base: SourcedLevel {}
 

@@ -82,6 +82,18 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     public var label: LevelLabel { base.label }
 }
 
+// Whether the level inside can compare and store shows when it is asked.
+extension AnyLevel: AtomicLevel {
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        try await (base as? any AtomicLevel<Key, Value>)?.current(key)
+    }
+
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        guard let base = base as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
+        return try await base.exchange(entry, for: key, if: mark)
+    }
+}
+
 extension CacheLevel {
     /// This level with its type erased.
     @inlinable

@@ -28,3 +28,14 @@ extension ForwardingLevel {
 extension ForwardingLevel where Self: Fetcher {
     public func store(_ entry: Entry<Value>, for key: Key) async throws { try await base.store(entry, for: key) }
 }
+
+// For levels that leave reads and writes as they are: declare `AtomicLevel` where the level inside is one.
+extension AtomicLevel where Self: ForwardingLevel, Base: AtomicLevel {
+    /// What the level inside has.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await base.current(key) }
+
+    /// Told to the level inside.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        try await base.exchange(entry, for: key, if: mark)
+    }
+}

@@ -37,6 +37,14 @@ struct MemoryMetadata: Sendable {
             }
     }
 
+    /// The same of another version.
+    init(_ version: EntryVersion, of old: MemoryMetadata) {
+        self.version = version
+        label = old.label
+        stale = old.stale
+        stored = old.stored
+    }
+
     @inlinable
     func staleUntil(servedUntil: MonotonicInstant) -> MonotonicInstant {
         guard stale != ShortSpan.last(Self.staleBits) else { return .distantFuture }

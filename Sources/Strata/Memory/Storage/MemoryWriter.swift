@@ -140,6 +140,31 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         for partition in 0..<partitionCount { open(partition) }
     }
 
+    /// The version of the entry in a slot, which gets one if it has none.
+    mutating func versioned(_ number: UInt32, _ readers: borrowing ReaderRows) -> EntryVersion {
+        let hasDetails = unsafe slot(number).pointee.hasDetails
+        if hasDetails, unsafe details(number).pointee.version != .none { return unsafe details(number).pointee.version }
+        let servedUntil = unsafe slot(number).pointee.servedUntil
+        prepare(number, hasDetails: true, readers)
+        let partition = Int(unsafe slot(number).pointee.partition)
+        let version = EntryVersion.random()
+        close(partition, readers)
+        defer { open(partition) }
+        let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
+        guard !hasDetails else {
+            let old = unsafe details(number).pointee
+            unsafe details(number).pointee = MemoryMetadata(version, of: old)
+            return version
+        }
+        // What a slot without details stands for.
+        let plain = EntryMetadata(Entry<Value>(.absent, freshUntil: servedUntil, version: version))
+        let metadata = MemoryMetadata(plain, nil, servedUntil: servedUntil, start: state.start)
+        unsafe (chunks[index].details! + place).initialize(to: metadata)
+        unsafe chunks[index].minutiae![place] = MemoryShortMetadata(plain, servedUntil: servedUntil)
+        unsafe slot(number).pointee.hasDetails = true
+        return version
+    }
+
     // MARK: Changing
 
     /// Takes an entry in, in place of any other of its key, and takes out what has to go for it.

@@ -1,0 +1,125 @@
+/// A level that changes an entry only if nobody else has changed it since it was read.
+///
+/// ``update(_:lifetime:tags:within:_:)`` is made of the two methods here: read what the level has, make a new entry of
+/// it, and put it in its place unless the key has changed meanwhile; then begin anew.
+///
+/// A composition asks its lowest level that keeps entries: the one that all instances share. A level around another one
+/// forwards both calls. Fetchers keep nothing and say so; write `extension MyFetcher: AtomicLevel {}` for one of your
+/// own.
+///
+/// Rules for a level of your own:
+///
+/// 1. ``current(_:)`` looks past everything that may be older than what the level has.
+/// 2. ``exchange(_:for:if:)`` compares and stores in one step, for all processes that share the level. A late or
+///    repeated step does nothing.
+/// 3. A level that ``CoherentLevel/keepsTickets`` asks ``ChangeMark/ticket()`` in that step.
+public protocol AtomicLevel<Key, Value>: CacheLevel {
+    // Declared again, so that the protocol can name them.
+    /// What entries are found by.
+    associatedtype Key
+    /// What is kept.
+    associatedtype Value
+
+    /// What the level has of a key, and by what it will be known again.
+    ///
+    /// - Returns: `nil` when no level here keeps entries.
+    /// - Throws: ``CacheError/Code/conflict`` when that cannot be told at the moment; what reading throws.
+    func current(_ key: Key) async throws -> CurrentEntry<Value>?
+
+    /// Puts an entry in the place of what was read, or removes that, unless the key has changed since.
+    ///
+    /// - Parameters:
+    ///   - entry: The new entry; `nil` removes the key.
+    ///   - key: The key.
+    ///   - mark: What ``current(_:)`` has returned.
+    /// - Returns: As ``CoherentLevel/commit(_:for:)``.
+    /// - Throws: ``CacheError/Code/conflict`` when the key has changed, and then nothing was stored;
+    ///   ``CacheError/Code/outcomeUnknown`` when nobody can tell; what storing throws, and then nothing was stored.
+    func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket?
+}
+
+/// What a level has of a key at one moment.
+public struct CurrentEntry<Value: Sendable>: Sendable {
+    /// The entry; `nil` when there is none, or none that is still of use.
+    public var entry: Entry<Value>?
+    /// By what the moment is known again.
+    public var mark: ChangeMark
+
+    /// What a level has.
+    public init(_ entry: Entry<Value>?, mark: ChangeMark) {
+        self.entry = entry
+        self.mark = mark
+    }
+}
+
+/// By what a level knows whether a key has changed since it was read.
+public struct ChangeMark: Sendable {
+    /// What tells this write of the key from every other; `nil` when nothing was there.
+    public let stamp: [UInt8]?
+    /// When the key was read: no later than what was found.
+    package let takenAt: MonotonicInstant
+    /// Whether what was there was of use.
+    package var isLive = false
+    /// The shared level's invalidation number from before the key was read.
+    package var asOf: UInt64 = 0
+    /// What compositions have noted, the innermost first.
+    package var notes: [ChangeNote] = []
+    /// Gives the ticket with which a level above a source keeps the new entry.
+    package var renewal: (@Sendable () -> Ticket?)?
+
+    /// A mark.
+    ///
+    /// - Parameters:
+    ///   - stamp: What tells this write of the key from every other; `nil` when nothing was there.
+    ///   - takenAt: An instant before the key was read.
+    public init(stamp: [UInt8]?, takenAt: MonotonicInstant) {
+        self.stamp = stamp
+        self.takenAt = takenAt
+    }
+
+    /// The ticket with which the new entry is kept; ``Ticket/none`` where levels around this one have none.
+    ///
+    /// For levels that keep tickets: asked in the step that stores, after the comparison. It voids the tickets of all
+    /// reads that began before.
+    ///
+    /// - Returns: `nil` when the key was voided since it was read: a conflict.
+    public func ticket() -> Ticket? { renewal.map { $0() } ?? Ticket.none }
+}
+
+/// What a composition notes when a key is read in order to be changed.
+package struct ChangeNote: Sendable {
+    /// The count of tag invalidations at its gate.
+    package let tagChanges: UInt64
+    /// A ticket of its gate.
+    package let ticket: Ticket
+    /// Whether the upper level was read, since nothing below keeps entries.
+    package let isAbove: Bool
+}
+
+// A fetcher keeps nothing that could be changed.
+extension AtomicLevel where Self: Fetcher {
+    /// `nil`: a fetcher keeps no entries.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? { nil }
+
+    /// Never called: a fetcher keeps no entries.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        throw CacheError.notUpdatable
+    }
+}
+
+extension ClosureFetcher: AtomicLevel {}
+
+extension CacheError {
+    /// No level keeps entries that can be compared.
+    package static var notUpdatable: CacheError {
+        CacheError(code: .notUpdatable, message: "no level of the cache can compare and store")
+    }
+
+    /// The key has changed since it was read.
+    package static var conflict: CacheError {
+        CacheError(code: .conflict, message: "the key has changed since it was read")
+    }
+
+    /// Whether another's change is all that went wrong.
+    package static func isConflict(_ error: any Error) -> Bool { (error as? CacheError)?.code == .conflict }
+}

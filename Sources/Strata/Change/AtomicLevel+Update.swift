@@ -1,0 +1,158 @@
+extension AtomicLevel {
+    /// Changes the value of a key, and loses no change of anybody else.
+    ///
+    /// ```swift
+    /// try await counters.update("visits") { old in (old ?? 0) + 1 }
+    /// ```
+    ///
+    /// Reads the key at the lowest level that keeps entries (Redis, or a disk, or memory alone), runs the closure, and
+    /// stores what it returns unless the key has changed since; otherwise it pauses for a moment and begins anew. So
+    /// the closure may run several times, and should do nothing but return the new value. Sources are not asked: an
+    /// expired, invalidated or missing record, and a remembered absence, is `nil`.
+    ///
+    /// Two round trips to Redis, or a read and a write on disk, and the same again after each conflict.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - lifetime: How long the new value is fresh and kept; `nil` keeps what is left of the old one's, or takes the
+    ///     policy's where there is no old value. A freshness of zero or less removes the key.
+    ///   - tags: The tags of the new value; `nil` keeps the old one's.
+    ///   - limit: How long to begin anew after conflicts; 2 s by default. The first attempt is made in any case, and
+    ///     the closure's own time counts.
+    ///   - change: From the old value to the new one; `nil` removes the key, or leaves it absent.
+    /// - Returns: What the closure has returned.
+    /// - Throws: ``CacheError/Code/conflict`` when others have changed the key in each attempt;
+    ///   ``CacheError/Code/outcomeUnknown`` when the change may have been made or not, and then an attempt to repeat it
+    ///   may make it twice; ``CacheError/Code/invalidTags``; ``CacheError/Code/notUpdatable`` where no level keeps
+    ///   entries; what the closure throws; the error of the level, and then nothing was changed; `CancellationError`,
+    ///   which says nothing of that.
+    @discardableResult
+    public func update(
+        _ key: Key,
+        lifetime: EntryLifetime? = nil,
+        tags: [String]? = nil,
+        within limit: Duration = .seconds(2),
+        _ change: (Value?) async throws -> Value?
+    ) async throws -> Value? {
+        let succession = Succession(lifetime: lifetime.map { .named($0) } ?? .kept, tags: tags)
+        return try await update(key, succession, within: limit, change)
+    }
+
+    func update(
+        _ key: Key,
+        _ succession: Succession,
+        within limit: Duration,
+        _ change: (Value?) async throws -> Value?
+    ) async throws -> Value? {
+        if let tags = succession.tags { try TagLimits.check(tags) }
+        var attempts = Attempts(within: limit)
+        while true {
+            if let found = try await unlessChanged({ try await current(key) }) {
+                guard let found else { throw CacheError.notUpdatable }
+                let old = found.entry?.value
+                let new = try await change(old)
+                // An absence that is remembered stays so.
+                if new == nil, old == nil { return nil }
+                let entry = new.flatMap { succession.entry(of: $0, after: found.entry, found.mark) }
+                try Task.checkCancellation()
+                let stored: Ticket??? = try await unlessChanged { try await exchange(entry, for: key, if: found.mark) }
+                if stored != nil { return new }
+            }
+            try await attempts.pause()
+        }
+    }
+
+    /// What `body` returns; `nil` when the key has changed meanwhile.
+    private func unlessChanged<Result>(_ body: () async throws -> Result) async throws -> Result? {
+        do {
+            return try await body()
+        } catch let error as CacheError where error.code == .conflict {
+            return nil
+        }
+    }
+}
+
+/// The attempts of one update, and the pauses between them.
+private struct Attempts {
+    private static let longestPause = 64.0
+
+    private let start = MonotonicInstant.now
+    private let end: MonotonicInstant
+    private let limit: Duration
+    private var count = 0
+    /// The longest next pause, in milliseconds.
+    private var next = 1.0
+
+    init(within limit: Duration) {
+        self.limit = limit
+        end = start.advanced(by: min(max(limit, .zero), EntryLifetime.longest))
+    }
+
+    /// Waits for a random part of a time that doubles.
+    ///
+    /// - Throws: ``CacheError/Code/conflict`` when the time is over; `CancellationError`.
+    mutating func pause() async throws {
+        count += 1
+        let pause = Duration.milliseconds(next * Double.random(in: 0...1))
+        guard MonotonicInstant.now.advanced(by: pause) < end else {
+            throw CacheError(
+                code: .conflict,
+                message: "others have changed the key in each of \(count) attempts within \(limit)"
+            )
+        }
+        next = min(2 * next, Self.longestPause)
+        try await Task.pause(for: pause)
+    }
+}
+
+/// How the entry of an update follows from the one before.
+struct Succession: Sendable {
+    /// How long a changed entry lives.
+    enum Lifetime: Sendable {
+        /// As long as the old one would have.
+        case kept
+        /// As long as the old one from its making; that begins anew.
+        case restarted
+        /// As long as that.
+        case named(EntryLifetime)
+    }
+
+    var lifetime: Lifetime
+    /// The tags; `nil` for those of the old entry.
+    var tags: [String]?
+
+    /// The new entry; `nil` when it is not to be kept at all.
+    func entry<Value>(of value: Value, after old: Entry<Value>?, _ mark: ChangeMark) -> Entry<Value>? {
+        var entry = Entry<Value>(.value(value), version: .random(), tags: tags ?? old?.tags ?? [], asOf: mark.asOf)
+        // An absence has a lifetime of its own, that is no value's.
+        let old = old?.value == nil ? nil : old
+        switch lifetime {
+        case .named(let lifetime):
+            guard !lifetime.isNone else { return nil }
+            entry.live(for: lifetime, from: .now)
+        case .kept:
+            guard let old else { break }
+            entry.live(as: old, later: .zero)
+        case .restarted:
+            // Without an end the policy gives one anew, and so it does where the old length is not known.
+            guard let old, old.freshUntil != .distantFuture, old.storedAt != .distantPast else { break }
+            entry.live(as: old, later: old.storedAt.duration(to: mark.takenAt))
+        }
+        return entry
+    }
+}
+
+extension Entry {
+    /// Takes the lifetime of an older entry, moved by some time.
+    fileprivate mutating func live(as old: Entry, later: Duration) {
+        func moved(_ instant: MonotonicInstant) -> MonotonicInstant {
+            instant == .distantFuture || instant == .distantPast ? instant : instant.advanced(by: later)
+        }
+        freshUntil = moved(old.freshUntil)
+        staleUntil = moved(old.staleUntil)
+        refreshAt = moved(old.refreshAt)
+        revalidateUntil = moved(old.revalidateUntil)
+        storedAt = moved(old.storedAt)
+        fetchDuration = old.fetchDuration
+    }
+}

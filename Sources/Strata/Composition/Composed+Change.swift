@@ -1,0 +1,130 @@
+// The lowest level that keeps entries has the truth: it is read past everything above, and compares when it stores. What stands
+// above it is then told as by a set. Above a source the upper level has the truth, as far as the composition's own tickets and
+// seals have not voided it.
+extension Composed: AtomicLevel where Lower: AtomicLevel {
+    /// What the lower level has; what the upper one has, where the lower one is a source.
+    ///
+    /// - Throws: What that level throws.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        let tagChanges = fillGate.tagChanges
+        let fingerprint = lower.fingerprint(of: key)
+        let ticket = fillGate.ticket(for: fingerprint)
+        if var found = try await lower.current(key) {
+            found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: false))
+            return found
+        }
+        let heard = heardTicket(key)
+        guard let upper = upper as? any AtomicLevel<Key, Value>, var found = try await upper.current(key) else {
+            return nil
+        }
+        found.entry = found.entry.flatMap { judged($0, key, heard, at: .now) }
+        found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: true))
+        if ledger == nil {
+            found.mark.renewal = { [fillGate] in fillGate.renew(ticket, for: fingerprint) }
+        }
+        return found
+    }
+
+    /// Changes the level that was read, and then keeps the entry above it.
+    ///
+    /// A failure of the upper level of two fails no change: it is counted as a failed fill, and what that level has is
+    /// void.
+    ///
+    /// - Throws: What the level throws that was read.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        var mark = mark
+        guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
+        let heard =
+            note.isAbove
+            ? try await exchangeAbove(entry, key, mark, note) : try await exchangeBelow(entry, key, mark, note)
+        return entry == nil && hearing != .neither ? .void : heard
+    }
+
+    /// Changes the lower level.
+    private func exchangeBelow(
+        _ entry: Entry<Value>?,
+        _ key: Key,
+        _ mark: ChangeMark,
+        _ note: ChangeNote
+    ) async throws -> Ticket? {
+        let start = MonotonicInstant.now
+        let fingerprint = lower.fingerprint(of: key)
+        let before = fillGate.ticket(for: fingerprint)
+        let told: Ticket?
+        do {
+            told = try await lower.exchange(entry, for: key, if: mark)
+        } catch {
+            // It may have been changed all the same.
+            if !CacheError.isConflict(error) { fillGate.void(fingerprint) }
+            throw error
+        }
+        var heard: Ticket?
+        var ticket = Ticket.void
+        do {
+            if var kept = entry {
+                kept.asOf = 0
+                kept.seal = fillGate.seal(kept.tags)
+                // Invalidated since the key was read: void below, too.
+                let isInTime = kept.tags.isEmpty || fillGate.tagChanges == note.tagChanges
+                if isInTime { ticket = told ?? fillGate.renew(before, for: fingerprint) ?? .void }
+                kept.ticket = ticket
+                heard = try await keep(kept, for: key, askedAt: start)
+            } else {
+                fillGate.void(fingerprint)
+                try await removeAbove(key)
+            }
+        } catch {
+            failures.fill(error, of: upper)
+            fillGate.void(fingerprint)
+            (heard, ticket) = (.void, .void)
+        }
+        return switch hearing {
+        case .neither: nil
+        case .upper: heard ?? .void
+        case .lower: ticket
+        case .both: .void
+        }
+    }
+
+    /// Changes the upper level, since nothing below keeps entries.
+    private func exchangeAbove(
+        _ entry: Entry<Value>?,
+        _ key: Key,
+        _ mark: ChangeMark,
+        _ note: ChangeNote
+    ) async throws -> Ticket? {
+        guard let upper = upper as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
+        let fingerprint = lower.fingerprint(of: key)
+        var kept = entry
+        if let tags = entry?.tags, !tags.isEmpty {
+            kept?.seal = fillGate.seal(tags)
+            guard fillGate.tagChanges == note.tagChanges else { throw CacheError.conflict }
+        }
+        guard let ledger else {
+            // The level asks for the ticket when it stores.
+            let heard = try await upper.exchange(kept, for: key, if: mark)
+            if entry == nil { fillGate.void(fingerprint) }
+            await tell(kept, key)
+            return heard
+        }
+        let (heard, displaced) = try await ledger.exclusively(key) { () async throws -> (Ticket?, [Key]) in
+            guard fillGate.isLive(note.ticket) else { throw CacheError.conflict }
+            let heard = try await upper.exchange(kept, for: key, if: mark)
+            // After: a conflict must not void what another process has stored.
+            guard kept != nil, let ticket = fillGate.renew(note.ticket, for: fingerprint) else {
+                fillGate.void(fingerprint)
+                ledger.forget(key)
+                return (heard, [])
+            }
+            return (heard, ledger.record(ticket, kept?.seal, for: key))
+        }
+        for key in displaced { try? await removeAbove(key) }
+        await tell(kept, key)
+        return heard
+    }
+
+    /// Tells the source of a change as of a set or a removal: later reads do not join its running fetch.
+    private func tell(_ entry: Entry<Value>?, _ key: Key) async {
+        if let entry { _ = try? await lower.commit(entry, for: key) } else { try? await lower.remove(key) }
+    }
+}

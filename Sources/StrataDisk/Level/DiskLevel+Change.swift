@@ -1,0 +1,42 @@
+#if Disk
+public import Strata
+
+extension DiskLevel: AtomicLevel {
+    /// What the file has of a key, whoever has written it.
+    ///
+    /// One read.
+    ///
+    /// - Throws: As ``entry(for:_:)``; ``/Strata/CacheError/Code/codec`` for a value with a higher schema number, which
+    ///   is left alone.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        let start = clock.now().monotonic
+        let bytes = key.keyBytes
+        return try await counting {
+            let found = try await space.find(bytes)
+            let entry = try await open(found, bytes)
+            // A damaged row was removed just now.
+            guard case .entry(let stored) = found else {
+                return CurrentEntry(nil, mark: ChangeMark(stamp: nil, takenAt: start))
+            }
+            if stored.schema > codec.schema {
+                throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
+            }
+            return CurrentEntry(entry, mark: ChangeMark(stamp: stored.version.bytes, takenAt: start))
+        }
+    }
+
+    /// Replaces or removes the entry that was read, if it is still there, in one transaction.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/tooLarge``, and then the old entry
+    ///   stays; what ``store(_:for:)`` throws.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        let bytes = key.keyBytes
+        let now = clock.now()
+        let stored = try entry.map { try seal($0, bytes, now, keepsAge: true) }
+        let version = mark.stamp.flatMap { EntryVersion(bytes: $0) }
+        let isDone = try await counting { try await space.exchange(stored, bytes, for: version, now: now.wall) }
+        guard isDone else { throw CacheError.conflict }
+        return nil
+    }
+}
+#endif

@@ -1,0 +1,13 @@
+public import Strata
+
+extension FetchingLevel: AtomicLevel {
+    /// What Redis has; the source is not asked.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await level.current(key) }
+
+    /// Changes what Redis has; a running fetch can no longer store its value.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        void(key)
+        defer { void(key) }
+        return try await level.exchange(entry, for: key, if: mark)
+    }
+}

@@ -1,0 +1,51 @@
+/// The scripts that change a value only if it is still the one that was read.
+///
+/// KEYS are the value's and the lease's name, in that order. Each change has a version of its own, and none comes back:
+/// so a script that arrives late, or a second time, finds another version and does nothing.
+enum ChangeScripts {
+    /// Stores a value in the place of the one that was read, and ends any lease as a set does.
+    ///
+    /// ARGV: the value, its ms to live, until when it may be applied in ms of the server's clock, the version stamp
+    /// that was read (`none` for bytes too short to have one, empty for no value), the stamp of the value.
+    ///
+    /// Answers 1, also when this very value is there already: the answer to an earlier call was lost. 0 when it comes
+    /// too late; -2 when the value has changed.
+    static let replace = RedisScript(
+        name: "replace",
+        digest: "d563b7f04a4a41c182966252ba92164ca7f4f34b",
+        source: """
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if s == ARGV[5] then return 1 end
+            if s == '' and redis.call('EXISTS', KEYS[1]) == 1 then s = 'none' end
+            if s ~= ARGV[4] then return -2 end
+            local t = redis.call('TIME')
+            if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[3]) then return 0 end
+            redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+            redis.call('DEL', KEYS[2])
+            return 1
+            """
+    )
+
+    /// Removes the value that was read, and ends any lease as a removal does.
+    ///
+    /// ARGV: until when it may be applied in ms of the server's clock, the version stamp that was read, the channel, the
+    /// message.
+    ///
+    /// Answers as `replace`, but cannot tell an earlier call of itself from another's removal.
+    static let removeUnchanged = RedisScript(
+        name: "remove-unchanged",
+        digest: "f6f6ec6302f0a9edc6e52b3324870a01a14c3972",
+        source: """
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if s == '' and redis.call('EXISTS', KEYS[1]) == 1 then s = 'none' end
+            if s ~= ARGV[2] then return -2 end
+            local t = redis.call('TIME')
+            if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[1]) then return 0 end
+            redis.call('DEL', KEYS[1], KEYS[2])
+            redis.call('PUBLISH', ARGV[3], ARGV[4])
+            return 1
+            """
+    )
+
+    static let all = [replace, removeUnchanged]
+}

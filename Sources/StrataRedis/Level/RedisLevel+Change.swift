@@ -1,0 +1,206 @@
+public import Strata
+
+// An update reads the envelope and replaces it by a script that compares the version stamp. A late or repeated script finds
+// another version, so sending one again does no harm; what cannot be told afterwards is an error that says so. Unlike a failed
+// set, a failed update removes nothing: the old value is as right as the new one.
+extension RedisLevel: AtomicLevel {
+    /// What Redis has of a key, past memory.
+    ///
+    /// One round trip while the link stands, otherwise two.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/conflict`` while a failed removal of the key waits to be repeated;
+    ///   ``/Strata/CacheError/Code/codec`` for a value of a newer release, which is left alone; ``RedisError``;
+    ///   `CancellationError`.
+    public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
+        if shared.arrival.isPending { await linkArrives() }
+        let names = names(for: key)
+        return try await redis.budgeted { try await current(names) }
+    }
+
+    private func current(_ names: KeyNames) async throws -> CurrentEntry<Value> {
+        let start = MonotonicInstant.now
+        let tags = shared.tags(of: names.part)
+        // Before the value is read: what is invalidated from now on voids what is made of it.
+        let asOf = try await counting { try await tags.asOfNow(redis) }
+        let ticket = shared.gate.ticket(for: names.fingerprint)
+        let pending = redis.outage.replay.reach(over: names, keyspace)
+        let (bytes, asked) = try await counting { try await read(names) }
+        let finding = try await open(bytes, names, ticket, .nothing, asked)
+        if finding.belongsToNewerRelease {
+            throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
+        }
+        // What is built on a value that this instance wants to remove would be removed with it.
+        if pending == .everything && bytes != nil || finding.entry.map({ pending.covers($0.tags) }) == true {
+            redis.outage.replay.hurry()
+            throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
+        }
+        var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)
+        mark.asOf = asOf
+        mark.isLive = finding.entry != nil
+        return CurrentEntry(finding.entry, mark: mark)
+    }
+
+    /// Replaces or removes the value that was read, if it is still there.
+    ///
+    /// One round trip; more where connections end on the way, within the client's budget.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/outcomeUnknown`` when the answer was
+    ///   lost and what is there does not tell; what ``commit(_:for:)`` throws, and then nothing was changed.
+    public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
+        let names = names(for: key)
+        if entry == nil { shared.gate.void(names.fingerprint) }
+        let before = shared.gate.ticket(for: names.fingerprint)
+        do {
+            try await redis.budgeted {
+                if let entry { try await replace(entry, names, mark) } else { try await remove(names, mark) }
+            }
+        } catch {
+            // The server may have done it all the same.
+            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint) }
+            throw error
+        }
+        guard entry != nil else {
+            shared.gate.void(names.fingerprint)
+            return .void
+        }
+        return shared.gate.renew(before, for: names.fingerprint) ?? .void
+    }
+
+    private func replace(_ entry: Entry<Value>, _ names: KeyNames, _ mark: ChangeMark) async throws {
+        let sealed = try await seal(entry, names, after: mark)
+        shared.beginWrite(names, sealed.entry.version)
+        do {
+            try await apply(ChangeScripts.replace, names) { deadline in
+                [sealed.bytes, sealed.expiry, deadline, Self.argument(mark.stamp), sealed.entry.version.bytes]
+            }
+        } catch {
+            shared.abandonWrite(names, sealed.entry.version)
+            throw error
+        }
+    }
+
+    private func remove(_ names: KeyNames, _ mark: ChangeMark) async throws {
+        try await apply(ChangeScripts.removeUnchanged, names) { [keyspace] deadline in
+            [
+                deadline, Self.argument(mark.stamp), keyspace.events,
+                KeyspaceEvent.invalidated.message(for: names),
+            ]
+        }
+    }
+
+    private static func argument(_ stamp: [UInt8]?) -> [UInt8] {
+        stamp.map { $0.isEmpty ? Array("none".utf8) : $0 } ?? []
+    }
+
+    /// Sends a change, and again when the answer was lost, as long as the budget lasts.
+    private func apply(
+        _ script: RedisScript,
+        _ names: KeyNames,
+        _ arguments: (_ deadline: [UInt8]) -> [[UInt8]]
+    ) async throws {
+        var lost: RedisError?
+        var wasLate = false
+        let end = MonotonicInstant.now.advanced(byNanoseconds: try redis.outage.limit(CallBudget.current))
+        while true {
+            let answer: Int64?
+            do {
+                answer = try await attempt(script, names, until: end, arguments, &lost)
+            } catch let error as RedisError {
+                // An earlier attempt may have changed it: only the script can tell.
+                guard let lost else { throw error }
+                guard .now < end else { throw outcomeUnknown(lost) }
+                try await Task.pause(for: .milliseconds(5))
+                continue
+            }
+            switch answer {
+            case 1: return
+            case -2: throw lost.map { outcomeUnknown($0) } ?? .conflict
+            default:
+                if let lost { throw outcomeUnknown(lost) }
+                guard !wasLate, .now < end else {
+                    throw RedisError(
+                        code: .timeout,
+                        message: "the change reached the server after its deadline",
+                        endpoint: redis.configuration.place
+                    )
+                }
+                // Too early by the known clock: the server's clock was set, or it is another server.
+                wasLate = true
+                try await clock(of: names).readAnew()
+            }
+        }
+    }
+
+    /// Sends a change that may be applied until an instant.
+    ///
+    /// One round trip.
+    ///
+    /// - Parameters:
+    ///   - script: The change.
+    ///   - names: The names of the key.
+    ///   - end: Until when it may be applied.
+    ///   - arguments: Those of the script, with that instant.
+    ///   - lost: Set to the error when the answer was lost.
+    /// - Returns: The script's answer.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    private func attempt(
+        _ script: RedisScript,
+        _ names: KeyNames,
+        until end: MonotonicInstant,
+        _ arguments: (_ deadline: [UInt8]) -> [[UInt8]],
+        _ lost: inout RedisError?
+    ) async throws -> Int64? {
+        let clock = clock(of: names)
+        let offset = try await clock.offset()
+        let limit = end.advanced(byNanoseconds: clock.error + Self.clockDrift).serverMilliseconds(offset: offset)
+        let arguments = arguments(Array(String(limit).utf8))
+        do {
+            return try await counting {
+                try await redis.guarded(.write, for: names.value) { timeout in
+                    try await redis.run(
+                        script,
+                        keys: [names.value, names.lease],
+                        arguments: arguments,
+                        repetition: .once,
+                        timeout: timeout
+                    )
+                }
+            }
+            .integer
+        } catch let error as RedisError {
+            // An error reply says that this attempt has changed nothing.
+            if error.effect == .ambiguous, error.serverMessage == nil, lost == nil { lost = error }
+            throw error
+        }
+    }
+
+    private func outcomeUnknown(_ error: RedisError) -> CacheError {
+        CacheError(
+            code: .outcomeUnknown,
+            message: "the answer was lost (\(error.code)), and what is stored does not tell whether it was changed",
+            causes: [error]
+        )
+    }
+
+    /// Seals an entry that follows from one that was read.
+    ///
+    /// A lifetime that begins with the reading ends early by the error of the clock: otherwise each change would make the
+    /// next one's longer by that.
+    private func seal(_ entry: Entry<Value>, _ names: KeyNames, after mark: ChangeMark) async throws -> Sealed {
+        guard entry.storedAt != .distantPast, entry.freshUntil != .distantFuture else {
+            return try await seal(entry, names, fetchedSince: mark.takenAt.advanced(by: .zero - entry.fetchDuration))
+        }
+        let clock = clock(of: names)
+        _ = try await clock.offset()
+        let error = clock.error
+        var entry = entry
+        if entry.storedAt < mark.takenAt {
+            // Kept: the error was subtracted when it was first written.
+            entry.storedAt = entry.storedAt.advanced(byNanoseconds: error)
+        } else {
+            entry.freshUntil = entry.freshUntil.advanced(byNanoseconds: -error)
+            entry.staleUntil = entry.staleUntil.advanced(byNanoseconds: -error)
+        }
+        return try await seal(entry, names, fetchedSince: entry.storedAt.advanced(by: .zero - entry.fetchDuration))
+    }
+}

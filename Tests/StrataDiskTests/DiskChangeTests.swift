@@ -1,0 +1,172 @@
+#if Disk
+import Strata
+import StrataTestSupport
+import StrataTesting
+import Testing
+
+@testable import StrataDisk
+
+@Suite("Changing what is cached in memory and on disk", .timeLimit(.minutes(3)))
+struct DiskChangeTests {
+    struct Failure: Error {}
+
+    private let folder: DiskFolder
+    private let memory = MemoryLevel<String, [Int]>(limit: .entries(10))
+
+    init() throws {
+        folder = try DiskFolder()
+    }
+
+    private func level(_ freshness: FreshnessPolicy? = nil) -> DiskLevel<String, [Int]> {
+        DiskLevel(folder.store(), namespace: "lists", freshness: freshness)
+    }
+
+    private func code(_ body: () async throws -> Void) async -> CacheError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? CacheError)?.code
+        }
+    }
+
+    @Test(
+        "A236 A237 A238 A239 A240 A241 A242 A243 A244 A245 A247 A248 each action, in memory and on disk",
+        arguments: ListActionCase.all
+    )
+    func actions(one: ListActionCase) async throws {
+        let cache = memory.compose(level())
+        if let before = one.before { try await cache.set(before, for: "list") }
+        #expect(try await cache.apply(one.actions, to: "list") == one.after)
+        #expect(try await cache.get("list") == one.after)
+        // Another process.
+        #expect(try await level().get("list") == one.after)
+    }
+
+    @Test("A246 the age begins anew with the same lifetime, and only that key's")
+    func age() async throws {
+        let hand = HandClock()
+        var disk = level(FreshnessPolicy(freshFor: .seconds(60), jitter: 0))
+        disk.clock = hand.clock
+        try await disk.set([1], for: "list")
+        try await disk.set([1], for: "other")
+        hand.advance(40_000)
+        try await disk.update("other") { $0 }
+        try await disk.apply(ListActions().addLast(2), to: "list")
+        let now = hand.clock.now().monotonic
+        let list = try #require(try await disk.entry(for: "list", ReadRequest()))
+        #expect(list.value == [1, 2] && now.duration(to: list.freshUntil) == .seconds(60))
+        #expect(list.age(at: now) == .zero)
+        // An update keeps what is left, and the age.
+        let other = try #require(try await disk.entry(for: "other", ReadRequest()))
+        #expect(now.duration(to: other.freshUntil) == .seconds(20) && other.age(at: now) == .seconds(40))
+    }
+
+    @Test("A249 a change of another process is seen, past memory; tags stay with the list and can be named")
+    func others() async throws {
+        let cache = memory.compose(level())
+        let other = level()
+        try await cache.set([1], for: "list", tags: ["t"])
+        try await other.set([1, 2], for: "list", tags: ["t"])
+        #expect(try await cache.get("list") == [1])
+        var seen: [[Int]?] = []
+        try await cache.update("list") { old in
+            seen.append(old)
+            if seen.count == 1 { try await other.apply(ListActions().addLast(3), to: "list") }
+            return (old ?? []) + [4]
+        }
+        #expect(seen == [[1, 2], [1, 2, 3]])
+        #expect(try await cache.get("list") == [1, 2, 3, 4])
+        #expect(try await other.entry(for: "list", ReadRequest())?.tags == ["t"])
+        try await cache.apply(ListActions().evictFirst(), to: "list", tags: ["u"])
+        try await other.removeAll(tagged: "t")
+        #expect(try await other.get("list") == [2, 3, 4])
+        try await other.removeAll(tagged: "u")
+        #expect(try await other.get("list") == nil)
+        // What memory still has is not taken for the truth.
+        try await cache.apply(ListActions().addLast(9), to: "list")
+        #expect(try await cache.get("list") == [9])
+        try await cache.update("list") { _ in nil }
+        #expect(try await other.get("list") == nil)
+        #expect(try await cache.get("list") == nil)
+    }
+
+    @Test("A249 tasks in two stores of one file lose no change")
+    func concurrent() async throws {
+        let caches = [memory.compose(level()), MemoryLevel<String, [Int]>(limit: .entries(10)).compose(level())]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<15 {
+                        let actions = ListActions<Int>().addLast(task * 100 + number)
+                        try await caches[task % 2].apply(actions, to: "list", within: .seconds(60))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let list = try #require(try await level().get("list"))
+        #expect(list.count == 120)
+        for task in 0..<8 { #expect(list.filter { $0 / 100 == task } == (0..<15).map { task * 100 + $0 }) }
+    }
+
+    @Test("above a source the disk has the truth; what is too large, or of a newer release, changes nothing")
+    func refused() async throws {
+        let disk = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", limit: 2_000)
+        let cache = memory.compose(disk).compose(ClosureFetcher { _ in [5] })
+        #expect(try await cache.get("list") == [5])
+        try await cache.apply(ListActions().addLast(6), to: "list")
+        #expect(try await cache.get("list") == [5, 6])
+        #expect(try await disk.get("list") == [5, 6])
+        let large = Array(repeating: 1 << 40, count: 1_000)
+        #expect(await code { try await cache.apply(ListActions().addAllLast(large), to: "list") } == .tooLarge)
+        #expect(try await cache.get("list") == [5, 6])
+        let newer = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", codec: .cbor.schema(2))
+        try await newer.set([7], for: "list")
+        #expect(await code { try await disk.apply(ListActions().addLast(8), to: "list") } == .codec)
+        #expect(try await newer.get("list") == [7])
+        // An older one's counts as none, as for a read.
+        try await disk.set([1], for: "older")
+        #expect(try await newer.apply(ListActions().addLast(2), to: "older") == [2])
+    }
+
+    @Test("A210 A211 a reload that fails removes the record from disk, too; until then others get it")
+    func reload() async throws {
+        let gate = AsyncGate()
+        let cache = memory.compose(level())
+            .compose(
+                ClosureFetcher { _ in
+                    try await gate.pass()
+                    throw Failure()
+                }
+            )
+        try await cache.set([1], for: "list")
+        async let reload = Result { try await cache.reloadOrRemove("list") }
+        await gate.arrivals(1)
+        #expect(try await cache.get("list") == [1])
+        gate.open()
+        let outcome = await reload
+        #expect(throws: Failure.self) { try outcome.get() }
+        #expect(try await level().get("list") == nil)
+        #expect(try await memory.get("list") == nil)
+    }
+
+    @Test("A249 two processes apply a thousand actions each to one list, killed among them: none is lost or doubled")
+    func processes() async throws {
+        let path = try InstanceProcess.builtProduct(named: "StrataDiskInstance")
+        let folder = folder
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 1...2 {
+                group.addTask {
+                    try await ActionWriter.run(kills: 5) {
+                        try await InstanceProcess.start(path, arguments: [folder.file, "actions", "\(writer)", "1000"])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let list = try #require(try await level().get("list"))
+        #expect(ActionWriter.faults(in: list, writers: 1...2, count: 1_000) == [])
+    }
+}
+#endif
