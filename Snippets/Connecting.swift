@@ -28,6 +28,14 @@ func byOptions() throws {
     withExtendedLifetime(redis) {}
 }
 
+func replicas() throws -> RedisClient {
+    // snippet.cluster-replicas
+    var configuration = try RedisConfiguration(url: "redis-cluster://10.0.0.1:6379,10.0.0.2:6379")
+    configuration.replicaLagLimit = .seconds(10)
+    // snippet.end
+    return try RedisClient(configuration)
+}
+
 func login() async throws {
     var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
     // snippet.connecting-credentials

@@ -32,6 +32,7 @@ struct CounterMeaning: Sendable {
     private static let known: [String: CounterMeaning] = [
         "hits": CounterMeaning(.requests, "hit"),
         "misses": CounterMeaning(.requests, "miss"),
+        "replica_hits": CounterMeaning(.requests, "replica"),
         "served_stale": CounterMeaning(.requests, "stale"),
         "unusable": CounterMeaning(.requests, "unusable"),
         "voided": CounterMeaning(.requests, "voided"),

@@ -22,11 +22,10 @@ extension RedisClient {
     ///   - loop: The I/O thread, also of all nodes of a cluster.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     private convenience init(_ configuration: RedisConfiguration, logger: Logger?, loop: IOLoop) throws {
-        let nodes = configuration.sharingWarnings()
         try self.init(configuration, logger: logger, loop: loop) {
             CacheContext(configuration, wakeup: $0, logger: logger)
         } node: {
-            try RedisClient(nodes.node(at: $0), logger: logger, loop: loop)
+            try RedisClient($0, logger: logger, loop: loop)
         }
     }
 

@@ -94,12 +94,8 @@ extension RedisClient {
                     timeout: timeout,
                     slot: HashSlot.of(marks),
                     expecting: .list
-                ) { writer in
-                    writer.begin(5 + names.count)
-                    writer.argument("HMGET" as StaticString)
-                    writer.argument(marks)
-                    for field in ["s", "c", "f"] as [StaticString] { writer.argument(field) }
-                    for name in names { writer.argument(name.bytes) }
+                ) {
+                    Self.encodeTagNumbers(names, marks, &$0)
                 }
             } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
                 return RESPValue.null
@@ -107,7 +103,21 @@ extension RedisClient {
         }
         // Another type lies there; the next question for the marks replaces it.
         if reply.isNull { return TagNumbers() }
-        guard case .array(let parts) = reply, parts.count == 3 + names.count else { throw unexpected("HMGET") }
+        guard let found = Self.tagNumbers(names, in: reply) else { throw unexpected("HMGET") }
+        return found
+    }
+
+    static func encodeTagNumbers(_ names: [TagName], _ marks: RedisKey, _ writer: inout CommandWriter) {
+        writer.begin(5 + names.count)
+        writer.argument("HMGET" as StaticString)
+        writer.argument(marks)
+        for field in ["s", "c", "f"] as [StaticString] { writer.argument(field) }
+        for name in names { writer.argument(name.bytes) }
+    }
+
+    /// Reads the answer; `nil` for what is none.
+    static func tagNumbers(_ names: [TagName], in reply: RESPValue) -> TagNumbers? {
+        guard case .array(let parts) = reply, parts.count == 3 + names.count else { return nil }
         let fields = parts.map { part in part.bytes.map { TagMarks.number($0) ?? .max } }
         let floor = fields[2] ?? 0
         guard let sequence = fields[0], let clear = fields[1], clear <= sequence, floor <= sequence, sequence != .max

@@ -14,7 +14,7 @@ extension RedisClient {
         guard let source = configuration.credentials else { return }
         try await source.keeper.answer()
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
-        let nodes = cluster?.clients ?? [self]
+        let nodes = cluster.map { $0.clients + ($0.replicas?.clients ?? []) } ?? [self]
         let failures = await nodes.outcomes { try await $0.logIn(deadline: deadline) }
             .compactMap { $0.failure as? RedisError }
         if let failure = failures.first { throw failure.joined(by: failures.dropFirst()) }

@@ -35,21 +35,21 @@ public final class RedisClient: Sendable {
     ///   - logger: Gets one line for each change of the connections' state.
     ///   - loop: The I/O thread; the clients of a cluster's nodes share one.
     ///   - companion: Makes what lives and dies with the client, given what wakes its thread.
-    ///   - node: Makes the client of a cluster's node.
+    ///   - node: Makes the client of a cluster's node, or of a replica, by its configuration.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
         loop: IOLoop,
         companion: (Wakeup) -> any ClientCompanion,
-        node: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
+        node: @escaping @Sendable (RedisConfiguration) throws -> RedisClient
     ) throws {
         try configuration.validate()
         self.configuration = configuration
         self.companion = companion(loop.wakeup)
         cluster =
             configuration.isRouted
-            ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, make: node) : nil
+            ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, node) : nil
         group = ConnectionGroup(
             configuration: configuration,
             logger: logger,

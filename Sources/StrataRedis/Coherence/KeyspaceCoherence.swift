@@ -7,6 +7,8 @@ final class KeyspaceCoherence: PartListener {
     let gate: FillGate
     let waiters = KeyWaiters()
     let arrival: LinkArrival
+    /// `nil` where no replica is read.
+    let changes: RecentChanges?
     /// Whether the keyspace has parts.
     let isDivided: Bool
     /// The invalidations of each part; of the whole keyspace where it has no parts.
@@ -29,12 +31,14 @@ final class KeyspaceCoherence: PartListener {
         keyspace: Keyspace,
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
+        changes: RecentChanges? = nil,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
         parts: [KeyspacePart?] = [nil],
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        self.changes = changes
         self.look = look
         self.get = get
         isListener = untrustedLifetime != nil
@@ -78,6 +82,7 @@ final class KeyspaceCoherence: PartListener {
     ///
     /// Its echo will be checked, and not taken for another process's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
+        changes?.begins(names.fingerprint)
         guard isListener else { return }
         let fingerprint = names.fingerprint
         guard isTold(fingerprint) else { return }
@@ -137,6 +142,7 @@ final class KeyspaceCoherence: PartListener {
 
     func changed(_ name: [UInt8]) {
         let fingerprint = fingerprint(of: name)
+        changes?.heard(fingerprint)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
         case .changed: gate.void(fingerprint)
         case .look(let version):
@@ -175,6 +181,7 @@ final class KeyspaceCoherence: PartListener {
     }
 
     func everythingChanged(_ part: KeyspacePart?) {
+        changes?.heardOfAll()
         tags(of: part).everythingChanged()
         removeOwnWrites(part)
         waiters.wakeAll()
@@ -198,6 +205,7 @@ final class KeyspaceCoherence: PartListener {
         case .invalidated:
             // The server sends no notice for a value that did not exist, but memory may hold an older one.
             let fingerprint = fingerprint(of: name)
+            changes?.heard(fingerprint)
             ownWrites.withLock { $0.believe(fingerprint) }
             gate.void(fingerprint)
             report(.changed(RedisKey(name)))
@@ -214,6 +222,7 @@ final class KeyspaceCoherence: PartListener {
 
     /// Everything in the keyspace, or in the part, is void.
     private func cleared(_ part: KeyspacePart?) {
+        changes?.heardOfAll()
         removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)

@@ -24,11 +24,22 @@ extension RedisConfiguration {
         return configuration
     }
 
+    /// The same for a replica of a cluster, which is read.
+    func replica(at endpoint: RedisEndpoint) -> RedisConfiguration {
+        var configuration = node(at: endpoint)
+        configuration.isReplica = true
+        configuration.connections = 1
+        return configuration
+    }
+
     /// Whether a client goes to several nodes, by the slots of keys.
     var isRouted: Bool { topology == .cluster && !isNode }
 
     func validateCluster() throws {
         guard database == 0 else { throw RedisURL.invalid("a cluster has no database but 0") }
+        guard replicaLagLimit.map({ $0 >= .milliseconds(100) }) ?? true else {
+            throw RedisURL.invalid("replicaLagLimit is below 100 ms")
+        }
         guard sentinels == nil else { throw RedisURL.invalid("there are Sentinels, and the topology is cluster") }
         for seed in seeds {
             if case .unix = seed.address { throw RedisURL.invalid("a cluster is not reached by a Unix socket") }

@@ -16,6 +16,7 @@
 /// | invalidationLimit | 10 000 | failed invalidations kept until Redis is back, some 500 bytes each |
 /// | breaker | see ``BreakerOptions`` | an outage costs its first calls, then nothing |
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
+/// | replicaLagLimit | none | reading from replicas is a decision: they may lack what was acknowledged |
 public struct RedisConfiguration: Sendable {
     /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, which counts for nothing else.
     public var endpoint: RedisEndpoint
@@ -27,6 +28,8 @@ public struct RedisConfiguration: Sendable {
     public var furtherEndpoints: [RedisEndpoint] = []
     /// Whether this is for one node of a cluster.
     var isNode = false
+    /// Whether the node is read as a replica.
+    var isReplica = false
     /// Looks names up in place of the system, for tests; called on a thread of its own, and may block.
     var lookUp: (@Sendable (_ host: String, _ port: UInt16) -> Result<[SocketAddress], RedisError>)?
     /// What other nodes of the same client were warned of.
@@ -83,6 +86,13 @@ public struct RedisConfiguration: Sendable {
     public var linkPingInterval: Duration = .seconds(1)
     /// How long the invalidation link may take to answer a ping until it counts as lost.
     public var linkPingTimeout: Duration = .seconds(1)
+    /// By how much a value from a replica may be older than what its primary has acknowledged; `nil`, the default, reads none.
+    ///
+    /// For a cluster only. While the primary of a key does not answer, caches read the key from a replica that is known to have
+    /// everything from before this time. What was removed since may come back in such a read, so no level keeps it. The client
+    /// then has a connection to two replicas of each primary that it uses, and asks them and the primary how far they are: 16
+    /// times in this time, and each second at least. The shortest limit is 100 ms.
+    public var replicaLagLimit: Duration?
     /// What a reply may cost.
     public var replyLimits = ReplyLimits()
 
@@ -104,7 +114,8 @@ public struct RedisConfiguration: Sendable {
     /// `rediss-cluster://`.
     ///
     /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
-    /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves. The schemes for TLS take ``tls`` from
+    /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves; `replicaLagLimit`, in milliseconds, for a
+    /// cluster (``replicaLagLimit``). The schemes for TLS take ``tls`` from
     /// `ca`, `cert`, `key`, `server-name`, `tls13=true` and `dangerously-accept-any-certificate=true`; without any, the server
     /// is verified as ``TLSOptions`` says.
     ///
@@ -120,6 +131,7 @@ public struct RedisConfiguration: Sendable {
         topology = url.topology
         sentinels = url.sentinels
         furtherEndpoints = url.furtherEndpoints
+        replicaLagLimit = url.replicaLagLimit
     }
 
     /// What errors, log lines and labels call the server; safe to print.
@@ -176,6 +188,9 @@ public struct RedisConfiguration: Sendable {
             try sentinels.validate(needsName: true)
         case .auto: try sentinels?.validate(needsName: false)
         case .cluster: return try validateCluster()
+        }
+        guard replicaLagLimit == nil else {
+            throw RedisURL.invalid("replicas are read in a cluster only, and the topology is not cluster")
         }
         guard furtherEndpoints.isEmpty else {
             throw RedisURL.invalid("there are several endpoints, and the topology is not cluster")

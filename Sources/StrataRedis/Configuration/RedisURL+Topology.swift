@@ -18,6 +18,15 @@ extension RedisURL {
         return topology
     }
 
+    /// A time in whole milliseconds, of seven digits at most.
+    static func milliseconds(_ name: String, _ parameters: inout RedisURLParameters) throws(RedisError) -> Duration? {
+        guard let text = parameters.take(name) else { return nil }
+        guard text.count <= 7, let number = ServerNumber.decimal(text, in: 0...9_999_999) else {
+            throw invalid("\(name) in the URL is no number of milliseconds")
+        }
+        return .milliseconds(number)
+    }
+
     /// One address, or several between commas.
     static func endpoints(_ authority: Bytes, port: UInt16) throws(RedisError) -> [RedisEndpoint] {
         var endpoints: [RedisEndpoint] = []

@@ -25,6 +25,8 @@ struct RedisURL {
     var sentinels: SentinelOptions?
     /// The nodes of a cluster behind the first.
     var furtherEndpoints: [RedisEndpoint] = []
+    /// How old a replica's answer may be.
+    var replicaLagLimit: Duration?
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -61,6 +63,7 @@ struct RedisURL {
         endpoint = endpoints[0]
         sentinels = try Self.sentinels(endpoints, topology, &parameters)
         if topology == .cluster { furtherEndpoints = Array(endpoints.dropFirst()) }
+        replicaLagLimit = try Self.milliseconds("replicaLagLimit", &parameters)
         try parameters.finish()
     }
 

@@ -28,7 +28,8 @@ struct RedisURLParameters {
         throw RedisError(
             code: .invalidConfiguration,
             message: """
-                the URL has a parameter that is none of db, topology, master, sentinelUser, sentinelPassword; \
+                a parameter of the URL is none of db, topology, master, sentinelUser, sentinelPassword, \
+                replicaLagLimit; \
                 with rediss:// also ca, cert, key, server-name, tls13, \(RedisURL.anyCertificate)
                 """
         )

@@ -139,6 +139,9 @@ final class Connection: Sendable {
         machine.withLock { body(&$0) }
     }
 
+    /// Since when the connection stands, which tells it from those before and after; `nil` while it does not.
+    var standsSince: MonotonicInstant? { machine.withLock { $0.phase == .ready ? $0.readySince : nil } }
+
     /// When a reply was last read that the server had taken long for.
     var slowReplyAt: MonotonicInstant { machine.withLock { $0.health.slowReplyAt } }
 

@@ -1,4 +1,4 @@
-/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, CLIENT SETNAME; PING where nothing else would
+/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, READONLY, CLIENT SETNAME; PING where nothing else would
 /// tell whether a Redis server listens that lets us in.
 ///
 /// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:)``.
@@ -7,6 +7,8 @@ struct Handshake: Sendable {
         case authenticate
         case identify
         case select
+        /// A replica of a cluster serves reads to connections that have asked for it.
+        case readOnly
         case name
         case ping
     }
@@ -34,6 +36,7 @@ struct Handshake: Sendable {
         if logsIn { steps.append(.authenticate) }
         if identifies { steps.append(.identify) }
         if database != 0 { steps.append(.select) }
+        if configuration.isReplica { steps.append(.readOnly) }
         if clientName != nil { steps.append(.name) }
         if !logsIn && database == 0 { steps.append(.ping) }
         self.steps = steps
@@ -51,6 +54,9 @@ struct Handshake: Sendable {
                 writer.begin(2)
                 writer.argument("SELECT" as StaticString)
                 writer.argument(Int64(database))
+            case .readOnly:
+                writer.begin(1)
+                writer.argument("READONLY" as StaticString)
             case .name:
                 writer.begin(3)
                 writer.argument("CLIENT" as StaticString)

@@ -34,7 +34,8 @@ extension RedisLevel {
         let pending = names.map { redis.outage.replay.reach(over: $0, keyspace) }
         let outcomes: [Outcome]
         if shared.isDivided {
-            outcomes = await look(upByParts: names, tickets, pending)
+            let found = await look(upByParts: names, tickets, pending)
+            outcomes = redis.readsReplicas ? await replacing(found, names, request) : found
             try Task.checkCancellation()
         } else {
             let (found, asked) = try await counting { try await read(names) }

@@ -64,6 +64,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             keyspace: keyspace,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
+            changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
             look: redis.versionLook(),
             get: redis.valueLook(),
             parts: redis.parts,
@@ -123,10 +124,15 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let ticket = fillGate.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let start = MonotonicInstant.now
-        let (bytes, asked) = try await counting {
-            try await read(names)
+        let finding: Finding
+        do {
+            let (bytes, asked) = try await counting { try await read(names) }
+            finding = try await open(bytes, names, ticket, pending, asked)
+        } catch let error as RedisError {
+            guard let spare = try await replicaFinding(names, request, after: error) else { throw error }
+            request.recorder?.failed(error, at: .redis, from: start)
+            finding = spare
         }
-        let finding = try await open(bytes, names, ticket, pending, asked)
         request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
         return finding
     }
@@ -173,6 +179,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         let names = names(for: key)
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
+        shared.changes?.begins(names.fingerprint)
         try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) { _ in
             _ = try await counting {
                 try await redis.guarded(.remove, for: names.value) {
@@ -204,6 +211,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .joined(separator: ", "),
             counters: [
                 .init("hits", counted.hits),
+                .init(detail: "replica_hits", counted.replicaHits),
                 .init("misses", counted.misses),
                 .init("unusable", counted.unusable),
                 .init(detail: "voided", counted.voided),

@@ -4,6 +4,8 @@ internal import Strata
 public struct RedisLevelStatistics: Sendable, Hashable {
     /// Reads that found an envelope they could use.
     public var hits = 0
+    /// Reads that a replica has answered while the primary did not; none of ``hits``.
+    public var replicaHits = 0
     /// Reads that found nothing.
     public var misses = 0
     /// Reads that found bytes they could not use: damaged, foreign, of a newer release, of another key, undecodable.

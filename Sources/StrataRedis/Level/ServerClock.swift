@@ -64,6 +64,12 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
+    /// The offset, if there is a reading that is good enough; asks nobody.
+    var known: Int64? {
+        let now = MonotonicInstant.coarse
+        return state.withLock { now < $0.takenAt.advanced(by: Self.longestValidity) ? $0.offset : nil }
+    }
+
     /// Whether a reading is being taken in the background.
     var isMeasuring: Bool { state.withLock { $0.isMeasuring } }
 

@@ -199,6 +199,14 @@ final class KeyspaceTags: Sendable {
             }
     }
 
+    /// Whether an entry is valid by numbers that a replica has; false also when those are behind what this instance knows.
+    func admits(_ asOf: InvalidationNumber, _ tags: [TagName], by read: RedisClient.TagNumbers) -> Bool {
+        guard let marks = read.marks, marks.sequence >= table.withLock({ $0.highest }), read.damaged.isEmpty,
+            (marks.clear...marks.sequence).contains(asOf)
+        else { return false }
+        return tags.allSatisfy { (read.numbers[$0] ?? 0) <= asOf }
+    }
+
     /// A seal for an entry that was just fetched; `nil` when the table cannot tell whether one of its tags was
     /// invalidated meanwhile.
     func seal<Value>(_ entry: Entry<Value>) -> TagSeal? {

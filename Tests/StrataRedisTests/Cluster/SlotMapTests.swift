@@ -65,6 +65,37 @@ struct SlotMapTests {
         #expect(encrypted.nodes == [.tcp(host: "a", port: 2), .tcp(host: "a", port: 3), .tcp(host: "a", port: 4)])
     }
 
+    @Test("the replicas of each primary: two at most, those that are online, none twice")
+    func replicas() throws {
+        func replica(_ host: String, health: String = "online") -> RESPValue {
+            node(
+                ("endpoint", text(host)),
+                ("port", .integer(1)),
+                ("role", text("replica")),
+                ("health", text(health))
+            )
+        }
+        let shards = RESPValue.array([
+            shard([0, 1], primary("a", 1), replica("r"), replica("gone", health: "fail")),
+            shard([2, 3], primary("b", 1)),
+            shard([4, 5], primary("c", 1), replica("x"), replica("y"), replica("z")), .integer(3),
+        ])
+        let map = ReplicaMap(shards: shards, from: source)
+        #expect(map.replicas[.tcp(host: "a", port: 1)] == [.tcp(host: "r", port: 1)])
+        #expect(map.replicas[.tcp(host: "b", port: 1)] == nil)
+        #expect(map.replicas[.tcp(host: "c", port: 1)]?.count == ReplicaMap.mostReplicas)
+        #expect(map.replicas.count == 2 && ReplicaMap(shards: shards, from: source) == map)
+        func place(_ host: String) -> RESPValue { .array([text(host), .integer(1)]) }
+        let slots = RESPValue.array([
+            .array([.integer(0), .integer(1), place("a"), place("r")]),
+            .array([.integer(5), .integer(6), place("a"), place("r"), place("a")]),
+            .array([.integer(2), .integer(3), place("b")]), .null,
+        ])
+        let old = ReplicaMap(slots: slots, from: source)
+        #expect(old.replicas == [.tcp(host: "a", port: 1): [.tcp(host: "r", port: 1)]])
+        #expect(ReplicaMap(shards: .null, from: source).replicas.isEmpty)
+    }
+
     @Test("SLOTS: the same, and a node that does not know its own name is the one that was asked")
     func slots() throws {
         let reply = RESPValue.array([

@@ -41,11 +41,13 @@ enum TestCluster {
     /// Runs a test with a cluster of its own.
     static func with(
         replicas: Int = 0,
+        nodeTimeout: Duration? = nil,
         server: RedisServer.Configuration = .init(),
         _ body: (RedisCluster) async throws -> Void
     ) async throws {
         var configuration = configuration(replicas: replicas)
         configuration.server = server
+        if let nodeTimeout { configuration.nodeTimeout = nodeTimeout }
         let cluster = try await RedisCluster.start(configuration)
         do { try await body(cluster) } catch {
             try await cluster.stop()

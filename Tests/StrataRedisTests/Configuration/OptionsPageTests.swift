@@ -95,6 +95,7 @@ struct OptionsPageTests {
                 ("reconnectDelay", configuration.reconnectDelay),
                 ("linkPingInterval", configuration.linkPingInterval),
                 ("linkPingTimeout", configuration.linkPingTimeout),
+                ("replicaLagLimit", configuration.replicaLagLimit as Any),
             ]
         )
     }

@@ -54,6 +54,20 @@ struct HandshakeTests {
         #expect(commands.map { ($0.array ?? []).compactMap(\.string).joined(separator: " ") } == example.commands)
     }
 
+    @Test("a replica of a cluster is asked to serve reads, and has to agree")
+    func replica() throws {
+        let cluster = try RedisConfiguration(url: "redis-cluster://h")
+        let endpoint = RedisEndpoint.tcp(host: "r")
+        #expect(!Handshake(cluster.node(at: endpoint)).steps.contains(.readOnly))
+        let handshake = Handshake(cluster.replica(at: endpoint))
+        var writer = CommandWriter()
+        handshake.encode(into: &writer)
+        #expect(String(decoding: writer.bytes, as: UTF8.self).contains("*1\r\n$8\r\nREADONLY\r\n"))
+        let refusal = RESPValue.error("NOPERM this user has no permissions to run the 'readonly' command")
+        #expect(handshake.failure(of: .readOnly, refusal, endpoint: "r") != nil)
+        #expect(handshake.failure(of: .readOnly, .status("OK"), endpoint: "r") == nil)
+    }
+
     @Test("a status lets every step pass; so does an ACL that forbids the name")
     func passes() {
         let handshake = Self.examples[7].handshake

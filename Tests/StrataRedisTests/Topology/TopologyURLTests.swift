@@ -69,6 +69,10 @@ struct TopologyURLTests {
             "redis-cluster://a?topology=single", "redis-cluster://a?topology=auto",
             "redis-sentinel://a?topology=cluster",
             "redis-cluster://" + Array(repeating: "h", count: 65).joined(separator: ","), "unix:///s?topology=cluster",
+            "redis-cluster://a?replicaLagLimit=99", "redis-cluster://a?replicaLagLimit=-1000",
+            "redis-cluster://a?replicaLagLimit=10000000", "redis-cluster://a?replicaLagLimit=5s",
+            "redis-cluster://a?replicaLagLimit=", "redis://a?replicaLagLimit=1000",
+            "redis-sentinel://a?master=m&replicaLagLimit=1000", "redis://a?topology=auto&replicaLagLimit=1000",
             "redis://a?sentinelPassword=p", "redis://a?topology=auto&topology=auto", "unix:///s?master=m",
         ]
     )
@@ -76,6 +80,14 @@ struct TopologyURLTests {
         let error = #expect(throws: RedisError.self) { try RedisConfiguration(url: url).validate() }
         #expect(error?.code == .invalidConfiguration)
         #expect((error?.message.utf8.count ?? 0) < 200)
+    }
+
+    @Test("how old a replica's answer may be")
+    func replicaLagLimit() throws {
+        let configuration = try RedisConfiguration(url: "redis-cluster://a,b?replicaLagLimit=10000")
+        #expect(configuration.replicaLagLimit == .seconds(10))
+        try configuration.validate()
+        #expect(try RedisConfiguration(url: "redis-cluster://a").replicaLagLimit == nil)
     }
 
     @Test("a configuration without Sentinels, or with too many, is refused before anything is connected")

@@ -173,6 +173,7 @@ extension ClusterRouter: Watched {
                 )
         }
         observer?.seen(view)
+        replicas?.seen(view, answer.replicas())
         if known?.map != view.map { confirm(view.nodes) }
         if answer.information?.isWhole == true {
             observer?.confirmed(answer.client.configuration.endpoint, askedAt: answer.askedAt)
@@ -225,6 +226,14 @@ private struct RefreshAnswer: Sendable {
         if case .error(let text) = reply { throw Self.refusal(text, endpoint) }
         guard !isOfSlots else { return try SlotMap(slots: reply, from: endpoint) }
         return try SlotMap(shards: reply, from: endpoint, usesTLS: client.configuration.tls != nil)
+    }
+
+    /// The replicas in the same answer.
+    func replicas() -> ReplicaMap {
+        guard let reply = try? outcome.get() else { return ReplicaMap() }
+        let endpoint = client.configuration.endpoint
+        guard !isOfSlots else { return ReplicaMap(slots: reply, from: endpoint) }
+        return ReplicaMap(shards: reply, from: endpoint, usesTLS: client.configuration.tls != nil)
     }
 
     private static func refusal(_ text: String, _ endpoint: RedisEndpoint) -> RedisError {

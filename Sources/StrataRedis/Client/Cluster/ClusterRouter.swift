@@ -39,24 +39,49 @@ final class ClusterRouter: Sendable {
     let rounds = Rounds()
     let watch = Watch()
     let observer: (any ClusterObserver)?
+    /// `nil` where none is read.
+    let replicas: ClusterReplicas?
     private let make: @Sendable (RedisEndpoint) throws -> RedisClient
 
     /// - Parameters:
     ///   - configuration: Its endpoints are where the map is asked for first.
     ///   - logger: Told when the cluster changes.
     ///   - observer: Told of everything that matters to what stands above.
+    ///   - replicas: Those that may be read; `nil` for none.
     ///   - make: Makes a node's client.
     init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
         observer: (any ClusterObserver)?,
+        replicas: ClusterReplicas? = nil,
         make: @escaping @Sendable (RedisEndpoint) throws -> RedisClient
     ) {
         self.configuration = configuration
         self.logger = logger
         self.observer = observer
+        self.replicas = replicas
         self.make = make
         seeds = configuration.seeds
+    }
+
+    /// The router of a client.
+    convenience init(
+        _ configuration: RedisConfiguration,
+        logger: Logger?,
+        observer: (any ClusterObserver)?,
+        _ make: @escaping @Sendable (RedisConfiguration) throws -> RedisClient
+    ) {
+        let nodes = configuration.sharingWarnings()
+        self.init(
+            configuration,
+            logger: logger,
+            observer: observer,
+            replicas: configuration.replicaLagLimit.map { limit in
+                ClusterReplicas(limit: limit, configuration) { try make(nodes.replica(at: $0)) }
+            }
+        ) {
+            try make(nodes.node(at: $0))
+        }
     }
 
     /// Begins to look for the cluster; does nothing when it has begun, or has ended.
@@ -81,7 +106,7 @@ final class ClusterRouter: Sendable {
         }
         rounds.end()
         for node in nodes { node.close() }
-        return clients
+        return clients + (replicas?.stop() ?? [])
     }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }
@@ -138,6 +163,12 @@ final class ClusterRouter: Sendable {
         if let node = node(of: slot) { return try? node.client() }
         begin()
         return nil
+    }
+
+    /// The replicas of a slot that may be read; see ``ClusterReplicas/candidates(of:since:)``.
+    func replicas(of slot: UInt16, since change: MonotonicInstant) -> [ReplicaCandidate] {
+        guard let replicas, let node = node(of: slot) else { return [] }
+        return replicas.candidates(of: node.endpoint, since: change)
     }
 
     /// The node at an address that a redirection has named.

@@ -69,12 +69,7 @@ struct SlotMap: Sendable, Equatable {
     init(slots reply: RESPValue, from source: RedisEndpoint) throws(RedisError) {
         guard case .array(let ranges) = reply else { throw Self.senseless("it is no list", source) }
         for range in ranges {
-            guard let parts = range.array, parts.count >= 3, let node = parts[2].array, node.count >= 2,
-                let endpoint = RedisEndpoint.node(
-                    host: Self.host(of: node),
-                    port: node[1].integer,
-                    toldBy: source
-                )
+            guard let parts = range.array, parts.count >= 3, let endpoint = Self.endpoint(of: parts[2], toldBy: source)
             else { continue }
             guard let index = index(of: endpoint) else { throw Self.senseless("too many primaries", source) }
             let bounds = parts[0...1].map { $0.number(in: 0...Int64(HashSlot.count - 1)) }
@@ -109,7 +104,7 @@ struct SlotMap: Sendable, Equatable {
         guard owners.contains(where: { $0 != Self.nobody }) else { throw Self.senseless("no slot is served", source) }
     }
 
-    private static func fields(_ value: RESPValue) -> [String: RESPValue] {
+    static func fields(_ value: RESPValue) -> [String: RESPValue] {
         guard let parts = value.array else { return [:] }
         var fields: [String: RESPValue] = [:]
         for start in stride(from: 0, to: parts.count - 1, by: 2) {
@@ -119,7 +114,7 @@ struct SlotMap: Sendable, Equatable {
     }
 
     /// The primary among a shard's nodes; one that is online before one that is not.
-    private static func primary(
+    static func primary(
         of nodes: [RESPValue],
         toldBy source: RedisEndpoint,
         usesTLS: Bool
@@ -128,11 +123,26 @@ struct SlotMap: Sendable, Equatable {
         guard let node = primaries.first(where: { $0["health"]?.string == "online" }) ?? primaries.first else {
             return nil
         }
+        return endpoint(of: node, toldBy: source, usesTLS: usesTLS)
+    }
+
+    /// Where a node of a shard listens.
+    static func endpoint(
+        of node: [String: RESPValue],
+        toldBy source: RedisEndpoint,
+        usesTLS: Bool
+    ) -> RedisEndpoint? {
         let preferred = node["endpoint"]?.string
         let host = preferred == "?" ? node["ip"]?.string : preferred
         // One that tells of a single port is believed to have no other.
         let ports = [node["port"], node["tls-port"]].compactMap { $0?.integer }
         return .node(host: host, port: usesTLS ? ports.last : ports.first, toldBy: source)
+    }
+
+    /// Where a node of a range of slots listens.
+    static func endpoint(of node: RESPValue, toldBy source: RedisEndpoint) -> RedisEndpoint? {
+        guard let node = node.array, node.count >= 2 else { return nil }
+        return .node(host: host(of: node), port: node[1].integer, toldBy: source)
     }
 
     /// The preferred address; where that is unknown, another that the node is told under.

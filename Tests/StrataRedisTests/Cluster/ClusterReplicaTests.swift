@@ -1,0 +1,241 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+/// Reads from replicas while a primary stands still, and is not replaced.
+@Suite("Replicas of a cluster that are read", .serialized, .timeLimit(.minutes(5)))
+struct ClusterReplicaTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    /// Replication has a user of its own, so that it can be cut off.
+    private static let directives: [RedisServer.Directive] = [
+        "user follower on >secret ~* &* +psync +replconf +ping", "masteruser follower", "masterauth secret",
+        "cluster-require-full-coverage no",
+    ]
+
+    private func with(_ body: (RedisCluster) async throws -> Void) async throws {
+        try await TestCluster.with(
+            replicas: 1,
+            nodeTimeout: .seconds(60),
+            server: .init(directives: Self.directives),
+            body
+        )
+    }
+
+    private func instance(_ cluster: RedisCluster, limit: Duration = .seconds(60)) async throws -> ClusterInstance {
+        let instance = try ClusterInstance(cluster, keyspace) {
+            $0.replicaLagLimit = limit
+            $0.redisBudget = .milliseconds(500)
+            $0.commandTimeout = .seconds(1)
+            $0.breaker.minimumCalls = 1
+        }
+        try await instance.level.ready(within: .seconds(20))
+        return instance
+    }
+
+    private func slot(_ key: String) -> UInt16 { HashSlot.of(keyspace.names(for: key.keyBytes).value) }
+
+    /// The primary of a key, and its replica.
+    private func servers(_ key: String, _ cluster: RedisCluster) async throws -> (RedisServer, RedisServer) {
+        let primary = try #require(try await cluster.owner(of: Int(slot(key))))
+        let index = try #require(cluster.primaries.firstIndex { $0 === primary })
+        return (primary, cluster.replicas[index])
+    }
+
+    /// When a key was changed last, as far as an instance knows.
+    private func change(_ key: String, _ instance: ClusterInstance) throws -> MonotonicInstant {
+        try #require(instance.level.shared.changes).last(of: instance.level.fingerprint(of: key))
+    }
+
+    /// Returns when a replica may be read that has everything from before an instant, or none.
+    private func follows(
+        _ key: String,
+        _ instance: ClusterInstance,
+        since change: MonotonicInstant,
+        _ follows: Bool = true
+    ) async throws {
+        let cluster = try #require(instance.redis.cluster)
+        while cluster.replicas(of: slot(key), since: change).isEmpty == follows { try await nextTurn() }
+    }
+
+    /// Returns when calls about a key do not wait for its primary any more.
+    private func givesUp(_ key: String, _ instance: ClusterInstance) async throws {
+        while instance.redis.responsible(for: RedisKey(keyspace.names(for: key.keyBytes).value.bytes))
+            .outageStatistics.breakers[.read]?
+            .state != .open
+        {
+            _ = try? await instance.level.get(key)
+        }
+    }
+
+    /// Ends the replication from a server.
+    private func cutOff(_ primary: RedisServer) async throws {
+        try await primary.command("ACL", "SETUSER", "follower", "off")
+        try await primary.command("CLIENT", "KILL", "TYPE", "replica")
+    }
+
+    @Test(
+        "while the primary stands still callers get a replica's value, the source is not asked, and memory keeps nothing"
+    )
+    func standsStill() async throws {
+        try await with { cluster in
+            let (writer, reader) = (try await instance(cluster), try await instance(cluster))
+            let asked = Shared(0)
+            let cache = MemoryLevel<String, String>(limit: .entries(10))
+                .compose(reader.level.fetching { _ in "source \(asked.next())" })
+            try await writer.level.set("value", for: "key")
+            #expect(try await reader.level.get("key") == "value")
+            try await follows("key", reader, since: change("key", reader))
+            let (primary, _) = try await servers("key", cluster)
+            try await primary.pause()
+            try await givesUp("key", reader)
+            let hits = reader.level.statistics.replicaHits
+            for read in 1...5 {
+                #expect(try await cache.get("key") == "value")
+                #expect(cache.resident("key", at: .coarse) == nil)
+                #expect(reader.level.statistics.replicaHits == hits + read)
+            }
+            // Not to who wants nothing but what is fresh.
+            await #expect(throws: RedisError.self) { try await reader.level.get("key", .fresh) }
+            // What a replica does not have comes from the source.
+            let other = TestCluster.key("other", in: Int(slot("key")), in: keyspace)
+            #expect(try await cache.get(other) == "source 1")
+            try await primary.resume()
+            while reader.level.statistics.hits == 0 || cache.resident("key", at: .coarse) == nil {
+                #expect(try await cache.get("key") == "value")
+            }
+            #expect(asked.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("a batch: only the keys of the primary that stands still come from a replica")
+    func batch() async throws {
+        try await with { cluster in
+            let reader = try await instance(cluster)
+            let keys = TestCluster.keys("key", of: cluster)
+            for key in keys { try await reader.level.set(key, for: key) }
+            for key in keys { try await follows(key, reader, since: change(key, reader)) }
+            try await cluster.primaries[1].pause()
+            try await givesUp(keys[1], reader)
+            let before = reader.level.statistics
+            #expect(try await reader.level.get(keys) == keys)
+            #expect(reader.level.statistics.replicaHits == before.replicaHits + 1)
+            #expect(reader.level.statistics.hits == before.hits + 2)
+            try await cluster.primaries[1].resume()
+        }
+    }
+
+    @Test(
+        "a replica that follows no more is not read when the limit has passed, and before that by nobody who knows better"
+    )
+    func cutOff() async throws {
+        try await with { cluster in
+            let (writer, reader) = (try await instance(cluster), try await instance(cluster, limit: .seconds(15)))
+            // One that is told of nothing.
+            let deaf = RedisLevel<String, String>(
+                reader.redis,
+                keyspace: keyspace,
+                codec: .text,
+                coherence: .none
+            )
+            try await writer.level.set("old", for: "key")
+            for level in [reader.level, deaf] { #expect(try await level.get("key") == "old") }
+            try await follows("key", reader, since: change("key", reader))
+            let (primary, _) = try await servers("key", cluster)
+            try await cutOff(primary)
+            try await writer.level.set("new", for: "key")
+            // The reader is told, and from then on no replica has what it knows.
+            while try await reader.level.get("key") != "new" { try await nextTurn() }
+            try await follows("key", reader, since: change("key", reader), false)
+            try await primary.pause()
+            try await givesUp("key", reader)
+            await #expect(throws: RedisError.self) { try await reader.level.get("key") }
+            // Without such knowledge the limit decides.
+            #expect(try await deaf.get("key") == "old")
+            try await follows("key", reader, since: .distantPast, false)
+            for level in [reader.level, deaf] {
+                await #expect(throws: RedisError.self) { try await level.get("key") }
+            }
+            #expect(reader.level.statistics.replicaHits == 0 && deaf.statistics.replicaHits == 1)
+            try await primary.resume()
+        }
+    }
+
+    @Test(
+        "what this instance has removed, or invalidated by tag, does not come back from a replica that has not heard of it"
+    )
+    func ownChanges() async throws {
+        try await with { cluster in
+            let reader = try await instance(cluster)
+            let tagged = TestCluster.key("tagged", in: Int(slot("key")), in: keyspace)
+            let untouched = TestCluster.key("untouched", in: Int(slot("key")), in: keyspace)
+            for key in ["key", untouched] { try await reader.level.set("old", for: key) }
+            try await reader.level.set("old", for: tagged, tags: ["t"])
+            for key in ["key", tagged, untouched] { try await follows(key, reader, since: change(key, reader)) }
+            let (primary, _) = try await servers("key", cluster)
+            try await cutOff(primary)
+            try await reader.level.remove("key")
+            try await primary.pause()
+            try await givesUp("key", reader)
+            await #expect(throws: RedisError.self) { try await reader.level.get("key") }
+            #expect(try await reader.level.get(untouched) == "old")
+            #expect(try await reader.level.get(tagged) == "old")
+            try await primary.resume()
+            while (try? await reader.level.invalidate(tags: ["t"])) == nil { try await nextTurn() }
+            try await primary.pause()
+            try await givesUp("key", reader)
+            let hits = reader.level.statistics.replicaHits
+            await #expect(throws: RedisError.self) { try await reader.level.get(tagged) }
+            #expect(reader.level.statistics.replicaHits == hits)
+            try await primary.resume()
+        }
+    }
+
+    @Test("a replica that has gone to another primary is not read")
+    func leaves() async throws {
+        try await with { cluster in
+            let (writer, reader) = (try await instance(cluster), try await instance(cluster))
+            try await writer.level.set("value", for: "key")
+            #expect(try await reader.level.get("key") == "value")
+            try await follows("key", reader, since: change("key", reader))
+            let (primary, replica) = try await servers("key", cluster)
+            let other = try #require(cluster.primaries.first { $0 !== primary })
+            let identity = try await other.command("CLUSTER", "MYID").text
+            try await replica.command("CLUSTER", "REPLICATE", identity)
+            try await primary.pause()
+            try await givesUp("key", reader)
+            await #expect(throws: RedisError.self) { try await reader.level.get("key") }
+            #expect(reader.level.statistics.replicaHits == 0)
+            try await primary.resume()
+        }
+    }
+
+    @Test("without the option no replica is talked to, and a primary's failure is an error as ever")
+    func off() async throws {
+        try await with { cluster in
+            let reader = try ClusterInstance(cluster, keyspace) {
+                $0.redisBudget = .milliseconds(500)
+                $0.breaker.minimumCalls = 1
+            }
+            try await reader.level.ready(within: .seconds(20))
+            try await reader.level.set("value", for: "key")
+            let (primary, replica) = try await servers("key", cluster)
+            try await primary.pause()
+            try await givesUp("key", reader)
+            await #expect(throws: RedisError.self) { try await reader.level.get("key") }
+            #expect(try await replica.command("CLIENT", "LIST").text.contains("name=strata") == false)
+            try await primary.resume()
+        }
+    }
+}
+
+extension TestCluster {
+    /// A key whose value lies in a slot, whose name begins so.
+    static func key(_ base: String, in slot: Int, in keyspace: Keyspace) -> String {
+        var number = 0
+        while Int(HashSlot.of(keyspace.names(for: "\(base)\(number)".keyBytes).value)) != slot { number += 1 }
+        return "\(base)\(number)"
+    }
+}
