@@ -31,7 +31,7 @@ struct Stratactl: AsyncParsableCommand {
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
-            InstancesCommand.self, WatchCommand.self, AccessCommand.self, ConfigCommand.self,
+            InstancesCommand.self, WatchCommand.self, TopCommand.self, AccessCommand.self, ConfigCommand.self,
         ]
     )
 

@@ -38,10 +38,13 @@ enum StandardOutput {
     }
 
     /// How wide the terminal is; `nil` when none shows the output, or it does not tell.
-    static var columns: Int? {
+    static var columns: Int? { size?.columns }
+
+    /// How wide and how high the terminal is; `nil` when none shows the output, or it does not tell.
+    static var size: (columns: Int, rows: Int)? {
         var size = winsize()
         guard isTerminal, unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        return (Int(size.ws_col), size.ws_row == 0 ? 24 : Int(size.ws_row))
     }
 
     /// Writes bytes as they are.
