@@ -22,7 +22,24 @@ func fuzzRecords(_ bytes: [UInt8]) {
     }
 }
 
+/// What an instance tells of itself, or of a key in its memory.
+private func instanceRecord(_ bytes: [UInt8]) {
+    if let record = InstanceRecord(bytes) {
+        require(InstanceFigures(record).requests >= 0, "a negative count")
+        require(record.bytes.count <= InstanceRecord.longest, "a record that is too long")
+    }
+    if let finding = KeyFinding(bytes) { require(KeyFinding(finding.bytes) == finding, "\(finding) is told otherwise") }
+}
+
+/// A question to instances, which comes by the channel of the other messages.
+private func question(_ bytes: [UInt8]) {
+    guard let (question, number) = FleetQuestion.read(bytes) else { return }
+    guard let again = FleetQuestion.read(question.message(number)) else { fatalError("\(question) is not read again") }
+    require(again.question == question && again.number == number, "\(question) is told otherwise")
+}
+
 private func leaseRecord(_ bytes: [UInt8]) {
+    instanceRecord(bytes)
     guard let record = LeaseRecord(bytes) else { return }
     // Numbers and texts may be cut or brought into their range, but what was cut reads as itself.
     guard let again = LeaseRecord(record.bytes) else { fatalError("\(record) does not read as a record") }
@@ -30,6 +47,7 @@ private func leaseRecord(_ bytes: [UInt8]) {
 }
 
 private func tagEvent(_ bytes: [UInt8]) {
+    question(bytes)
     guard let event = TagEvent(bytes) else { return }
     require(event.before < event.number, "\(event) goes back")
     guard case .tags(let names) = event.scope else { return }

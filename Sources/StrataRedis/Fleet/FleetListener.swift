@@ -29,8 +29,11 @@ final class FleetListener: LinkListener, PartListener {
     private let state = Locked(State())
 
     init() {
-        (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16))
+        (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.rate))
     }
+
+    /// No more questions come.
+    func finish() { feed.finish() }
 
     func event(_ message: [UInt8], _ part: KeyspacePart?) {
         guard part == nil, let (question, number) = FleetQuestion.read(message),

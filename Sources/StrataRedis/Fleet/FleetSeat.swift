@@ -46,7 +46,10 @@ final class FleetSeat: Sendable {
     func run() async {
         let listener = FleetListener()
         let registration = redis.cache.tell(listener, of: keyspace)
-        defer { redis.cache.tellNoMore(registration) }
+        defer {
+            redis.cache.tellNoMore(registration)
+            listener.finish()
+        }
         let sources = Set(label().nodes.flatMap(\.label.durations))
         let numbers = sources.map { source in (source, source.add { [self] work, time, _ in record(work, time) }) }
         defer { for (source, number) in numbers { source.remove(number) } }

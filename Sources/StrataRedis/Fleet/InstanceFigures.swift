@@ -16,8 +16,8 @@ package struct InstanceFigures: Sendable {
         package var ratio: Double? { total == 0 ? nil : Double(hits) / Double(total) }
     }
 
-    /// More than any count of a process.
-    private static let most = 1 << 50
+    /// More than any count of a process, and little enough to add up those of thousands.
+    private static let most = 1 << 48
 
     /// By level, as `memory` or `fetching.redis`, the upper ones first.
     package private(set) var reads: [(level: String, reads: Reads)] = []

@@ -67,7 +67,7 @@ struct FleetBoundsTests {
         record.uptime = .min
         let figures = InstanceFigures(record)
         #expect(figures.reads.count == 64 && figures.reads[0].reads.ratio == 1)
-        #expect(figures.fetches == 64 << 50 && figures.limit == 0)
+        #expect(figures.fetches == 64 << 48 && figures.limit == 0)
         #expect(InstanceFigures(InstanceRecord(record.bytes) ?? record).fetches == figures.fetches)
     }
 
@@ -157,14 +157,13 @@ struct FleetBoundsTests {
         for _ in 0..<3 { listener.event(message, nil) }
         listener.event(message, KeyspacePart.all[0])
         for _ in 0..<100 { listener.event(question.message(QuestionNumber()), nil) }
+        listener.finish()
         var heard: Set<QuestionNumber> = []
-        var questions = listener.questions.makeAsyncIterator()
-        for _ in 0..<16 {
-            guard let (asked, number) = await questions.next() else { break }
+        for await (asked, number) in listener.questions {
             #expect(asked == question)
-            heard.insert(number)
+            #expect(heard.insert(number).inserted)
         }
-        #expect(heard.count == 16)
+        #expect(heard.count == FleetListener.rate)
     }
 
     @Test("messages that are no question are none")
@@ -177,7 +176,7 @@ struct FleetBoundsTests {
         let digits = number.text
         for text in [
             "", "q", "q\(digits)", "q\(digits)x", "q\(digits.dropLast())kk", "q\(digits.uppercased())Gk",
-            "q../../../../../..k",
+            "q../../../../../.k",
             "q\(digits)f", "q\(digits)f-1", "q\(digits)f9999999999", "q\(digits)f1x", "i\(digits)k",
         ] {
             #expect(FleetQuestion.read(Array(text.utf8)) == nil, "\(text)")

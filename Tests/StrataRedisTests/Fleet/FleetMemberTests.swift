@@ -174,6 +174,14 @@ struct FleetMemberTests {
             try await one.cache.set("v", for: "a")
             try await withMember(of: one) {
                 #expect(try await FleetInspector(asker, keyspace).findings(of: "a")["web-1/7"]?.state == "fresh")
+                try await KeyspaceWatch(asker, keyspace)
+                    .listening { events in
+                        var heard = events.makeAsyncIterator()
+                        while let event = await heard.next(), event != .listening {}
+                        try await one.cache.remove("a")
+                        let removed = WatchEvent.removed(InspectedKey("a".keyBytes, in: keyspace))
+                        while let event = await heard.next(), event != removed {}
+                    }
                 let log = try await server.command("ACL", "LOG").text
                 #expect(!log.contains("reason"), "\(log)")
                 // Who may only look sees the list, and cannot ask.
@@ -205,6 +213,26 @@ struct FleetMemberTests {
         for number in 0..<8 {
             #expect(try await inspector.findings(of: "key-\(number)")["web-1/7"]?.state == "fresh")
         }
+        // What all primaries tell comes once.
+        let events = try await KeyspaceWatch(one.redis, keyspace)
+            .listening { events in
+                var heard = events.makeAsyncIterator()
+                while let event = await heard.next(), event != .listening {}
+                for number in 0..<8 { try await cache.remove("key-\(number)") }
+                try await cache.invalidate(tag: "red")
+                try await cache.clear()
+                var all: [WatchEvent] = []
+                while let event = await heard.next() {
+                    all.append(event)
+                    if event == .cleared { break }
+                }
+                return all
+            }
+        for number in 0..<8 {
+            let removed = WatchEvent.removed(InspectedKey("key-\(number)".keyBytes, in: keyspace))
+            #expect(events.count { $0 == removed } == 1)
+        }
+        #expect(events.count { $0 == .tags(["red"]) } == 1)
         running.cancel()
         await running.value
     }
