@@ -86,7 +86,7 @@ struct CommandTests {
         try await redis.ping()
         #expect(try await redis.time() > .seconds(1_700_000_000))
         #expect(try await redis.info("server")["redis_version"] != nil)
-        #expect(try await redis.client("GETNAME").string == "strata")
+        #expect(try await redis.client("GETNAME").string?.hasPrefix("strata@") == true)
         #expect(try await redis.publish([1], to: Array(name.utf8)) == 0)
         #expect(try await redis.send("ECHO", "hello").string == "hello")
         #expect(try await redis.send([Array("ECHO".utf8), [0, 1, 255]]).bytes == [0, 1, 255])

@@ -58,7 +58,7 @@ struct CredentialSourceTests {
                     .map { (String($0[0]), $0.count > 1 ? String($0[1]) : "") },
                 uniquingKeysWith: { first, _ in first }
             )
-            guard fields["name"] == "strata", let user = fields["user"] else { continue }
+            guard fields["name"]?.hasPrefix("strata@") == true, let user = fields["user"] else { continue }
             if fields["sub"] == "0" { users.commands.append(user) } else { users.links.append(user) }
         }
         return users

@@ -61,7 +61,7 @@ extension RedisServer {
         let entries = try await command("SLOWLOG", "GET", "100000").elements ?? []
         return entries.contains { entry in
             // number, time, duration, arguments, client's address, client's name
-            guard let parts = entry.elements, parts.count > 5, parts[5].text == "strata" else { return false }
+            guard let parts = entry.elements, parts.count > 5, parts[5].text.hasPrefix("strata@") else { return false }
             return parts[3].text.contains(key)
         }
     }
