@@ -94,13 +94,13 @@ func rxSamples(service: Service, redis: RedisClient) async throws {
     // snippet.end
 
     // snippet.rx-actions
-    try await redis.withLease("repositories of ann") { _ in
-        let inRedis = ReadOptions(staleness: .never, skipsReading: [.memory])
-        var list = try await shared.get("ann", inRedis) ?? []
-        list.insert(Repository(name: "new", stars: 0), at: 0)
-        try await shared.set(list, for: "ann")
-    }
+    let actions = ListActions<Repository>()
+        .addFirst(Repository(name: "new", stars: 0))
+        .evict { $0.name == "old" }
+        .evictAll(keepingFirst: 50)
+    let changed = try await shared.apply(actions, to: "ann")
     // snippet.end
+    _ = changed
 
     _ = (list, value, fiveMinutes, never, young, careful, page)
 }

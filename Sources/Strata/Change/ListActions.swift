@@ -23,7 +23,9 @@ public struct ListActions<Element: Sendable>: Sendable {
     /// No actions yet.
     public init() {}
 
-    /// The list after all steps. O(steps × count).
+    /// The list after all steps.
+    ///
+    /// O(steps × count).
     public func applied(to list: [Element]) -> [Element] {
         steps.reduce(into: list) { list, step in step(&list) }
     }

@@ -29,8 +29,8 @@ extension RedisLevel: AtomicLevel {
         if finding.belongsToNewerRelease {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }
-        // What is built on a value that this instance wants to remove would be removed with it.
-        if pending == .everything && bytes != nil || finding.entry.map({ pending.covers($0.tags) }) == true {
+        // What is stored now, or made of a value that this instance wants to remove, might be removed with that.
+        if pending == .everything || finding.entry.map({ pending.covers($0.tags) }) == true {
             redis.outage.replay.hurry()
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }

@@ -84,6 +84,14 @@ struct ChangeTests {
                 if told == 2 { break }
             }
             #expect(try await one.cache.get("k") == [1, 2, 3])
+            // Nor does a removal take along what it has not seen.
+            var runs = 0
+            try await one.cache.update("k") { old in
+                runs += 1
+                if runs == 1 { try await other.level.update("k", append(4)) }
+                return runs == 1 ? nil : old
+            }
+            #expect(try await one.cache.get("k") == [1, 2, 3, 4])
             try await one.cache.update("k") { _ in nil }
             #expect(one.remembers("k") == nil)
             #expect(try await one.level.get("k") == nil)
@@ -207,7 +215,7 @@ struct ChangeTests {
     @Test("what is too large changes nothing; an update ends a running fetch and is not written over by it")
     func fetches() async throws {
         try await RedisServer.withServer { server in
-            let small = try ListInstance(server.url, keyspace) { $0.replyLimits.longestValue = 1_000 }
+            let small = try ListInstance(server.url, keyspace) { $0.replyLimits.bulkLength = 1_000 }
             try await small.cache.set([1], for: "k")
             let large = Array(repeating: 1 << 40, count: 1_000)
             #expect(

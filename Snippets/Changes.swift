@@ -1,0 +1,54 @@
+// The samples of docs/changes.md; `.ci/snippets` compares the two.
+
+import Strata
+import StrataRedis
+
+struct CartLine: Codable, Sendable {
+    var product: Int
+    var count: Int
+}
+
+func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
+    // snippet.changes-update
+    let visits = MemoryLevel<String, Int>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "visits"))
+
+    let count = try await visits.update("home") { old in (old ?? 0) + 1 }
+    // snippet.end
+    _ = count
+
+    // snippet.changes-actions
+    let carts = MemoryLevel<Int, [CartLine]>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "carts", freshness: policy))
+
+    let actions = ListActions<CartLine>()
+        .addFirst(CartLine(product: 7, count: 1))
+        .evict { $0.product == 3 }
+        .evictEach { $0.count == 0 }
+        .evictAll(keepingFirst: 100)
+    let cart = try await carts.apply(actions, to: 42)
+    // snippet.end
+    _ = cart
+
+    // snippet.changes-named
+    try await carts.update(
+        42,
+        lifetime: EntryLifetime(freshFor: .seconds(3_600)),
+        tags: ["customer:42"],
+        within: .milliseconds(500)
+    ) { old in
+        guard let old, !old.isEmpty else { return nil }  // removes the cart, or leaves it absent
+        return old.filter { $0.count > 0 }
+    }
+    // snippet.end
+
+    // snippet.changes-errors
+    do {
+        try await visits.update("home") { old in (old ?? 0) + 1 }
+    } catch let error as CacheError where error.code == .conflict {
+        // Others were faster each time, for two seconds. Nothing was changed.
+    } catch let error as CacheError where error.code == .outcomeUnknown {
+        // Counted or not: to try again may count twice.
+    }
+    // snippet.end
+}
