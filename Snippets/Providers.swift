@@ -68,5 +68,10 @@ func providerSamples(search: Search, redis: RedisClient, store: DiskStore) async
     let renewed = try await cache.value(of: second, evicting: .key) { try await search.findings("swift", page: 2) }
     // snippet.end
     print(renewed)
+
+    // snippet.providers-change
+    try await cache.update(.account(7)) { old in old.map { Account(name: $0.name.uppercased()) } }
+    try await cache.apply(ListActions().addFirst(Finding(name: "new")).evictLast(), to: Findings.popular)
+    // snippet.end
 }
 #endif

@@ -79,9 +79,9 @@ struct DiskChangeTests {
         #expect(try await cache.get("list") == [1, 2, 3, 4])
         #expect(try await other.entry(for: "list", ReadRequest())?.tags == ["t"])
         try await cache.apply(ListActions().evictFirst(), to: "list", tags: ["u"])
-        try await other.removeAll(tagged: "t")
+        try await other.invalidate(tag: "t")
         #expect(try await other.get("list") == [2, 3, 4])
-        try await other.removeAll(tagged: "u")
+        try await other.invalidate(tag: "u")
         #expect(try await other.get("list") == nil)
         // What memory still has is not taken for the truth.
         try await cache.apply(ListActions().addLast(9), to: "list")

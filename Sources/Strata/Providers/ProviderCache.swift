@@ -18,8 +18,12 @@
 /// A hit in memory builds the record's key and looks it up; the value is decoded once for each time that it is read from
 /// below.
 public struct ProviderCache: Sendable {
+    /// Levels that take a source with each call, and compare before they store.
+    public typealias Levels = SourcedLevel<ProviderRecord.Key, ProviderRecord>
+        & AtomicLevel<ProviderRecord.Key, ProviderRecord>
+
     /// The levels, memory first.
-    public let levels: any SourcedLevel<ProviderRecord.Key, ProviderRecord>
+    public let levels: any Levels
 
     /// A cache over a level of records, with memory above it.
     ///
@@ -30,7 +34,7 @@ public struct ProviderCache: Sendable {
     ///     a disk level composed with ``Source/perCall(freshness:limit:failureBackOff:)``.
     public init(
         memory: MemoryLimit<ProviderRecord> = .entries(10_000),
-        over level: some SourcedLevel<ProviderRecord.Key, ProviderRecord>
+        over level: some Levels
     ) {
         levels = MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: memory).compose(level)
     }
@@ -38,7 +42,7 @@ public struct ProviderCache: Sendable {
     /// A cache of given levels.
     ///
     /// - Parameter levels: All levels, with a place for sources at the bottom.
-    public init(levels: some SourcedLevel<ProviderRecord.Key, ProviderRecord>) {
+    public init(levels: some Levels) {
         self.levels = levels
     }
 

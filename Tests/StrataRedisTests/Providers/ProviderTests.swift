@@ -221,4 +221,55 @@ struct ProviderTests {
         #expect(try await cache.value(of: Pages.page("a", 2)) == ["second"])
         #expect(try await cache.value(of: Pages.page("a", 1)) == ["page(\"a\", 1)"])
     }
+
+    @Test(
+        "A236 A242 A245 A246 A247 A249 actions change one record's list, lose nothing, and begin its age anew",
+        arguments: ProviderBacking.allCases
+    )
+    func actions(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        let page = Pages.page("a", 1)
+        #expect(try await cache.apply(ListActions().addFirst("1").addLast("2"), to: page) == ["1", "2"])
+        try await cache.set(["other"], for: Pages.page("a", 2))
+        let caches = [cache, place.cache()]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await caches[number % 2]
+                        .apply(ListActions().addLast("n\(number)"), to: page, within: .seconds(60))
+                }
+            }
+            try await group.waitForAll()
+        }
+        let list = try await place.cache().value(of: page)
+        #expect(list?.prefix(2) == ["1", "2"])
+        #expect(Set(list ?? []).count == 22 && list?.count == 22)
+        #expect(try await cache.value(of: Pages.page("a", 2)) == ["other"])
+        #expect(try await cache.apply(ListActions().evictAll(), to: page) == [])
+        #expect(try await place.cache().value(of: page) == [])
+        // An evicted list is no list, and the new one goes with its scope as well.
+        try await cache.evict(.provider, of: Pages.all)
+        #expect(try await cache.apply(ListActions().addLast("new"), to: page) == ["new"])
+        try await cache.evict(.key, of: page)
+        #expect(try await place.cache().value(of: page) == nil)
+    }
+
+    @Test(
+        "an update sees the truth, keeps what it is not told to change, and removes",
+        arguments: ProviderBacking.allCases
+    )
+    func update(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = place.cache()
+        let count = Provider<Int>("count", key: .key("k"))
+        #expect(try await cache.update(count) { ($0 ?? 0) + 1 } == 1)
+        #expect(try await place.cache().update(count) { ($0 ?? 0) + 1 } == 2)
+        #expect(try await place.cache().value(of: count) == 2)
+        // Of another type: as if it were not there.
+        #expect(try await cache.update(Provider<[String]>("count", key: .key("k"))) { ($0 ?? []) + ["x"] } == ["x"])
+        #expect(try await cache.update(count) { old in old == nil ? 7 : nil } == 7)
+        #expect(try await cache.update(count) { old in old == 7 ? nil : 1 } == nil)
+        #expect(try await place.cache().value(of: count) == nil)
+    }
 }
