@@ -81,9 +81,10 @@ struct LoopRoundTests {
 
     @Test("events of all groups are handled in one round when that takes no time")
     func quick() throws {
-        // A busy machine may take the processor away in the middle of a round, so the first is not asked for more.
-        let counts = try rounds(50) {}
-        #expect(counts.contains { $0 == [1, 1, 1] } || counts.contains { $0.allSatisfy { $0 > 1 } })
+        // A busy machine may take the processor away in the middle of a round, so it is tried again.
+        var isWhole = false
+        for _ in 0..<50 where !isWhole { isWhole = try rounds(1) {} == [[1, 1, 1]] }
+        #expect(isWhole)
     }
 
     @Test("a group that takes long ends the round, and the next one begins behind it")
