@@ -13,6 +13,20 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
             found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: false))
             return found
         }
+        guard let ledger else { return try await currentAbove(key, tagChanges, ticket, fingerprint) }
+        // Between a change and its new ticket the entry would seem to be void.
+        return try await ledger.exclusively(key) {
+            try await currentAbove(key, tagChanges, fillGate.ticket(for: fingerprint), fingerprint)
+        }
+    }
+
+    /// What the upper level has, unless it is void.
+    private func currentAbove(
+        _ key: Key,
+        _ tagChanges: UInt64,
+        _ ticket: Ticket,
+        _ fingerprint: UInt64
+    ) async throws -> CurrentEntry<Value>? {
         let heard = heardTicket(key)
         guard let upper = upper as? any AtomicLevel<Key, Value>, var found = try await upper.current(key) else {
             return nil

@@ -43,8 +43,9 @@ struct ReloadTests {
                     return "new"
                 }
             )
-        try await cache.set("old", for: "k")
-        // A plain reload leaves it.
+        let lifetime = EntryLifetime(freshFor: .seconds(60), staleFor: .seconds(600))
+        try await cache.set("old", for: "k", lifetime: lifetime)
+        // A plain reload leaves it, and serves it.
         #expect(try await cache.get("k", .reload) == "old")
         await #expect(throws: Failure.self) { try await cache.reloadOrRemove("k") }
         #expect(try await cache.get("k", .cached) == nil)
