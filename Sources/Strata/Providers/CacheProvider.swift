@@ -75,9 +75,13 @@ extension CacheProvider {
 /// let profile = try await cache.value(of: .profile(7)) { try await users.profile(7) }
 /// ```
 public struct Provider<Value: Codable & Sendable>: CacheProvider {
+    /// The name under which records are kept.
     public var name: String
+    /// What tells the records of the provider apart.
     public var key: ProviderKey
+    /// How long a record lasts.
     public var lifetime: EntryLifetime
+    /// More tags by which records can be invalidated.
     public var tags: [String]
 
     /// A provider.

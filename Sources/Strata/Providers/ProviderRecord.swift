@@ -65,8 +65,8 @@ extension ProviderRecord {
     }
 }
 
-/// The length of the bytes.
 extension ProviderRecord: Costed {
+    /// The length of the bytes.
     public var cost: Int { bytes.count }
 }
 

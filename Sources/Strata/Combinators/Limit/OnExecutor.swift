@@ -79,10 +79,12 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
 extension OnExecutor: Fetcher where Base: Fetcher {}
 
 extension OnExecutor: AtomicLevel where Base: AtomicLevel {
+    /// What the level inside has, asked on the executor.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         try await there { try await base.current(key) }
     }
 
+    /// Asks the level inside, on the executor.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await there { try await base.exchange(entry, for: key, if: mark) }
     }

@@ -84,10 +84,14 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 
 // Whether the level inside can compare and store shows when it is asked.
 extension AnyLevel: AtomicLevel {
+    /// What the level inside has; `nil` where it cannot compare and store.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         try await (base as? any AtomicLevel<Key, Value>)?.current(key)
     }
 
+    /// Asks the level inside.
+    ///
+    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         guard let base = base as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         return try await base.exchange(entry, for: key, if: mark)
