@@ -34,7 +34,10 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         found.entry = found.entry.flatMap { judged($0, key, heard, at: .now) }
         found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: true))
         if ledger == nil {
-            found.mark.renewal = { [fillGate] in fillGate.renew(ticket, for: fingerprint) }
+            // A renewal that fails voids the key, and with it what an update has stored whose ticket came after this one.
+            found.mark.renewal = { [fillGate] in
+                fillGate.isLive(ticket) ? fillGate.renew(ticket, for: fingerprint) : nil
+            }
         }
         return found
     }

@@ -266,12 +266,21 @@ struct UpdateTests {
     @Test("above a source: tasks lose nothing, also where the level above loses tickets")
     func concurrentOverSource() async throws {
         let double = memory.compose(MemoryLevel<String, Int>(limit: .entries(10)))
-        for cache in [
+        for (index, cache) in [
             memory.compose(ClosureFetcher { _ in nil }).normalized(),
+            double.normalized(),
+            MemoryLevel<String, Int>(limit: .entries(10))
+                .compose(
+                    MemoryLevel<String, Int>(limit: .entries(10)).compose(ClosureFetcher { _ in nil }).normalized()
+                )
+                .normalized(),
+            MemoryLevel<String, Int>(limit: .entries(10)).normalized().compose(ClosureFetcher<String, Int> { _ in nil })
+                .normalized(),
             double.compose(ClosureFetcher { _ in nil }).normalized(),
             MemoryLevel<String, Int>(limit: .entries(10)).compose(MemoryLevel<String, Int>(limit: .entries(10)))
                 .normalized().compose(ClosureFetcher<String, Int> { _ in nil }).normalized(),
-        ] {
+        ]
+        .enumerated() {
             try await cache.remove("k")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<16 {
@@ -282,7 +291,7 @@ struct UpdateTests {
                 try await group.waitForAll()
             }
             let count = try await cache.get("k")
-            #expect(count == 400)
+            #expect(count == 400, "\(index)")
         }
     }
 
