@@ -88,7 +88,7 @@ struct FetchRuleTests {
         #expect(try report(late + [S.killedInvalidation(100)]).violations == 0)
     }
 
-    @Test("is excused while a fault lasts and in the recovery after it")
+    @Test("is excused by a fault between the two, and if the first began in one or in the recovery after it")
     func faults() throws {
         func violations(_ fault: ClosedRange<UInt64>) throws -> Int {
             try report([first, S.fetch(1, by: 2, 150...160), S.fault(fault)]) {
@@ -98,7 +98,25 @@ struct FetchRuleTests {
         }
         #expect(try violations(150...151) == 0)
         #expect(try violations(130...140) == 0)
-        #expect(try violations(130...139) == 1)
+        #expect(try violations(130...131) == 0)
+        #expect(try violations(80...90) == 0)
+        #expect(try violations(80...89) == 1)
+        #expect(try violations(151...160) == 1)
+    }
+
+    @Test("is excused by a hardship as by a fault, with a recovery of its own")
+    func hardships() throws {
+        func violations(_ hardship: ClosedRange<UInt64>) throws -> Int {
+            try report([first, S.fetch(1, by: 2, 150...160), S.fault(hardship, "hard")]) {
+                $0.hardships = ["hard"]
+                $0.hardshipRecovery = .nanoseconds(10)
+                $0.bounds.recovery = .nanoseconds(1_000)
+            }
+            .violations
+        }
+        #expect(try violations(150...151) == 0)
+        #expect(try violations(80...90) == 0)
+        #expect(try violations(80...89) == 1)
         #expect(try violations(151...160) == 1)
     }
 

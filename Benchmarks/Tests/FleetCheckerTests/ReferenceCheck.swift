@@ -16,8 +16,12 @@ struct ReferenceCheck {
     var unfinished: UInt64 = 0
     var exceptKeys: Set<Int> = []
 
+    var hardshipRecovery: UInt64 = 0
+
     /// The label of faults that lose what tags' and whole invalidations have left: `loss`, as it is packed.
     static let loss: UInt64 = 0x7373_6f6c
+    /// The label of hardships: `hard`, as it is packed.
+    static let hard: UInt64 = 0x6472_6168
 
     struct Finding: Hashable, Comparable {
         var kind: ViolationKind
@@ -30,6 +34,9 @@ struct ReferenceCheck {
                 < (other.kind.rawValue, other.key, other.instance, other.start)
         }
     }
+
+    /// Whether an event is a fault and no hardship.
+    func isFault(_ event: HistoryEvent) -> Bool { event.kind == .fault && event.version != Self.hard }
 
     func touches(_ invalidation: HistoryEvent, _ key: UInt32) -> Bool {
         switch invalidation.kind {
@@ -76,7 +83,7 @@ struct ReferenceCheck {
     }
 
     func isFaulty(_ time: UInt64) -> Bool {
-        events.contains { $0.kind == .fault && $0.start <= time && (time <= $0.end + recovery || $0.end == 0) }
+        events.contains { isFault($0) && $0.start <= time && (time <= $0.end + recovery || $0.end == 0) }
     }
 
     /// What is wrong with a read, the backwards rule aside.
@@ -119,9 +126,14 @@ struct ReferenceCheck {
 
     /// Whether another instance was fetching when this fetch began, without an excuse.
     func isDouble(_ fetch: HistoryEvent) -> Bool {
-        guard !isFaulty(fetch.start), !exceptKeys.contains(Int(fetch.key)) else { return false }
+        guard !exceptKeys.contains(Int(fetch.key)) else { return false }
         return events.contains { other in
             overlaps(fetch, other)
+                && !events.contains {
+                    let recovery = isFault($0) ? recovery : hardshipRecovery
+                    return $0.kind == .fault && $0.start <= fetch.start
+                        && ($0.end == 0 || $0.end + recovery >= other.start)
+                }
                 && !events.contains { invalidation in
                     guard touches(invalidation, fetch.key), invalidation.start <= fetch.start else { return false }
                     let known = max(invalidation.start, invalidation.end)
@@ -136,7 +148,7 @@ struct ReferenceCheck {
         guard get.kind == .get, get.end != 0, !get.marks.contains(.together) else { return false }
         guard
             !events.contains(where: {
-                $0.kind == .fault && $0.start <= get.end && ($0.end == 0 || get.start <= $0.end + recovery)
+                isFault($0) && $0.start <= get.end && ($0.end == 0 || get.start <= $0.end + recovery)
             })
         else { return false }
         let fetches = events.filter { $0.kind == .fetch && $0.key == get.key }

@@ -20,7 +20,8 @@ struct ReferenceTests {
             ambiguity: number(0...30),
             orphanLimit: number(0...25),
             unfinished: number(0...40),
-            exceptKeys: number(0...3) == 0 ? [1] : []
+            exceptKeys: number(0...3) == 0 ? [1] : [],
+            hardshipRecovery: number(0...10)
         )
         let duration = { (nanoseconds: UInt64) in Duration.nanoseconds(Int64(nanoseconds)) }
         let own = duration(reference.ownBound)
@@ -40,6 +41,8 @@ struct ReferenceTests {
                 unfinished: duration(reference.unfinished)
             )
             $0.losses = ["loss"]
+            $0.hardships = ["hard"]
+            $0.hardshipRecovery = duration(reference.hardshipRecovery)
             $0.examplesPerKind = .max
             $0.eventsPerRound = 1
         }
@@ -87,7 +90,8 @@ struct ReferenceTests {
         case 11: return event(.fetch, .value, version)
         default:
             return number(0...2) == 0
-                ? event(.fault, .done, number(0...1) * ReferenceCheck.loss) : event(.fetch, .failed, 0)
+                ? event(.fault, .done, [0, ReferenceCheck.loss, ReferenceCheck.hard][Int(number(0...2))])
+                : event(.fetch, .failed, 0)
         }
     }
 }

@@ -82,8 +82,8 @@ enum Scripted {
         HistoryEvent(.fetch, .open, instance: instance, key: key, start: start, end: 0)
     }
 
-    static func fault(_ times: ClosedRange<UInt64>) -> HistoryEvent {
-        ended(.fault, .done, 0, 0, 0, times)
+    static func fault(_ times: ClosedRange<UInt64>, _ label: String = "") -> HistoryEvent {
+        ended(.fault, .done, FaultLabel.pack(label), 0, 0, times)
     }
 
     private static func ended(

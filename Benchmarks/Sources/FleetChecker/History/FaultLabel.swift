@@ -1,6 +1,6 @@
 /// A fault's name as it fits into one word: up to 8 printable ASCII characters.
-enum FaultLabel {
-    static func pack(_ label: String) -> UInt64 {
+package enum FaultLabel {
+    package static func pack(_ label: String) -> UInt64 {
         var word: UInt64 = 0
         for (place, byte) in label.utf8.prefix(8).enumerated() {
             word |= UInt64(isPrintable(byte) ? byte : UInt8(ascii: "?")) << (place * 8)

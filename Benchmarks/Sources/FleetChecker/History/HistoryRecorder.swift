@@ -88,6 +88,16 @@ public final class HistoryRecorder: Sendable {
         begin(.fault, version: FaultLabel.pack(label), instance: 0, key: 0)
     }
 
+    /// Records a fault that was noticed when it was over.
+    ///
+    /// - Parameters:
+    ///   - label: What it was, at most 8 ASCII characters, the rest is cut off.
+    ///   - start: When it began, on ``HistoryClock``.
+    public func recordFault(_ label: String, since start: UInt64) {
+        let now = HistoryClock.now()
+        record(HistoryEvent(.fault, .done, instance: 0, start: start, end: now, version: FaultLabel.pack(label)))
+    }
+
     /// Records an event as it stands, for histories that are made up.
     package func record(_ event: HistoryEvent) {
         spool.append(HistoryRecord(event))

@@ -28,6 +28,12 @@ struct FaultWindows {
         return after > 0 && time <= ends[after - 1] ? ends[after - 1] : nil
     }
 
+    /// When the last fault and its recovery end that had begun by a time; 0 if none had.
+    func lastEnd(by time: UInt64) -> UInt64 {
+        let after = starts.firstIndexOfSorted { $0 > time }
+        return after > 0 ? ends[after - 1] : 0
+    }
+
     func contains(_ time: UInt64) -> Bool {
         let after = starts.firstIndexOfSorted { $0 > time }
         return after > 0 && time <= ends[after - 1]

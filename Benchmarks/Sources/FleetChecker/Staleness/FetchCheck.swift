@@ -64,7 +64,7 @@ struct FetchCheck {
             if ends.outlasts(fetch.start, otherThan: fetch.instance) {
                 findings.fetches.overlaps += 1
                 if rules.oneFetch != nil {
-                    if let other = culprit(for: fetch, in: &running), !rules.faults.contains(fetch.start) {
+                    if let other = culprit(for: fetch, in: &running) {
                         findings.report(.doubleFetch, start: fetch.start) { teller.story(fetch, beside: other) }
                     } else {
                         findings.fetches.excusedOverlaps += 1
@@ -98,10 +98,14 @@ struct FetchCheck {
         return nil
     }
 
-    /// Fetches that began by then have been voided by an invalidation that had begun at `time`; nil if there was none.
-    private func voidedUntil(_ time: UInt64) -> UInt64? {
+    /// Fetches that began by then have no lease any more by `time`, or never had one: an invalidation that had begun, or a
+    /// fault or its recovery, came between.
+    ///
+    /// 0 if there was none.
+    private func voidedUntil(_ time: UInt64) -> UInt64 {
+        guard let rule = rules.oneFetch else { return 0 }
         let after = excuses.firstIndexOfSorted { $0.start > time }
-        guard after > 0, let rule = rules.oneFetch else { return nil }
-        return excuses[after - 1].latestEffect.addingSaturating(rule.leaseLead)
+        let invalidation = after > 0 ? excuses[after - 1].latestEffect.addingSaturating(rule.leaseLead) : 0
+        return max(invalidation, rules.faults.lastEnd(by: time), rules.hardships.lastEnd(by: time))
     }
 }

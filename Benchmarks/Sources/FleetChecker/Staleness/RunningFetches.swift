@@ -21,9 +21,8 @@ struct RunningFetches {
     }
 
     /// Leaves out what is over by a time, and what began no later than an invalidation that has voided it.
-    mutating func prune(by time: UInt64, voidedUntil voided: UInt64?) {
+    mutating func prune(by time: UInt64, voidedUntil voided: UInt64) {
         while fetches.count > head, let last = fetches.last, last.end <= time { fetches.removeLast() }
-        guard let voided else { return }
         while head < fetches.count, fetches[head].start <= voided { head += 1 }
     }
 }

@@ -42,6 +42,13 @@ public struct StalenessChecker: Sendable {
     /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
     /// one. That of a key goes on to oblige.
     public var losses: Set<String> = []
+    /// The labels of faults by which an instance or the way to its servers is too slow to do what it does in time, and which
+    /// excuse nothing but what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after.
+    ///
+    /// None by default.
+    public var hardships: Set<String> = []
+    /// How long after its end one of ``hardships`` still counts; 2 s by default.
+    public var hardshipRecovery: Duration = .seconds(2)
     /// Whether an invalidation that failed while a fault lasted, or within ``StalenessBounds/recovery`` after it, obliges from
     /// the end of that time on: a cache repeats it.
     ///

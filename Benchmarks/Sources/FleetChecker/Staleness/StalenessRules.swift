@@ -27,6 +27,8 @@ struct StalenessRules {
     /// How old a value may be that a failover has brought back.
     let failoverBound: UInt64
     let faults: FaultWindows
+    /// When instances were too slow for one fetch a key.
+    let hardships: FaultWindows
     /// Until when each instance has lived; nil if failed changes oblige nobody.
     private var lives: [UInt32: UInt64]?
     private let neverRepeated: Set<Int>
@@ -50,7 +52,15 @@ struct StalenessRules {
         self.neverRepeated = checker.neverRepeatedKeys
         self.failovers = checker.failovers
         self.failoverBound = checker.failoverBound.clampedNanoseconds
-        self.faults = FaultWindows(faults, recovery: bounds.recovery.clampedNanoseconds)
+        let hard = Set(checker.hardships.map { FaultLabel.pack($0) })
+        self.faults = FaultWindows(
+            faults.filter { !hard.contains($0.version) },
+            recovery: bounds.recovery.clampedNanoseconds
+        )
+        self.hardships = FaultWindows(
+            faults.filter { hard.contains($0.version) },
+            recovery: checker.hardshipRecovery.clampedNanoseconds
+        )
         let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
         self.normal = normal
         self.faulty = bounds.duringFaults.map { bound in normal.map { $0.widened(to: Limit(bound)) } } ?? normal

@@ -6,7 +6,7 @@ final class SoakCounters: Sendable {
 
     var snapshot: SoakTally { tally.withLock { $0 } }
 
-    func add(_ name: String) { tally.withLock { $0.counts[name, default: 0] += 1 } }
+    func add(_ name: String, _ number: Int = 1) { tally.withLock { $0.counts[name, default: 0] += number } }
 
     /// A caller got an error.
     ///

@@ -42,6 +42,8 @@ struct SoakInstance: AsyncParsableCommand {
         let presence = log.begin()
         try Orders.answer(SoakAnswer.ready)
         let work = Task { await traffic.run(seed: seed) }
+        let pulse = SoakPulse(redis, recorder, counters)
+        let beats = Task { await pulse.run() }
         for await order in Orders.all(SoakOrder.self) {
             switch order {
             case .sweep:
@@ -53,6 +55,8 @@ struct SoakInstance: AsyncParsableCommand {
             case .finish:
                 traffic.end()
                 await work.value
+                pulse.end()
+                await beats.value
                 presence.end()
                 try Orders.answer(SoakAnswer.finished(traffic.tally))
             }

@@ -20,6 +20,7 @@ import Strata
 /// | `refused`, `cancels`, `large`, `tenants` | the calm bound; none of own changes | one fetch at a time; nobody waits while nobody fetches |
 /// | `slow` | the calm bound; none of own changes | the same, although fetches outlast the wait limit |
 /// | `schema` | the calm bound; none of own changes | nobody waits while nobody fetches |
+/// | a machine too busy for an instance (``SoakPulse``) | as if nothing were wrong | of fetches not asked in that time and for two seconds after; waits as if nothing were wrong |
 ///
 /// A change that failed in a fault is repeated by its instance, if that lives on: from the end of the recovery it obliges as
 /// any other.
@@ -80,6 +81,7 @@ struct SoakVerdict {
         var checker = StalenessChecker(bounds: bounds)
         checker.oneFetch = OneFetchRule()
         // There several may fetch: past Redis on purpose, or because one cannot read what the other has written.
+        checker.hardships = [SoakPulse.label]
         checker.oneFetch?.exceptKeys = Set(SoakRoom.beside.keys(settings)).union(SoakRoom.schema.keys(settings))
         checker.orphanWaits = OrphanWaitRule(limit: orphanWait)
         // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost it.

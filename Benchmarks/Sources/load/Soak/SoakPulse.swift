@@ -1,0 +1,44 @@
+import FleetChecker
+import Strata
+import StrataRedis
+import Synchronization
+
+/// Finds out when a machine that is short of processors keeps an instance from its work.
+///
+/// All the time it asks the server for nothing, by the connection that the caches use, and looks how long that took. A read
+/// is a few such round trips, and after half a second of them a cache goes on without Redis, as it should: then two instances
+/// may fetch a key. So slow beats are marked as ``label``, which excuses that and nothing else. `soak.starved_ms` is
+/// their length in all instances together: on a quiet machine little beside what faults make slow.
+final class SoakPulse: Sendable {
+    /// The name of the mark.
+    static let label = "starved"
+    private static let period: Duration = .milliseconds(10)
+    /// A read is up to five round trips: so many of these are what a call may spend on Redis.
+    private static let longest: UInt64 = 80_000_000
+
+    private let redis: RedisClient
+    private let recorder: HistoryRecorder
+    private let counters: SoakCounters
+    private let isOver = Atomic(false)
+
+    init(_ redis: RedisClient, _ recorder: HistoryRecorder, _ counters: SoakCounters) {
+        self.redis = redis
+        self.recorder = recorder
+        self.counters = counters
+    }
+
+    func end() { isOver.store(true, ordering: .relaxed) }
+
+    /// Beats until ``end()``.
+    func run() async {
+        while !isOver.load(ordering: .relaxed) {
+            let start = HistoryClock.now()
+            try? await Task.rest(for: Self.period)
+            try? await redis.ping(timeout: .seconds(5))
+            let length = HistoryClock.now() - start
+            guard length > Self.longest else { continue }
+            recorder.recordFault(Self.label, since: start)
+            counters.add("starved_ms", Int(length / 1_000_000))
+        }
+    }
+}
