@@ -19,6 +19,8 @@ enum AccessProbe {
         case "cluster|info", "cluster|shards", "cluster|slots": ["cluster", String(command.dropFirst(8))]
         // It holds for the next command, which is one for no key, or is answered like that.
         case "asking": [command]
+        // The connection is used for nothing else.
+        case "readonly": [command]
         case "info": [command, "server"]
         case "select": [command, String(database)]
         case "client|setname": ["client", "setname", "strata-check"]
@@ -51,7 +53,7 @@ enum AccessProbe {
     static func object(of command: String) -> Object {
         switch command {
         case "publish", "subscribe": .channel
-        case "ping", "dbsize", "time", "info", "select", "eval", "evalsha", "scan", "asking": .nothing
+        case "ping", "dbsize", "time", "info", "select", "eval", "evalsha", "scan", "asking", "readonly": .nothing
         default: command.hasPrefix("client|") || command.hasPrefix("cluster|") ? .nothing : .key
         }
     }

@@ -14,6 +14,9 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         case cache
         /// ``RedisLevel/sweep(rate:progress:)`` beside that.
         case sweep
+        /// What a service does whose configuration has a ``RedisConfiguration/replicaLagLimit``: it reads from replicas beside
+        /// that of ``cache``.
+        case replicas
         /// What the command line shows of what is in Redis.
         case look
         /// What it asks of the instances of a fleet and hears of their changes, beside that; see ``FleetMember``.
@@ -109,7 +112,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         self.keys = keys
         keyRule = serverVersion >= 7 && purposes.isSubset(of: [.look, .inspect]) ? "%R~" : "~"
         // A user who only looks publishes nothing, and one who removes need not listen.
-        if purposes.isDisjoint(with: [.cache, .sweep, .inspect]) {
+        if purposes.isDisjoint(with: [.cache, .sweep, .replicas, .inspect]) {
             self.channels = purposes.contains(.remove) ? channels : []
         } else {
             self.channels = channels + [String(decoding: LinkMachine.invalidationChannel, as: UTF8.self)]
@@ -130,6 +133,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
             ]
                 + change
         case .sweep: commands(for: .cache) + ["scan", "dbsize", "hget"]
+        case .replicas: commands(for: .cache) + ["readonly", "info"]
         case .look:
             [
                 "info", "scan", "dbsize", "type", "get", "getrange", "strlen", "exists", "pttl", "time", "hmget",

@@ -21,8 +21,8 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: """
-            What the user is for: cache (a service), sweep (with sweeps), look, inspect (with questions to instances) or \
-            remove (this program).
+            What the user is for: cache (a service), sweep (with sweeps), replicas (a service that reads from replicas), \
+            look, inspect (with questions to instances) or remove (this program).
             """
     )
     private var purpose = AccessPurpose.cache

@@ -5,6 +5,7 @@ import StrataRedis
 enum AccessPurpose: String, ExpressibleByArgument, CaseIterable {
     case cache
     case sweep
+    case replicas
     case look
     case inspect
     case remove
@@ -13,6 +14,7 @@ enum AccessPurpose: String, ExpressibleByArgument, CaseIterable {
         switch self {
         case .cache: .cache
         case .sweep: .sweep
+        case .replicas: .replicas
         case .look: .look
         case .inspect: .inspect
         case .remove: .remove

@@ -15,21 +15,32 @@ struct ClusterReplicaTests {
         "cluster-require-full-coverage no",
     ]
 
-    private func with(_ body: (RedisCluster) async throws -> Void) async throws {
+    private func with(
+        _ more: [RedisServer.Directive] = [],
+        _ body: (RedisCluster) async throws -> Void
+    ) async throws {
         try await TestCluster.with(
             replicas: 1,
             nodeTimeout: .seconds(60),
-            server: .init(directives: Self.directives),
+            server: .init(directives: Self.directives + more),
             body
         )
     }
 
-    private func instance(_ cluster: RedisCluster, limit: Duration = .seconds(60)) async throws -> ClusterInstance {
+    private func instance(
+        _ cluster: RedisCluster,
+        limit: Duration = .seconds(60),
+        user: String? = nil
+    ) async throws -> ClusterInstance {
         let instance = try ClusterInstance(cluster, keyspace) {
+            $0.username = user
+            $0.password = user.map { _ in Secret("pw") }
             $0.replicaLagLimit = limit
-            $0.redisBudget = .milliseconds(500)
-            $0.commandTimeout = .seconds(1)
+            // A primary that stands still is given up by the first call; a replica that a busy machine makes slow is not.
+            $0.redisBudget = .seconds(2)
+            $0.commandTimeout = .seconds(3)
             $0.breaker.minimumCalls = 1
+            $0.breaker.slowAfter = .seconds(10)
         }
         try await instance.level.ready(within: .seconds(20))
         return instance
@@ -107,6 +118,26 @@ struct ClusterReplicaTests {
                 #expect(try await cache.get("key") == "value")
             }
             #expect(asked.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("all of that works under the rules for it, and no node refuses anything")
+    func leastRights() async throws {
+        let rules = AccessRules(for: [.replicas], keyspaces: [keyspace], topology: .cluster)
+        try await with([.init(stringLiteral: "user cache on >pw \(rules)")]) { cluster in
+            let reader = try await instance(cluster, user: "cache")
+            try await reader.level.set("value", for: "key")
+            try await follows("key", reader, since: change("key", reader))
+            let (primary, _) = try await servers("key", cluster)
+            try await primary.pause()
+            try await givesUp("key", reader)
+            #expect(try await reader.level.get("key") == "value")
+            #expect(reader.level.statistics.replicaHits > 0)
+            try await primary.resume()
+            for server in cluster.primaries + cluster.replicas {
+                let refused = try await server.command("ACL", "LOG").elements?.map { "\($0)" }
+                #expect(refused == [])
+            }
         }
     }
 
