@@ -18,7 +18,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
+.PHONY: help setup demo example test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ setup: ## install what is missing (hiredis, OpenSSL and SQLite headers, redis-se
 
 demo: setup ## four processes share one Redis and fetch every document once
 	swift run -c release --package-path Examples/Fleet $(STRATA_SWIFT_FLAGS) fleet $(ARGS)
+
+example: setup ## a shop of three instances under load; kills one, and Redis
+	swift run -c release --package-path Examples/Shop $(STRATA_SWIFT_FLAGS) shop $(ARGS)
 
 test: setup ## build and run the tests (STRICT=1: warnings are errors)
 	@.ci/test $(if $(STRICT),--strict) $(ARGS)

@@ -1,0 +1,41 @@
+import Strata
+import StrataRedis
+
+/// The cache of the shop: memory above Redis above the database.
+struct ProductCache: Sendable {
+    let products: AnyLevel<Int, Product>
+
+    init(_ redis: RedisClient, _ catalogue: Catalogue) {
+        // Fresh for half a minute. For another half the old value is served at once while one instance asks the database; when
+        // that fails, for ten minutes. That a product does not exist is kept for five seconds.
+        var policy = FreshnessPolicy()
+        policy.freshFor = .seconds(30)
+        policy.staleWhileRevalidate = .seconds(30)
+        policy.staleIfError = .seconds(600)
+        policy.absentFor = .seconds(5)
+
+        products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+            .compose(
+                RedisLevel(redis, keyspace: "shop-products", freshness: policy)
+                    .fetchingSeveral { ids, contexts in try await Self.fetch(ids, contexts, catalogue) }
+            )
+            .normalized()
+    }
+
+    /// Asks the database, for all keys by one query; for a single product that was known, first whether it has changed.
+    private static func fetch(
+        _ ids: [Int],
+        _ contexts: [Int: FetchContext<Product>],
+        _ catalogue: Catalogue
+    ) async throws -> [Int: FetchOutcome<Product>] {
+        if ids.count == 1, let old = contexts[ids[0]]?.old,
+            try await catalogue.revision(of: old.id) == old.revision
+        {
+            return [old.id: .notModified()]
+        }
+        let found = try await catalogue.products(ids)
+        return ids.reduce(into: [:]) { outcomes, id in
+            outcomes[id] = .found(found[id], tags: found[id].map { ["category:\($0.category)"] } ?? [])
+        }
+    }
+}

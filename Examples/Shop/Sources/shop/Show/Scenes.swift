@@ -1,0 +1,145 @@
+import Foundation
+import StrataTesting
+
+/// What the show consists of; each scene adds what did not hold.
+struct Scenes {
+    static let categories = ["books", "games", "tools", "toys"]
+    /// How long an instance may tell an old value when the link to Redis is cut; while it stands, milliseconds.
+    private static let bound: Duration = .seconds(3)
+
+    let fleet: ShopFleet
+    let server: RedisServer
+    let products: Int
+    let rate: Int
+    let seconds: Int
+    var broken: [String] = []
+
+    mutating func play() async throws {
+        try await coldStart()
+        try await load()
+        try await change()
+        try await invalidateCategory()
+        try await killInstance()
+        try await killRedis()
+    }
+
+    private mutating func expect(_ holds: Bool, _ promise: String) {
+        if !holds { broken.append(promise) }
+    }
+
+    // MARK: Scenes
+
+    /// All instances are asked for all products at once.
+    private mutating func coldStart() async throws {
+        let (fleet, products) = (fleet, products)
+        try await withThrowingTaskGroup { group in
+            for id in 2...products {
+                for number in fleet.instances.indices {
+                    group.addTask { _ = try await fleet.instances[number].product(id) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let queries = try await fleet.queries()
+        Output.line(
+            "Cold start   \(fleet.instances.count * (products - 1)) requests for \(products - 1) products at once: "
+                + "\(queries.values.reduce(0, +)) queries"
+        )
+        expect(
+            queries.count == products - 1 && queries.values.allSatisfy { $0 == 1 },
+            "one query a product for the fleet"
+        )
+    }
+
+    /// A fixed rate, nothing wrong.
+    private mutating func load() async throws {
+        let report = try await OpenLoad(fleet: fleet, products: products, rate: rate, seconds: seconds).run(seed: 1)
+        Output.line("Load         \(report.requests) requests, \(rate) a second, \(report.failures.count) failed")
+        Output.line(report.table)
+        expect(report.failures.isEmpty, "no failed request under load: \(report.failures.first ?? "")")
+    }
+
+    /// One instance changes a price.
+    private mutating func change() async throws {
+        let id = 7
+        try await fleet.instances[0].setPrice(of: id, to: 4_711)
+        let changed = ContinuousClock.now
+        for (number, instance) in fleet.instances.enumerated() {
+            var cents = try await instance.product(id).product?.cents
+            while cents != 4_711, ContinuousClock.now < changed + Self.bound {
+                cents = try await instance.product(id).product?.cents
+            }
+            expect(cents == 4_711, "instance \(number) told the old price for longer than \(Self.bound)")
+        }
+        Output.line("Change       all instances tell the new price after \(Self.milliseconds(since: changed)) ms")
+    }
+
+    /// A tag takes a whole category out of all caches.
+    private mutating func invalidateCategory() async throws {
+        let category = Self.categories[1]
+        let before = try await fleet.queries()
+        try await fleet.instances[1].invalidate(category: category)
+        let members = (2...products).filter { Self.categories[$0 % Self.categories.count] == category }
+        let (fleet, began) = (fleet, ContinuousClock.now)
+        // The one that has invalidated sees it at once; the others are told.
+        try await withThrowingTaskGroup { group in
+            for id in members { group.addTask { _ = try await fleet.instances[1].product(id) } }
+            try await group.waitForAll()
+        }
+        for number in fleet.instances.indices {
+            for id in members { _ = try await fleet.instances[number].product(id) }
+        }
+        let after = try await fleet.queries()
+        let asked = members.map { (after[$0] ?? 0) - (before[$0] ?? 0) }
+        Output.line(
+            "Category     \(members.count) products voided by one tag and read again by all after "
+                + "\(Self.milliseconds(since: began)) ms: \(asked.reduce(0, +)) queries"
+        )
+        expect(asked.allSatisfy { $0 == 1 }, "one query a product after its category was invalidated")
+    }
+
+    /// The instance that fetches is killed in the middle of the query; those that wait for it are served all the same.
+    private mutating func killInstance() async throws {
+        let (fleet, id) = (fleet, Catalogue.slowProduct)
+        let leader = fleet.instances[0]
+        async let first = fleet.product(id, from: 0)
+        while try await leader.queries()[id] == nil { try await Task.sleep(for: .milliseconds(5)) }
+        let waiting = fleet.instances.indices.dropFirst()
+            .map { number in
+                Task { try await fleet.instances[number].product(id) }
+            }
+        try await leader.kill()
+        let killed = ContinuousClock.now
+        var answers = [try await first]
+        for task in waiting { answers.append(try await task.value) }
+        let queries = try await fleet.queries()[id] ?? 0
+        Output.line(
+            "Kill         the instance that was asking the database is killed: \(answers.count) callers are served by the "
+                + "others after \(Self.milliseconds(since: killed)) ms, by \(queries) query"
+        )
+        expect(answers.allSatisfy { $0.product?.id == id }, "a killed instance costs its callers nothing but time")
+        expect(queries == 1, "one instance takes over from the one that was killed")
+    }
+
+    /// Redis dies for five seconds, under load; one instance is gone already.
+    private mutating func killRedis() async throws {
+        let server = server
+        let report = try await OpenLoad(fleet: fleet, products: products, rate: rate, seconds: seconds)
+            .run(seed: 2) {
+                try await Task.sleep(for: .seconds(1))
+                try await server.kill()
+                try await Task.sleep(for: .seconds(5))
+                try await server.restart(keepingData: true)
+            }
+        Output.line(
+            "Outage       Redis is dead for five seconds, one of the instances still: \(report.requests) requests, "
+                + "\(report.failures.count) failed, \(report.retried) by another instance"
+        )
+        Output.line(report.table)
+        expect(report.failures.isEmpty, "no failed request in an outage: \(report.failures.first ?? "")")
+    }
+
+    private static func milliseconds(since start: ContinuousClock.Instant) -> String {
+        String(format: "%.0f", start.duration(to: .now) / .milliseconds(1))
+    }
+}
