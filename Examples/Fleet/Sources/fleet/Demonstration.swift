@@ -20,7 +20,9 @@ struct Demonstration: AsyncParsableCommand {
     @Option(help: "Tasks in each process.")
     var tasks = 32
     @Option(help: "Requests of each task.")
-    var requests = 2_000
+    var requests = 500
+    @Option(help: "Requests a second of each process: a load that a service has, not the most that the machine can do.")
+    var rate = 2_000
     @Option(help: "Documents at most.")
     var documents = 400
     @Option(help: "How long the memory of an instance keeps a document at most, in milliseconds.")
@@ -38,7 +40,9 @@ struct Demonstration: AsyncParsableCommand {
             "Redis:     \(external == nil ? "a private server at \(server.url)" : "the server of STRATA_REDIS_URL")"
         )
         Output.line("Documents: \(copy.paths.count) files of \(directory)")
-        Output.line("Fleet:     \(instances) processes of \(tasks) tasks, \(requests) requests each, in Zipf order\n")
+        Output.line(
+            "Fleet:     \(instances) processes of \(tasks) tasks, \(requests) requests each, \(rate) a second a process, in Zipf order\n"
+        )
 
         let fleet = try await RunningFleet(
             count: instances,
@@ -47,7 +51,7 @@ struct Demonstration: AsyncParsableCommand {
             memoryMilliseconds: memory
         )
         do {
-            let reports = try await fleet.run(tasks: tasks, requests: requests, seed: seed)
+            let reports = try await fleet.run(tasks: tasks, requests: requests, rate: rate, seed: seed)
             let summary = FleetSummary(reports: reports, documents: copy.paths.count)
             Output.line(summary.table)
             var broken = summary.brokenPromises

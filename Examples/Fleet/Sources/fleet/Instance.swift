@@ -50,9 +50,9 @@ struct Instance: AsyncParsableCommand {
         case .remove(let path):
             try await service.documents.remove(path)
             try say(.removed)
-        case .run(let tasks, let requests, let seed):
+        case .run(let tasks, let requests, let rate, let seed):
             let load = try await Load(service: service, seed: seed)
-            try await load.run(tasks: tasks, requests: requests) { try? say(.progress($0)) }
+            try await load.run(tasks: tasks, requests: requests, rate: rate) { try? say(.progress($0)) }
             try say(.report(load.report))
         }
     }

@@ -32,13 +32,18 @@ final class Load: Sendable {
         paths = expected.keys.sorted()
     }
 
-    func run(tasks: Int, requests: Int, progress: @escaping @Sendable (Int) -> Void) async throws {
+    /// Runs the load, at `rate` requests a second of all tasks together.
+    func run(tasks: Int, requests: Int, rate: Int, progress: @escaping @Sendable (Int) -> Void) async throws {
+        let start = ContinuousClock.now
         let distribution = ZipfDistribution(count: paths.count, exponent: 0.9)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<tasks {
                 group.addTask { [self] in
                     var generator = SeededGenerator(seed: seed &+ UInt64(task))
-                    await work(requests, distribution, &generator, progress)
+                    let due = { (request: Int) in
+                        start + .seconds(Double((request - 1) * tasks + task) / Double(max(rate, 1)))
+                    }
+                    await work(requests, due, distribution, &generator, progress)
                 }
             }
             try await group.waitForAll()
@@ -48,6 +53,7 @@ final class Load: Sendable {
 
     private func work(
         _ requests: Int,
+        _ due: (Int) -> ContinuousClock.Instant,
         _ distribution: ZipfDistribution,
         _ generator: inout SeededGenerator,
         _ progress: @Sendable (Int) -> Void
@@ -55,6 +61,7 @@ final class Load: Sendable {
         var report = InstanceReport()
         var latencies: [String: Histogram<UInt64>] = [:]
         for request in 1...requests {
+            try? await Task.sleep(until: due(request), clock: .continuous)
             let path = paths[distribution.next(using: &generator)]
             do {
                 let (value, trace) = try await service.documents.getWithTrace(path)

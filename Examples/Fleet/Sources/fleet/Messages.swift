@@ -3,7 +3,7 @@ import Foundation
 /// What the demonstration says to an instance: one JSON object a line.
 enum Order: Codable {
     /// Runs the load: so many tasks, each with so many requests.
-    case run(tasks: Int, requests: Int, seed: UInt64)
+    case run(tasks: Int, requests: Int, rate: Int, seed: UInt64)
     /// Asks for one document.
     case ask(path: String)
     /// Removes one document from the cache.

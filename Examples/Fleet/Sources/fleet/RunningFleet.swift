@@ -25,9 +25,11 @@ final class RunningFleet {
     }
 
     /// Runs the load on every instance at the same time and shows how far it is.
-    func run(tasks: Int, requests: Int, seed: UInt64) async throws -> [InstanceReport] {
+    func run(tasks: Int, requests: Int, rate: Int, seed: UInt64) async throws -> [InstanceReport] {
         for (number, instance) in instances.enumerated() {
-            try await instance.send(.run(tasks: tasks, requests: requests, seed: seed &+ UInt64(number) &* 1_000))
+            try await instance.send(
+                .run(tasks: tasks, requests: requests, rate: rate, seed: seed &+ UInt64(number) &* 1_000)
+            )
         }
         let total = instances.count * tasks * requests
         var reports: [InstanceReport] = []
