@@ -79,6 +79,56 @@ public final class HTTPFetcher: Fetcher {
         }
     }
 
+    /// Sends a request on as it is, and gives back whatever the server says: no redirect is followed, no status is an
+    /// error, and no body is decoded, unless the client was passed in and does so.
+    func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
+        let resource = HTTPResource(request.url)
+        guard resource.url.hasPrefix("http://") || resource.url.hasPrefix("https://") else {
+            throw HTTPError(.invalidURL)
+        }
+        do {
+            return try await hosts.run(resource.host) {
+                try await withDeadline { try await self.forward(request) }
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw Self.typed(error)
+        }
+    }
+
+    private func forward(_ message: HTTPCacheRequest) async throws -> HTTPReply {
+        var request = HTTPClientRequest(url: message.url)
+        request.method = HTTPMethod(rawValue: message.method)
+        for field in message.fields.forwarded.all { request.headers.add(name: field.name, value: field.value) }
+        if !message.body.isEmpty { request.body = .bytes(ByteBuffer(bytes: message.body)) }
+        let start = MonotonicInstant.now
+        let response = try await (client === HTTPClient.shared ? Self.forwarding : client)
+            .execute(
+                request,
+                timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
+            )
+        let delay = Int(start.duration(to: .now).components.seconds)
+        let arrival = HTTPReply.now()
+        let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
+        let status = Int(response.status.code)
+        let hasBody = message.method != "HEAD" && status != 204 && status != 304
+        let declared = hasBody ? fields["content-length"].flatMap { Int($0) } : nil
+        let body = try await collect(response, declared: declared)
+        return HTTPReply(status: status, fields: fields, body: body, delay: delay, arrival: arrival)
+    }
+
+    /// The client of the whole process for requests that are sent on: it does not follow redirects, and does not decode.
+    ///
+    /// It lives as long as the process, like the shared one.
+    private static let forwarding = HTTPClient(
+        eventLoopGroup: HTTPClient.defaultEventLoopGroup,
+        configuration: HTTPClient.Configuration(
+            redirectConfiguration: .disallow,
+            timeout: HTTPClient.Configuration.Timeout(connect: .seconds(90), read: .seconds(90)),
+            decompression: .disabled
+        )
+    )
+
     private func ask(_ resource: HTTPResource, _ kept: HTTPContent?) async throws -> HTTPOutcome {
         var request = HTTPClientRequest(url: resource.url)
         for field in resource.fields where field.count == 2 { request.headers.add(name: field[0], value: field[1]) }
@@ -94,7 +144,7 @@ public final class HTTPFetcher: Fetcher {
         let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
         let status = Int(response.status.code)
         if status == 304, let kept {
-            let updated = kept.fields.updated(by: fields)
+            let updated = kept.fields.updated(by: fields.handedOn)
             let lifetime = lifetime(kept.status, updated, resource, delay)
             return .notModified(HTTPContent(status: kept.status, fields: updated, body: kept.body, lifetime: lifetime))
         }
@@ -104,7 +154,13 @@ public final class HTTPFetcher: Fetcher {
             throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields))
         }
         let body = try await collect(response, declared: fields["content-length"].flatMap { Int($0) })
-        return .content(HTTPContent(status: status, fields: fields, body: body, lifetime: lifetime))
+        return .content(HTTPContent(status: status, fields: stored(fields), body: body, lifetime: lifetime))
+    }
+
+    /// What levels keep and what a caller gets is one value, so fields that must not be stored are given to neither.
+    private func stored(_ fields: HTTPFields) -> HTTPFields {
+        let rules = options.rules
+        return fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
     }
 
     private func lifetime(_ status: Int, _ fields: HTTPFields, _ resource: HTTPResource, _ delay: Int) -> HTTPLifetime {
@@ -113,6 +169,7 @@ public final class HTTPFetcher: Fetcher {
             fields: fields,
             isAuthorized: resource.isAuthorized,
             delay: delay,
+            arrival: HTTPReply.now(),
             rules: options.rules
         )
     }

@@ -10,9 +10,9 @@ internal import Foundation
 /// A response with a body, as it is kept.
 public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
     /// The number of the stored form.
-    public static let schemaVersion: UInt32 = 1
+    public static let schemaVersion: UInt32 = 2
 
-    /// The status: 200 to 299.
+    /// The status: 200 to 299, but for what ``HTTPCache/respond(to:)`` keeps, which may have any.
     public var status: Int
     /// The header fields.
     public var fields: HTTPFields
@@ -20,6 +20,8 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
     public var body: [UInt8]
     /// How long it may be used from its arrival or its last revalidation on.
     public var lifetime: HTTPLifetime
+    /// Which responses of a URL are kept: then this is no response itself.
+    var variants: HTTPVariants?
 
     /// A response of its parts.
     public init(status: Int, fields: HTTPFields, body: [UInt8], lifetime: HTTPLifetime) {
@@ -29,11 +31,18 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         self.lifetime = lifetime
     }
 
+    /// The list of the responses that are kept of one URL.
+    init(_ variants: HTTPVariants) {
+        self.init(status: 0, fields: [:], body: [], lifetime: HTTPLifetime(isStorable: true))
+        self.variants = variants
+    }
+
     /// The type of the body, as the server has said.
     public var contentType: String? { fields["content-type"] }
 
     /// What to send to ask whether this is still the newest (RFC 9110 §13.1); empty when there is nothing to ask by.
     var conditions: [(name: String, value: String)] {
+        guard (200..<300).contains(status), status != 206 else { return [] }
         var conditions: [(name: String, value: String)] = []
         if let tag = fields["etag"] { conditions.append(("if-none-match", tag)) }
         if let date = fields["last-modified"], HTTPDate.seconds(date) != nil {
@@ -43,7 +52,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, fields, body, lifetime
+        case status, fields, body, lifetime, variants
     }
 
     /// Reads the stored form.
@@ -53,6 +62,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         fields = try container.decode(HTTPFields.self, forKey: .fields)
         body = Array(try container.decode(Data.self, forKey: .body))
         lifetime = try container.decode(HTTPLifetime.self, forKey: .lifetime)
+        variants = try container.decodeIfPresent(HTTPVariants.self, forKey: .variants)
     }
 
     /// Writes the stored form: the body as bytes, not as a list of numbers.
@@ -62,6 +72,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         try container.encode(fields, forKey: .fields)
         try container.encode(Data(body), forKey: .body)
         try container.encode(lifetime, forKey: .lifetime)
+        try container.encodeIfPresent(variants, forKey: .variants)
     }
 }
 #endif

@@ -21,6 +21,22 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
+    /// The key by which whole responses of a URL are kept, as the server has sent them.
+    ///
+    /// What is fetched as a value has followed redirects and may be decoded, so it has another key.
+    init(exchangeAt url: String) {
+        self.url = url
+        fields = [[":exchange", ""]]
+    }
+
+    /// The key of one of several responses of a URL.
+    init(variantOf base: HTTPResource, _ generation: String, _ selecting: [(name: String, value: String?)]) {
+        url = base.url
+        fields =
+            base.fields + [[":generation", generation]]
+            + selecting.map { [$0.name, $0.value.map { "=" + $0 } ?? "-"] }
+    }
+
     /// URL and fields, with what parts them escaped.
     public var keyBytes: [UInt8] {
         var bytes = KeyBytes.joining(url)

@@ -34,8 +34,11 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public let fetcher: HTTPFetcher
     /// How long stale responses are kept to be asked about, beyond the time for which they may be served.
     public let keptFor: Duration
+    /// Whether ``respond(to:)`` serves what is stale when the server gives no answer at all.
+    public let servesStaleWhenUnreachable: Bool
     let refreshes = RefreshQueue()
-    private let counted = Locked(HTTPCacheStatistics())
+    let forgotten = ForgetLedger()
+    let counted = Locked(HTTPCacheStatistics())
 
     /// A cache of responses.
     ///
@@ -43,10 +46,18 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ///   - storage: Where they are kept: one level, in memory or on disk.
     ///   - fetcher: What asks the servers.
     ///   - keptFor: How long stale responses are kept to be asked about; a day.
-    public init(in storage: Storage, _ fetcher: HTTPFetcher, keptFor: Duration = .seconds(86_400)) {
+    ///   - servesStaleWhenUnreachable: Whether ``respond(to:)`` serves what is stale when the server gives no answer at
+    ///     all, unless the response forbids it (RFC 9111 §4.2.4).
+    public init(
+        in storage: Storage,
+        _ fetcher: HTTPFetcher,
+        keptFor: Duration = .seconds(86_400),
+        servesStaleWhenUnreachable: Bool = true
+    ) {
         self.storage = storage
         self.fetcher = fetcher
         self.keptFor = keptFor
+        self.servesStaleWhenUnreachable = servesStaleWhenUnreachable
     }
 
     /// How the cache was used since it was made.
@@ -56,9 +67,13 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ///
     /// Without it, `stale-while-revalidate` means nothing: a get then waits for the answer.
     public func run() async {
-        await refreshes.run { [self] resource in
-            let kept = try? await storage.entry(for: resource, ReadRequest())
-            _ = try? await refresh(resource, kept)
+        await refreshes.run { [self] refreshed in
+            if let target = refreshed.target {
+                _ = try? await exchange(target, find(target))
+            } else {
+                let kept = try? await storage.entry(for: refreshed.key, ReadRequest())
+                _ = try? await refresh(refreshed.key, kept)
+            }
         }
     }
 
@@ -114,7 +129,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         entry.refreshAt = entry.freshUntil
         if case .refresh = request.purpose, entry.isFresh(at: now) { return .serve }
         let verdict = request.verdict(on: entry, at: now)
-        guard verdict == .serveAndRefresh, !refreshes.add(key) else { return verdict }
+        guard verdict == .serveAndRefresh, !refreshes.add(HTTPRefresh(key: key)) else { return verdict }
         return request.options.staleness == .allowed ? .serve : .fallBack
     }
 
@@ -122,7 +137,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         storage.origin.map { request.options.skipsFilling.contains($0) } ?? false
     }
 
-    private func found(_ key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+    func found(_ key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
         if let origin = storage.origin, request.options.skipsReading.contains(origin) { return nil }
         do {
             // Whatever is kept, however old: what the read may do with it is judged here.
@@ -198,7 +213,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     }
 
     /// RFC 5861 §4: the server cannot be reached, or says 500, 502, 503 or 504.
-    private static func allowsStale(_ error: any Error) -> Bool {
+    static func allowsStale(_ error: any Error) -> Bool {
         if error is CancellationError { return false }
         guard let error = error as? HTTPError else { return true }
         switch error.code {
@@ -215,14 +230,25 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         try await storage.store(entry, for: key)
     }
 
-    /// Forgets a response, without a request.
-    public func remove(_ key: HTTPResource) async throws { try await storage.remove(key) }
+    /// Forgets a response, without a request: the value of this resource, and what ``respond(to:)`` keeps of its URL.
+    public func remove(_ key: HTTPResource) async throws {
+        let base = HTTPResource(exchangeAt: key.url)
+        forgotten.forget(base)
+        try await storage.remove(key)
+        try await storage.remove(base)
+    }
 
     /// Forgets all responses.
-    public func removeAll() async throws { try await storage.removeAll() }
+    public func removeAll() async throws {
+        forgotten.forgetAll()
+        try await storage.removeAll()
+    }
 
     /// Forgets what bears one of these tags in the level that keeps the responses.
-    public func invalidate(tags: [String]) async throws { try await storage.invalidate(tags: tags) }
+    public func invalidate(tags: [String]) async throws {
+        forgotten.forgetAll()
+        try await storage.invalidate(tags: tags)
+    }
 
     /// Forwards to the level that keeps the responses.
     public func drain(within limit: Duration) async { await storage.drain(within: limit) }

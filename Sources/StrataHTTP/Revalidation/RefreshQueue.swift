@@ -1,7 +1,7 @@
 #if HTTP
 internal import Strata
 
-/// The resources to refresh in the background, each once: bounded, and accepted only while a task works on them.
+/// What to refresh in the background, each once: bounded, and accepted only while a task works on them.
 final class RefreshQueue: Sendable {
     private struct Watcher {
         var condition: @Sendable (_ isRunning: Bool, _ pending: Int) -> Bool
@@ -9,8 +9,8 @@ final class RefreshQueue: Sendable {
     }
 
     private struct State {
-        var pending: Set<HTTPResource> = []
-        var stream: AsyncStream<HTTPResource>.Continuation?
+        var pending: Set<HTTPRefresh> = []
+        var stream: AsyncStream<HTTPRefresh>.Continuation?
         var watchers: [Watcher] = []
 
         mutating func takeWatchers() -> [Watcher] {
@@ -28,7 +28,7 @@ final class RefreshQueue: Sendable {
     private let state = Locked(State())
 
     /// - Returns: Whether a task will refresh it, or does already.
-    func add(_ resource: HTTPResource) -> Bool {
+    func add(_ resource: HTTPRefresh) -> Bool {
         state.withLock { state in
             guard let stream = state.stream else { return false }
             if state.pending.contains(resource) { return true }
@@ -42,9 +42,9 @@ final class RefreshQueue: Sendable {
     /// Works until it is cancelled.
     ///
     /// A second call while one runs ends at once.
-    func run(_ refresh: @escaping @Sendable (HTTPResource) async -> Void) async {
+    func run(_ refresh: @escaping @Sendable (HTTPRefresh) async -> Void) async {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: HTTPResource.self,
+            of: HTTPRefresh.self,
             bufferingPolicy: .bufferingOldest(Self.most)
         )
         var isFirst = false

@@ -31,14 +31,27 @@ public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLi
         fields.compactMap { $0.count == 2 ? (name: $0[0], value: $0[1]) : nil }
     }
 
+    /// These fields without those of some names, which are in lower case.
+    func without(_ names: Set<String>) -> HTTPFields {
+        var result = self
+        result.fields.removeAll { $0.first.map(names.contains) ?? true }
+        return result
+    }
+
+    /// These fields with one value in place of those of that name.
+    func with(_ name: String, _ value: String) -> HTTPFields {
+        var result = without([name])
+        result.fields.append([name, value])
+        return result
+    }
+
     /// These fields with those of a response to a revalidation in place of their namesakes (RFC 9111 §3.2).
     ///
-    /// What belongs to the body stays: its length, encoding, type and range.
+    /// What belongs to the body stays: its length, encoding, type and range. The age is that of the newer response.
     func updated(by newer: HTTPFields) -> HTTPFields {
         let ofBody: Set = ["content-length", "content-encoding", "content-type", "content-range", "transfer-encoding"]
         let replaced = Set(newer.fields.compactMap(\.first)).subtracting(ofBody)
-        var result = self
-        result.fields.removeAll { $0.first.map(replaced.contains) ?? true }
+        var result = without(replaced.union(["age"]))
         result.fields += newer.fields.filter { $0.first.map(replaced.contains) ?? false }
         return result
     }

@@ -19,12 +19,25 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         public var heuristicLimit: Int
         /// Whether responses are stored that are meant for one user; only for caches that have one.
         public var storesPrivate: Bool
+        /// Fields that are heeded instead of `Cache-Control` and `Expires`, the first that is there, in lower case: none,
+        /// or `["cdn-cache-control"]` (RFC 9213).
+        public var targetedFields: [String]
+        /// Whether parts of a body (status 206) are stored, to answer requests for bytes that lie in them.
+        public var storesRanges: Bool
 
         /// Rules, each with its default.
-        public init(heuristicShare: Double = 0.1, heuristicLimit: Int = 86_400, storesPrivate: Bool = false) {
+        public init(
+            heuristicShare: Double = 0.1,
+            heuristicLimit: Int = 86_400,
+            storesPrivate: Bool = false,
+            targetedFields: [String] = [],
+            storesRanges: Bool = true
+        ) {
             self.heuristicShare = heuristicShare
             self.heuristicLimit = heuristicLimit
             self.storesPrivate = storesPrivate
+            self.targetedFields = targetedFields
+            self.storesRanges = storesRanges
         }
     }
 
@@ -36,13 +49,26 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     public var staleWhileRevalidate: Int
     /// How many seconds more it may be served when no newer one can be had.
     public var staleIfError: Int
+    /// How old it was when it arrived, in seconds.
+    public var age: Int
+    /// Whether it must never be served while it is stale, whatever the caller allows.
+    public var isStrict: Bool
 
     /// A lifetime of its parts.
-    public init(isStorable: Bool, freshFor: Int = 0, staleWhileRevalidate: Int = 0, staleIfError: Int = 0) {
+    public init(
+        isStorable: Bool,
+        freshFor: Int = 0,
+        staleWhileRevalidate: Int = 0,
+        staleIfError: Int = 0,
+        age: Int = 0,
+        isStrict: Bool = false
+    ) {
         self.isStorable = isStorable
         self.freshFor = freshFor
         self.staleWhileRevalidate = staleWhileRevalidate
         self.staleIfError = staleIfError
+        self.age = age
+        self.isStrict = isStrict
     }
 
     /// The lifetime of a response.
@@ -52,79 +78,102 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     ///   - fields: Its header fields.
     ///   - isAuthorized: Whether the request had an `Authorization` field.
     ///   - delay: How many seconds the response took to arrive.
+    ///   - arrival: When it arrived, in seconds since 1970: stands in for a `Date` that is none; `nil` for not at all.
     ///   - rules: What goes for responses that say little.
     public init(
         status: Int,
         fields: HTTPFields,
         isAuthorized: Bool = false,
         delay: Int = 0,
+        arrival: Int? = nil,
         rules: Rules = Rules()
     ) {
-        let control = CacheControl(fields.values(of: "cache-control"))
-        guard Self.isStorable(status, fields, control, isAuthorized, rules) else {
-            self.init(isStorable: false)
+        let targeted = TargetedControl.control(of: fields, targets: rules.targetedFields)
+        let control = targeted ?? CacheControl(fields.values(of: "cache-control"))
+        let hasExpiry = targeted == nil && !fields.values(of: "expires").isEmpty
+        let age = Self.age(fields) + max(0, delay)
+        guard Self.isStorable(status, fields, control, hasExpiry, isAuthorized, rules) else {
+            self.init(isStorable: false, age: age)
             return
         }
+        let date = fields["date"].flatMap(HTTPDate.seconds) ?? arrival
         let lifetime =
             (rules.storesPrivate ? nil : control.seconds("s-maxage"))
             ?? control.seconds("max-age")
-            ?? Self.expiry(fields)
-            ?? Self.heuristic(status, fields, rules)
-        let age = fields.values(of: "age").first.map { CacheControl.seconds($0.trimmed) } ?? 0
-        let fresh = control.has("no-cache") ? 0 : max(0, lifetime - age - max(0, delay))
+            ?? (hasExpiry ? Self.expiry(fields, date) : nil)
+            ?? Self.heuristic(status, fields, control, date, rules)
+        let isAlwaysAsked = control.isForAll("no-cache")
         let isStrict =
-            control.has("must-revalidate") || control.has("no-cache")
+            control.has("must-revalidate") || isAlwaysAsked
             || (!rules.storesPrivate && (control.has("proxy-revalidate") || control.has("s-maxage")))
         self.init(
             isStorable: true,
-            freshFor: fresh,
+            freshFor: isAlwaysAsked ? 0 : max(0, lifetime - age),
             staleWhileRevalidate: isStrict ? 0 : control.seconds("stale-while-revalidate") ?? 0,
-            staleIfError: isStrict ? 0 : control.seconds("stale-if-error") ?? 0
+            staleIfError: isStrict ? 0 : control.seconds("stale-if-error") ?? 0,
+            age: age,
+            isStrict: isStrict
         )
     }
 
-    /// Statuses whose responses may be stored without a word (RFC 9110 §15.1), but for ranges, which are not understood
-    /// here.
-    private static let storableByThemselves: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
-
-    private static func namesEverything(_ vary: String) -> Bool {
-        vary.unicodeScalars.split(separator: ",").contains { Substring($0).trimmed == "*" }
+    /// What a response says of caching, to this cache or to all.
+    static func control(_ fields: HTTPFields, _ rules: Rules) -> CacheControl {
+        TargetedControl.control(of: fields, targets: rules.targetedFields)
+            ?? CacheControl(fields.values(of: "cache-control"))
     }
+
+    /// Whether a response says itself how long it is fresh.
+    static func isExplicit(_ fields: HTTPFields, _ rules: Rules) -> Bool {
+        let control = control(fields, rules)
+        return control.has("max-age") || control.has("s-maxage") || !fields.values(of: "expires").isEmpty
+    }
+
+    /// What `Age` says, the first of its values (RFC 9111 §5.1); 0 when that is no number.
+    private static func age(_ fields: HTTPFields) -> Int {
+        let first = fields.values(of: "age").first?.unicodeScalars.prefix { $0 != "," && $0 != ";" }
+        return first.map { CacheControl.seconds(Substring($0).trimmed) } ?? 0
+    }
+
+    /// Statuses whose responses may be stored without a word (RFC 9110 §15.1).
+    private static let storableByThemselves: Set = [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501]
 
     private static func isStorable(
         _ status: Int,
         _ fields: HTTPFields,
         _ control: CacheControl,
+        _ hasExpiry: Bool,
         _ isAuthorized: Bool,
         _ rules: Rules
     ) -> Bool {
-        guard status >= 200, status != 206, status != 304, !control.has("no-store") else { return false }
-        // Everything that is sent is part of the key or always the same, so any field but * is heeded already.
-        guard !fields.values(of: "vary").contains(where: Self.namesEverything) else { return false }
+        guard status >= 200, status != 304, status != 206 || rules.storesRanges else { return false }
+        // What must be understood is, as far as this list goes; and then that beats `no-store` (RFC 9111 §5.2.2.3).
+        let isUnderstood = storableByThemselves.contains(status)
+        guard control.has("must-understand") ? isUnderstood : !control.has("no-store") else { return false }
+        guard HTTPVary(fields) != .everything else { return false }
         if !rules.storesPrivate {
-            guard !control.has("private") else { return false }
+            guard !control.isForAll("private") else { return false }
             let isAllowed = ["public", "s-maxage", "must-revalidate"].contains(where: control.has)
             guard !isAuthorized || isAllowed else { return false }
         }
-        // What must be understood is, as far as this list goes.
-        if control.has("must-understand") { return storableByThemselves.contains(status) }
-        return storableByThemselves.contains(status)
-            || ["public", "max-age", "s-maxage"].contains(where: control.has)
-            || !fields.values(of: "expires").isEmpty
+        return isUnderstood || hasExpiry || ["public", "max-age", "s-maxage"].contains(where: control.has)
+            || (rules.storesPrivate && control.has("private"))
     }
 
-    /// From `Expires` and `Date`; 0 when one of them is no date, or there is none to compare with.
-    private static func expiry(_ fields: HTTPFields) -> Int? {
-        guard !fields.values(of: "expires").isEmpty else { return nil }
-        guard let end = fields["expires"].flatMap(HTTPDate.seconds), let date = fields["date"].flatMap(HTTPDate.seconds)
-        else { return 0 }
+    /// From `Expires` and `Date`; 0 when the former is no date, or there is none to compare with.
+    private static func expiry(_ fields: HTTPFields, _ date: Int?) -> Int {
+        guard let end = fields["expires"].flatMap(HTTPDate.seconds), let date else { return 0 }
         return min(max(0, end - date), 1 << 31)
     }
 
-    private static func heuristic(_ status: Int, _ fields: HTTPFields, _ rules: Rules) -> Int {
-        guard rules.heuristicShare > 0, storableByThemselves.contains(status),
-            let date = fields["date"].flatMap(HTTPDate.seconds),
-            let change = fields["last-modified"].flatMap(HTTPDate.seconds), change < date
+    private static func heuristic(
+        _ status: Int,
+        _ fields: HTTPFields,
+        _ control: CacheControl,
+        _ date: Int?,
+        _ rules: Rules
+    ) -> Int {
+        guard rules.heuristicShare > 0, storableByThemselves.contains(status) || control.has("public"),
+            let date, let change = fields["last-modified"].flatMap(HTTPDate.seconds), change < date
         else { return 0 }
         let limit = max(0, rules.heuristicLimit)
         return Int(min(Double(date - change) * min(rules.heuristicShare, 1), Double(limit)))

@@ -1,0 +1,207 @@
+#if HTTP
+internal import Strata
+
+extension HTTPCache {
+    /// What is kept of a URL for a request.
+    struct Found: Sendable {
+        /// The key under which the response is kept, or would be were it the only one.
+        var key: HTTPResource
+        /// The response; `nil` for none that the request is answered with.
+        var entry: Entry<HTTPContent>?
+        /// A part of the bytes, which does not answer the request.
+        var part: HTTPContent?
+        /// Where responses vary: what is kept of the URL, and until when.
+        var variants: HTTPVariants?
+        var variantsEnd = MonotonicInstant.distantPast
+    }
+
+    /// What asking the server has come to.
+    enum Exchanged: Sendable {
+        /// A new response, of which the caller's conditions and range are to be looked at.
+        case content(HTTPContent)
+        /// The stored one is still the newest.
+        case validated(HTTPContent)
+        /// What the server has said to the caller's own words.
+        case reply(HTTPReply)
+        /// The server has failed, and the stored one may stand in.
+        case failed
+    }
+
+    func find(_ target: HTTPTarget) async throws -> Found {
+        let base = try await found(target.base, ReadRequest())
+        guard let variants = base?.value?.variants else {
+            return Found(key: target.base, entry: base?.value == nil ? nil : base)
+        }
+        var result = Found(key: target.base)
+        result.variants = variants
+        result.variantsEnd = base?.freshUntil ?? .distantPast
+        for names in variants.names {
+            let key = target.key(variants, names)
+            guard let entry = try await found(key, ReadRequest()), entry.value != nil else { continue }
+            result.key = key
+            result.entry = entry
+            break
+        }
+        return result
+    }
+
+    /// Asks the server by GET, and keeps what it says.
+    func exchange(
+        _ target: HTTPTarget,
+        _ found: Found,
+        _ wishes: RequestDirectives = RequestDirectives([:])
+    ) async throws -> Exchanged {
+        var kept = found.entry?.value
+        let conditions = kept?.conditions ?? []
+        let mark = forgotten.begin(target.base)
+        defer { forgotten.end(target.base) }
+        let rights = await storage.rights(toFill: [target.base])
+        var start = MonotonicInstant.now
+        var reply = try await fetcher.send(target.request.asking(conditions))
+        if reply.status == 304, let content = kept, !conditions.isEmpty, !content.isMeant(by: reply) {
+            kept = nil
+            start = .now
+            reply = try await fetcher.send(target.request.whole)
+        }
+        let now = MonotonicInstant.now
+        let took = start.duration(to: now)
+        if reply.status == 304, let content = kept, !conditions.isEmpty {
+            counted.withLock { $0.notModified += 1 }
+            let updated = self.content(
+                content.status,
+                content.fields.updated(by: reply.handedOn),
+                content.body,
+                reply,
+                target
+            )
+            await keep(updated, target, found, rights, mark, arrivedAt: now, took: took)
+            return .validated(updated)
+        }
+        if reply.isFailure, let entry = found.entry, let lifetime = kept?.lifetime,
+            wishes.allowsFallback(lifetime, left: entry.left(at: now), isUnreachable: false)
+        {
+            return .failed
+        }
+        counted.withLock { $0.fetches += 1 }
+        let whole = content(reply.status, reply.handedOn, reply.body, reply, target)
+        let isPart = [206, 304, 412, 416].contains(reply.status)
+        if !isPart || (found.entry == nil && reply.status == 206) {
+            let joined = reply.status == 206 ? found.part.flatMap { whole.joined(with: $0) } ?? whole : whole
+            await keep(joined, target, found, rights, mark, arrivedAt: now, took: took)
+        }
+        if isPart || conditions.isEmpty { return .reply(reply) }
+        var handedOn = whole
+        handedOn.fields = reply.handedOn
+        return .content(handedOn)
+    }
+
+    /// Keeps the response to a POST as one to GET.
+    func keep(_ reply: HTTPReply, of request: HTTPCacheRequest) async {
+        var request = request
+        request.method = "GET"
+        let target = HTTPTarget(request)
+        let mark = forgotten.begin(target.base)
+        defer { forgotten.end(target.base) }
+        let rights = await storage.rights(toFill: [target.base])
+        let content = content(reply.status, reply.handedOn, reply.body, reply, target)
+        guard content.lifetime.freshFor > 0, HTTPLifetime.isExplicit(reply.fields, fetcher.options.rules) else {
+            return
+        }
+        let found = Found(key: target.base)
+        await keep(content, target, found, rights, mark, arrivedAt: .now, took: .zero)
+    }
+
+    /// Forgets what is kept of a URL.
+    func forget(_ url: String) async {
+        await forget(HTTPResource(exchangeAt: url), of: HTTPResource(exchangeAt: url))
+        do { try await storage.remove(HTTPResource(url)) } catch { counted.withLock { $0.failures += 1 } }
+    }
+
+    func forget(_ key: HTTPResource, of base: HTTPResource) async {
+        forgotten.forget(base)
+        do { try await storage.remove(key) } catch { counted.withLock { $0.failures += 1 } }
+    }
+
+    /// What is kept of a response: its lifetime goes by all its fields, and some of them are left out.
+    private func content(
+        _ status: Int,
+        _ fields: HTTPFields,
+        _ body: [UInt8],
+        _ reply: HTTPReply,
+        _ target: HTTPTarget
+    ) -> HTTPContent {
+        let rules = fetcher.options.rules
+        let lifetime = HTTPLifetime(
+            status: status,
+            fields: fields,
+            isAuthorized: target.request.isAuthorized,
+            delay: reply.delay,
+            arrival: reply.arrival,
+            rules: rules
+        )
+        let stored = fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
+        return HTTPContent(status: status, fields: stored, body: body, lifetime: lifetime)
+    }
+
+    // MARK: Keeping
+
+    private func keep(
+        _ content: HTTPContent,
+        _ target: HTTPTarget,
+        _ found: Found,
+        _ rights: FillRights,
+        _ mark: Int,
+        arrivedAt now: MonotonicInstant,
+        took: Duration
+    ) async {
+        let lifetime = content.lifetime
+        guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
+        else {
+            // A failure says nothing of what is kept; anything else takes its place.
+            if found.entry != nil, content.status < 500 { await forget(found.key, of: target.base) }
+            return
+        }
+        let windows = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
+        guard lifetime.freshFor > 0 || windows > 0 || !content.conditions.isEmpty else {
+            if found.entry != nil { await forget(found.key, of: target.base) }
+            return
+        }
+        guard !forgotten.isForgotten(target.base, since: mark) else { return }
+        var entry = content.entry(arrivedAt: now, took: took)
+        entry.staleUntil = entry.freshUntil.advanced(by: max(.seconds(windows), keptFor))
+        do {
+            var key = target.base
+            if case .fields(let names) = HTTPVary(content.fields), !names.isEmpty {
+                var variants = found.variants ?? HTTPVariants()
+                if variants.names.first != names || found.variantsEnd < entry.staleUntil {
+                    variants.add(names)
+                    try await storage.store(Self.list(variants, of: entry, rights), for: target.base)
+                }
+                key = target.key(variants, names)
+                // What is kept below a list that was forgotten is found by no one, so its right may be this late.
+                entry.rights = await storage.rights(toFill: [key])
+            } else {
+                entry.rights = rights
+            }
+            try await storage.store(entry, for: key)
+            if forgotten.isForgotten(target.base, since: mark) { try await storage.remove(target.base) }
+        } catch {
+            counted.withLock { $0.failures += 1 }
+        }
+    }
+
+    /// The list lives twice as long as the response, so that not every response has to write it anew.
+    private static func list(
+        _ variants: HTTPVariants,
+        of entry: Entry<HTTPContent>,
+        _ rights: FillRights
+    ) -> Entry<HTTPContent> {
+        var list = entry
+        list.content = .value(HTTPContent(variants))
+        list.freshUntil = entry.staleUntil.advanced(by: entry.storedAt.duration(to: entry.staleUntil))
+        list.staleUntil = list.freshUntil
+        list.rights = rights
+        return list
+    }
+}
+#endif

@@ -1,0 +1,171 @@
+#if HTTP
+internal import Strata
+
+extension HTTPCache {
+    /// The response to a whole request: a stored one where the rules of HTTP allow it, else the server's.
+    ///
+    /// ```swift
+    /// let response = try await cache.respond(to: HTTPCacheRequest("https://example.com/", fields: fields))
+    /// ```
+    ///
+    /// | method | what happens |
+    /// |---|---|
+    /// | GET | a stored response is served, asked about or replaced (RFC 9111 §4), whatever its status |
+    /// | HEAD | a stored response to GET is served without its body; else the server is asked |
+    /// | OPTIONS, TRACE | the server is asked |
+    /// | any other | the server is asked; success forgets the URL, `Location` and `Content-Location` (RFC 9111 §4.4) |
+    ///
+    /// Conditions (`If-None-Match`, `If-Modified-Since`) and a range of bytes are answered from what is stored. Of a URL
+    /// one response is kept for each set of values of the fields that `Vary` names. `Cache-Control` of the request is
+    /// heeded. Redirects are not followed, and bodies are not decoded: with a client of your own configure it so.
+    ///
+    /// What is kept here and what the calls with a resource keep are apart: those follow redirects, and their value is
+    /// the last response. An unsafe method forgets the value of the resource that is the URL alone; values of resources
+    /// with fields are forgotten by ``remove(_:)``.
+    ///
+    /// One round trip to the storage for a stored response, two for one that varies. Cancelling aborts the transfer.
+    ///
+    /// - Throws: ``HTTPError`` but for a status; the errors of async-http-client; `CancellationError`. A server that
+    ///   cannot be reached is no error where something stale may be served.
+    public func respond(to request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
+        switch request.method {
+        case "GET", "HEAD": return try await read(request)
+        case "OPTIONS", "TRACE": return try await pass(request)
+        default: return try await change(request)
+        }
+    }
+
+    private func read(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
+        let wishes = RequestDirectives(request.fields)
+        guard !wishes.isNotStored else { return try await pass(request) }
+        let target = HTTPTarget(request)
+        var found = try await find(target)
+        if let content = found.entry?.value, !HTTPAnswer.isPossible(content, for: request) { found.part = content }
+        if found.part != nil { found.entry = nil }
+        if let entry = found.entry, let content = entry.value {
+            switch wishes.use(content.lifetime, age: entry.httpAge(at: .now), left: entry.left(at: .now)) {
+            case .serve:
+                counted.withLock { $0.hits += 1 }
+                return stored(request, entry, content, .stored)
+            case .serveStale: return stale(request, entry, content)
+            case .serveAndValidate where refreshes.add(HTTPRefresh(key: found.key, target: HTTPTarget(request.whole))):
+                return stale(request, entry, content)
+            case .serveAndValidate, .validate: break
+            }
+        }
+        guard !wishes.onlyIfCached else { return HTTPCacheResponse(status: 504, source: .none) }
+        if request.method == "HEAD" { return try await head(target, found) }
+        return try await ask(target, found, wishes)
+    }
+
+    private func ask(
+        _ target: HTTPTarget,
+        _ found: Found,
+        _ wishes: RequestDirectives
+    ) async throws -> HTTPCacheResponse {
+        let outcome: Exchanged
+        do { outcome = try await exchange(target, found, wishes) } catch {
+            guard let entry = found.entry, let content = entry.value, Self.allowsStale(error),
+                wishes.allowsFallback(
+                    content.lifetime,
+                    left: entry.left(at: .now),
+                    isUnreachable: servesStaleWhenUnreachable
+                )
+            else { throw error }
+            return stale(target.request, entry, content)
+        }
+        switch outcome {
+        case .content(let content):
+            let age = content.lifetime.age > 0 ? content.lifetime.age : nil
+            return HTTPAnswer.response(to: target.request, with: content, age: age, from: .server)
+        case .validated(let content):
+            let age = content.lifetime.age > 0 ? content.lifetime.age : nil
+            return HTTPAnswer.response(to: target.request, with: content, age: age, from: .validated)
+        case .reply(let reply): return Self.passed(reply)
+        case .failed:
+            guard let entry = found.entry, let content = entry.value else {
+                return HTTPCacheResponse(status: 504, source: .none)
+            }
+            return stale(target.request, entry, content)
+        }
+    }
+
+    /// Asks for the header alone; what it says of a stored response is heeded (RFC 9111 §4.3.5).
+    private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
+        let reply = try await fetcher.send(target.request)
+        counted.withLock { $0.fetches += 1 }
+        if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply) {
+            await forget(found.key, of: target.base)
+        }
+        return Self.passed(reply)
+    }
+
+    private func pass(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
+        let reply = try await fetcher.send(request)
+        counted.withLock { $0.fetches += 1 }
+        return Self.passed(reply)
+    }
+
+    /// RFC 9111 §4.4: a method that may change something, or one that is not known.
+    private func change(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
+        let reply: HTTPReply
+        do { reply = try await fetcher.send(request) } catch {
+            // It may have been done.
+            await forget(request.url)
+            throw error
+        }
+        counted.withLock { $0.fetches += 1 }
+        guard (200..<400).contains(reply.status) else { return Self.passed(reply) }
+        await forget(request.url)
+        var described: String?
+        for name in ["location", "content-location"] {
+            guard let url = reply.fields[name].flatMap({ HTTPReference.resolved($0, from: request.url) }),
+                HTTPReference.haveSameOrigin(url, request.url)
+            else { continue }
+            if name == "content-location" { described = url }
+            if url != request.url { await forget(url) }
+        }
+        // RFC 9110 §9.3.3: what the server has called the new state of the URL.
+        if request.method == "POST", reply.status == 200, described == request.url {
+            await keep(reply, of: request)
+        }
+        return Self.passed(reply)
+    }
+
+    // MARK: Making responses
+
+    private func stored(
+        _ request: HTTPCacheRequest,
+        _ entry: Entry<HTTPContent>,
+        _ content: HTTPContent,
+        _ source: HTTPCacheResponse.Source
+    ) -> HTTPCacheResponse {
+        HTTPAnswer.response(to: request, with: content, age: entry.httpAge(at: .now), from: source)
+    }
+
+    private func stale(
+        _ request: HTTPCacheRequest,
+        _ entry: Entry<HTTPContent>,
+        _ content: HTTPContent
+    ) -> HTTPCacheResponse {
+        counted.withLock { $0.servedStale += 1 }
+        return stored(request, entry, content, .stale)
+    }
+
+    private static func passed(_ reply: HTTPReply) -> HTTPCacheResponse {
+        HTTPCacheResponse(status: reply.status, fields: reply.handedOn, body: reply.body, source: .server)
+    }
+}
+
+extension Entry<HTTPContent> {
+    /// How old the response is, in seconds (RFC 9111 §4.2.3).
+    func httpAge(at now: MonotonicInstant) -> Int {
+        guard let lifetime = value?.lifetime else { return 0 }
+        let since = storedAt == .distantPast ? .seconds(lifetime.freshFor) - left(at: now) : storedAt.duration(to: now)
+        return lifetime.age + max(0, Int(since.components.seconds))
+    }
+
+    /// How long it is fresh yet; negative when it is stale.
+    func left(at now: MonotonicInstant) -> Duration { now.duration(to: freshUntil) }
+}
+#endif

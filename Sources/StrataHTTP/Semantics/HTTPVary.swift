@@ -1,0 +1,51 @@
+#if HTTP
+/// What a response varies by (RFC 9111 §4.1).
+enum HTTPVary: Hashable {
+    /// No request but its own may be answered with it.
+    case everything
+    /// Requests whose fields of these names are the same; names in lower case, sorted, each once.
+    case fields([String])
+
+    init(_ fields: HTTPFields) {
+        let names = Set(HTTPList.members(fields.values(of: "vary")).map { $0.lowercased() })
+        self = names.contains("*") ? .everything : .fields(names.sorted())
+    }
+
+    /// The part of a request by which responses are told apart: `nil` for a field that is not there.
+    ///
+    /// Spaces around commas and the number of lines mean nothing. In lists of preferences the order and the case mean
+    /// nothing either: what is preferred is said by a weight.
+    static func selecting(_ names: [String], of request: HTTPFields) -> [(name: String, value: String?)] {
+        names.map { name in
+            let values = request.values(of: name)
+            guard !values.isEmpty else { return (name, nil) }
+            let members = HTTPList.members(values)
+            guard preferences.contains(name) else { return (name, members.joined(separator: ",")) }
+            let normal = members.map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+            return (name, normal.sorted().joined(separator: ","))
+        }
+    }
+
+    private static let preferences: Set = ["accept-language", "accept-encoding", "accept-charset"]
+}
+
+/// Which responses of a URL are kept, where they vary.
+struct HTTPVariants: Sendable, Hashable, Codable {
+    /// How many sets of names are remembered: what a URL varies by hardly ever changes.
+    private static let most = 4
+
+    /// Is part of the keys of the variants, so that forgetting this forgets them all.
+    var generation: String
+    /// The names that responses vary by, those of the newest response first.
+    private(set) var names: [[String]] = []
+
+    init() {
+        generation = String(UInt64.random(in: 0 ... .max), radix: 36)
+    }
+
+    mutating func add(_ newer: [String]) {
+        names.removeAll { $0 == newer }
+        names = Array(([newer] + names).prefix(Self.most))
+    }
+}
+#endif
