@@ -43,7 +43,8 @@ struct HTTPLifetimeTests {
     func age() {
         #expect(lifetime(["cache-control": "max-age=60", "age": "20"]).freshFor == 40)
         #expect(lifetime(["cache-control": "max-age=60", "age": "20"], delay: 15).freshFor == 25)
-        #expect(lifetime(["cache-control": "max-age=60", "age": "90"]).freshFor == 0)
+        let old = lifetime(["cache-control": "max-age=60", "age": "90"], delay: 2)
+        #expect(old == HTTPLifetime(isStorable: true, age: 92, staleFor: 32))
         #expect(lifetime(["cache-control": "max-age=60", "age": "junk"]).freshFor == 60)
     }
 
@@ -122,9 +123,42 @@ struct HTTPLifetimeTests {
         for text in [
             "", "0", "soon", "Thu, 29 Feb 2023 00:00:00 GMT", "Sun, 06 Nov 1994 24:00:00 GMT",
             "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nix 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 PST",
-            "Sun, 06 Nov 1994 8:49 GMT", String(repeating: "a ", count: 1_000),
+            "Sun, 06 Nov 1994 8:49 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun 06 Nov 1994 08:49:37 GMT",
+            "Sun, 06  Nov 1994 08:49:37 GMT", "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06 Nov 1994 08.49.37 GMT",
+            "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 6 Nov 1994 08:49:37 GMT", "Sun Nov 6 08:49:37 1994",
+            "Sun, 06 Nov 1994 08:49:37", "Sun Nov  6 08:49:37 1994 GMT", ",", String(repeating: "a ", count: 1_000),
         ] {
             #expect(HTTPDate.seconds(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("RFC 9110 §5.6.7 dates are written in the first form, and read back")
+    func dateText() {
+        #expect(HTTPDate.text(784_111_777) == Self.date)
+        #expect(HTTPDate.text(0) == "Thu, 01 Jan 1970 00:00:00 GMT")
+        #expect(HTTPDate.text(1_709_164_800) == "Thu, 29 Feb 2024 00:00:00 GMT")
+        let seed = UInt64.random(in: 0 ... .max)
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<1_000 {
+            let seconds = Int.random(in: -2_000_000_000...200_000_000_000, using: &random)
+            #expect(HTTPDate.seconds(HTTPDate.text(seconds)) == seconds, "seed \(seed)")
+        }
+    }
+
+    @Test("RFC 9110 §14 ranges and parts that are none, or whose numbers are beyond all bytes")
+    func ranges() {
+        for text in ["bytes=", "bytes=-", "bytes=5-2", "bytes=a-", "bytes", "bytes=1-2,4-5", "bytes=+1-2"] {
+            #expect(HTTPRange(["range": text]) == nil, "\(text)")
+        }
+        #expect(HTTPRange(["range": "bytes=0-999999999999999999"])?.bytes(of: 3) == 0..<3)
+        #expect(HTTPRange(["range": "bytes=0-99999999999999999999"]) == nil)
+        #expect(HTTPRange(["range": "bytes=-999"])?.bytes(of: 3) == 0..<3)
+        #expect(HTTPRange(["range": "bytes=-0"])?.bytes(of: 3) == nil)
+        #expect(HTTPPart(["content-range": "bytes 0-2/3"], body: 3)?.bytes == 0..<3)
+        for text in [
+            "bytes 0-2/2", "bytes 0-3/9", "bytes 2-0/9", "bytes */9", "x 0-2/3", "bytes 0-9223372036854775807/*",
+        ] {
+            #expect(HTTPPart(["content-range": text], body: 3) == nil, "\(text)")
         }
     }
 

@@ -9,8 +9,10 @@ import StrataTesting
 /// A server on this machine that answers as a test says, and takes down what it was asked.
 final class LocalServer: Sendable {
     struct Request: Sendable {
+        var method: String
         var path: String
         var fields: HTTPFields
+        var body: String
     }
 
     enum Answer: Sendable {
@@ -116,9 +118,13 @@ final class LocalServer: Sendable {
             var parts = inbound.makeAsyncIterator()
             while let part = try await parts.next() {
                 guard case .head(let head) = part else { continue }
+                var body = ""
+                while let rest = try await parts.next(), case .body(let bytes) = rest { body += String(buffer: bytes) }
                 let request = Request(
+                    method: head.method.rawValue,
                     path: head.uri,
-                    fields: HTTPFields(head.headers.lazy.map { (name: $0.name, value: $0.value) })
+                    fields: HTTPFields(head.headers.lazy.map { (name: $0.name, value: $0.value) }),
+                    body: body
                 )
                 state.withLock { state in
                     state.requests.append(request)
@@ -128,8 +134,10 @@ final class LocalServer: Sendable {
                 defer { state.withLock { $0.running -= 1 } }
                 switch await answer(request) {
                 case .response(let status, let fields, let body):
-                    try await outbound.write(.head(Self.head(status, fields, length: body.utf8.count)))
-                    try await outbound.write(.body(.byteBuffer(ByteBuffer(string: body))))
+                    let hasBody = request.method != "HEAD" && status != 204 && status != 304
+                    let length = status == 204 || status == 304 ? nil : body.utf8.count
+                    try await outbound.write(.head(Self.head(status, fields, length: length)))
+                    if hasBody { try await outbound.write(.body(.byteBuffer(ByteBuffer(string: body)))) }
                     try await outbound.write(.end(nil))
                 case .short(let declared, let sent):
                     try await outbound.write(.head(Self.head(200, [:], length: declared)))

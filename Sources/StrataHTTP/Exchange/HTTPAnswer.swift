@@ -16,6 +16,7 @@ enum HTTPAnswer {
     ///   - content: The response.
     ///   - age: What `Age` is to say; `nil` for nothing.
     ///   - source: Where the response comes from.
+    /// - Returns: The response, a part of it, or what says that the caller has it or that there is no such part.
     static func response(
         to request: HTTPCacheRequest,
         with content: HTTPContent,

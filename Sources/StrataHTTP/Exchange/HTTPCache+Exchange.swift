@@ -168,7 +168,7 @@ extension HTTPCache {
         }
         guard !forgotten.isForgotten(target.base, since: mark) else { return }
         var entry = content.entry(arrivedAt: now, took: took)
-        entry.staleUntil = entry.freshUntil.advanced(by: max(.seconds(windows), keptFor))
+        entry.staleUntil = max(now, entry.freshUntil).advanced(by: max(.seconds(windows), keptFor))
         do {
             var key = target.base
             if case .fields(let names) = HTTPVary(content.fields), !names.isEmpty {

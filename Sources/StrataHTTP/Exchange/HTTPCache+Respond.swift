@@ -161,7 +161,9 @@ extension Entry<HTTPContent> {
     /// How old the response is, in seconds (RFC 9111 §4.2.3).
     func httpAge(at now: MonotonicInstant) -> Int {
         guard let lifetime = value?.lifetime else { return 0 }
-        let since = storedAt == .distantPast ? .seconds(lifetime.freshFor) - left(at: now) : storedAt.duration(to: now)
+        let since =
+            storedAt == .distantPast
+            ? .seconds(lifetime.freshFor - lifetime.staleFor) - left(at: now) : storedAt.duration(to: now)
         return lifetime.age + max(0, Int(since.components.seconds))
     }
 

@@ -239,7 +239,7 @@ extension HTTPLifetime {
         arrivedAt now: MonotonicInstant,
         took: Duration
     ) -> Entry<HTTPContent> {
-        let end = now.advanced(by: .seconds(freshFor))
+        let end = now.advanced(by: .seconds(freshFor - staleFor))
         return Entry(
             content,
             freshUntil: end,

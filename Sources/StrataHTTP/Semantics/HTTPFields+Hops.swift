@@ -19,6 +19,7 @@ extension HTTPFields {
     /// - Parameters:
     ///   - control: What the response says of caching: it may name fields that are not stored.
     ///   - isShared: Whether many users share the cache.
+    /// - Returns: The other fields.
     func storable(_ control: CacheControl, isShared: Bool) -> HTTPFields {
         var left = Self.ofProxy.union(control.fieldNames("no-cache"))
         if isShared { left.formUnion(control.fieldNames("private")) }

@@ -51,6 +51,8 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
     public var staleIfError: Int
     /// How old it was when it arrived, in seconds.
     public var age: Int
+    /// For how many seconds it was stale already when it arrived.
+    public var staleFor: Int
     /// Whether it must never be served while it is stale, whatever the caller allows.
     public var isStrict: Bool
 
@@ -61,6 +63,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         staleWhileRevalidate: Int = 0,
         staleIfError: Int = 0,
         age: Int = 0,
+        staleFor: Int = 0,
         isStrict: Bool = false
     ) {
         self.isStorable = isStorable
@@ -68,6 +71,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         self.staleWhileRevalidate = staleWhileRevalidate
         self.staleIfError = staleIfError
         self.age = age
+        self.staleFor = staleFor
         self.isStrict = isStrict
     }
 
@@ -112,6 +116,7 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
             staleWhileRevalidate: isStrict ? 0 : control.seconds("stale-while-revalidate") ?? 0,
             staleIfError: isStrict ? 0 : control.seconds("stale-if-error") ?? 0,
             age: age,
+            staleFor: max(0, age - lifetime),
             isStrict: isStrict
         )
     }

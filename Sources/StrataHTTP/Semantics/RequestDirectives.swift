@@ -38,6 +38,7 @@ struct RequestDirectives: Hashable {
     ///   - lifetime: That of the response.
     ///   - age: How old it is, in seconds.
     ///   - left: How long it is fresh yet; negative when it is stale.
+    /// - Returns: What this request may do with it.
     func use(_ lifetime: HTTPLifetime, age: Int, left: Duration) -> Use {
         guard !isValidated, maximumAge.map({ age <= $0 }) ?? true else { return .validate }
         if left > .zero { return left >= .seconds(minimumFreshness) ? .serve : .validate }
@@ -52,6 +53,7 @@ struct RequestDirectives: Hashable {
     ///   - lifetime: That of the response.
     ///   - left: How long it is fresh yet; negative when it is stale.
     ///   - isUnreachable: Whether the server gave no answer at all.
+    /// - Returns: Whether it is served.
     func allowsFallback(_ lifetime: HTTPLifetime, left: Duration, isUnreachable: Bool) -> Bool {
         guard !lifetime.isStrict, !isValidated else { return false }
         return isUnreachable || left > .zero - .seconds(max(staleIfError, lifetime.staleIfError))
