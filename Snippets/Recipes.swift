@@ -271,6 +271,17 @@ func httpSource() async throws {
     }
     // snippet.end
 }
+
+func httpProxy(origin: String, path: String, fields: HTTPFields) async throws -> HTTPCacheResponse {
+    // snippet.recipe-http-whole
+    let responses = HTTPCache(in: MemoryLevel(limit: .cost(64 << 20) { $0.body.count }), HTTPFetcher())
+
+    let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller has sent it
+    let response = try await responses.respond(to: request)
+    print(response.status, response.source, response.age ?? 0)
+    // snippet.end
+    return response
+}
 #endif
 
 #if Disk
