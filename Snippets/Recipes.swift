@@ -274,7 +274,8 @@ func httpSource() async throws {
 
 func httpProxy(origin: String, path: String, fields: HTTPFields) async throws -> HTTPCacheResponse {
     // snippet.recipe-http-whole
-    let responses = HTTPCache(in: MemoryLevel(limit: .cost(64 << 20) { $0.body.count }), HTTPFetcher())
+    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
+    let responses = HTTPCache(in: memory, HTTPFetcher())
 
     let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller has sent it
     let response = try await responses.respond(to: request)
