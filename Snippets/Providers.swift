@@ -44,7 +44,11 @@ func providerSamples(search: Search, redis: RedisClient, store: DiskStore) async
     let cache = ProviderCache(redis, keyspace: "search", freshness: .resilient)  // memory over Redis
     let local = ProviderCache(store, namespace: "search")  // memory over a file
     // snippet.end
-    _ = local
+
+    // snippet.providers-sweep
+    let count = try await local.removeExpired { key in print("expired: \(key)") }
+    // snippet.end
+    print(count)
 
     // snippet.providers-read
     let popular = try await cache.value(of: Findings.popular) { try await search.popular() }

@@ -22,6 +22,13 @@ public struct EntryLifetime: Sendable, Hashable {
     /// The policy's lifetime.
     public static var byPolicy: EntryLifetime { EntryLifetime() }
 
+    /// A lifetime without end: a hundred years, whatever the policy says.
+    ///
+    /// The sweep of a ``ProviderCache`` over a disk does not drop such an entry. In Redis an entry with tags, as every record
+    /// of a `ProviderCache` is, lives for thirty days from its last write; and a Redis that is full evicts entries as its
+    /// `maxmemory-policy` says.
+    public static var unlimited: EntryLifetime { EntryLifetime(freshFor: longest) }
+
     /// Whether the entry is not to be kept at all.
     package var isNone: Bool { freshFor.map { $0 <= .zero } ?? false }
 }

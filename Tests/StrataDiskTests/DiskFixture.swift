@@ -54,6 +54,8 @@ func diskCode(_ body: () async throws -> Void) async -> DiskError.Code? {
 /// A wall clock that is set by hand, beside a monotonic one that follows it only forward.
 final class HandClock: Sendable {
     private let milliseconds: Locked<(wall: Int64, run: Int64)>
+    // Lifetimes that are counted from the real time end a little later by this clock.
+    private let base = MonotonicInstant.now
 
     init(_ start: Int64 = 1_700_000_000_000) {
         milliseconds = Locked((start, 0))
@@ -63,7 +65,7 @@ final class HandClock: Sendable {
         WallClock { [self] in
             milliseconds.withLock { now in
                 ClockReading(
-                    monotonic: MonotonicInstant(nanoseconds: 1_000_000_000 + now.run * 1_000_000),
+                    monotonic: base.advanced(byNanoseconds: now.run * 1_000_000),
                     wall: now.wall
                 )
             }

@@ -120,6 +120,8 @@ struct Succession: Sendable {
     var lifetime: Lifetime
     /// The tags; `nil` for those of the old entry.
     var tags: [String]?
+    /// How long an entry lives that follows from none.
+    var first = EntryLifetime.byPolicy
 
     /// The new entry; `nil` when it is not to be kept at all.
     func entry<Value>(of value: Value, after old: Entry<Value>?, _ mark: ChangeMark) -> Entry<Value>? {
@@ -131,11 +133,17 @@ struct Succession: Sendable {
             guard !lifetime.isNone else { return nil }
             entry.live(for: lifetime, from: .now)
         case .kept:
-            guard let old else { break }
+            guard let old else {
+                entry.live(for: first, from: .now)
+                break
+            }
             entry.live(as: old, later: .zero)
         case .restarted:
             // Without an end the policy gives one anew, and so it does where the old length is not known.
-            guard let old, old.freshUntil != .distantFuture, old.storedAt != .distantPast else { break }
+            guard let old, old.freshUntil != .distantFuture, old.storedAt != .distantPast else {
+                entry.live(for: first, from: .now)
+                break
+            }
             entry.live(as: old, later: old.storedAt.duration(to: mark.takenAt))
         }
         return entry

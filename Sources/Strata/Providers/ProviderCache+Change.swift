@@ -16,7 +16,10 @@ extension ProviderCache {
         within limit: Duration = .seconds(2),
         _ change: (Provider.Value?) async throws -> Provider.Value?
     ) async throws -> Provider.Value? {
-        try await update(provider, Succession(lifetime: .kept, tags: provider.allTags), within: limit, change)
+        // Its end, where a level has set one, begins anew.
+        let kept: Succession.Lifetime = provider.lifetime == .unlimited ? .named(.unlimited) : .kept
+        let succession = Succession(lifetime: kept, tags: provider.allTags, first: lifetime)
+        return try await update(provider, succession, within: limit, change)
     }
 
     /// Applies actions to the list of a record, as one update.
@@ -36,7 +39,7 @@ extension ProviderCache {
         within limit: Duration = .seconds(2)
     ) async throws -> [Element] where Provider.Value == [Element] {
         let lifetime: Succession.Lifetime = provider.lifetime == .byPolicy ? .restarted : .named(provider.lifetime)
-        let succession = Succession(lifetime: lifetime, tags: provider.allTags)
+        let succession = Succession(lifetime: lifetime, tags: provider.allTags, first: self.lifetime)
         return try await update(provider, succession, within: limit) { actions.applied(to: $0 ?? []) } ?? []
     }
 

@@ -29,6 +29,19 @@ extension ProviderCache {
         try await levels.removeAll()
     }
 
+    /// Removes the records whose lifetime is over from disk, and tells which; for the start of a service.
+    ///
+    /// What may still be served as stale stays. Redis removes expired records by itself: a cache over it has nothing to
+    /// do here, and tells nothing.
+    ///
+    /// - Parameter report: Told each key, once it is gone.
+    /// - Returns: How many there were.
+    /// - Throws: The error of the disk; `CancellationError`. What was reported until then is gone.
+    @discardableResult
+    public func removeExpired(_ report: (ProviderRecord.Key) -> Void = { _ in }) async throws -> Int {
+        try await sweep?(report) ?? 0
+    }
+
     /// The value of a record from its loader, whatever is kept; then the rest of the scope is evicted.
     ///
     /// Until the loader has answered, other reads get the old values. Where it fails and the policy of the cache has a window

@@ -24,6 +24,9 @@ public struct ProviderCache: Sendable {
 
     /// The levels, memory first.
     public let levels: any Levels
+    /// How long records live that are set, and whose provider does not say; by the policy of a level if nothing is said.
+    let lifetime: EntryLifetime
+    let sweep: (@Sendable (_ report: (ProviderRecord.Key) -> Void) async throws -> Int)?
 
     /// A cache over a level of records, with memory above it.
     ///
@@ -36,7 +39,7 @@ public struct ProviderCache: Sendable {
         memory: MemoryLimit<ProviderRecord> = .entries(10_000),
         over level: some Levels
     ) {
-        levels = MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: memory).compose(level)
+        self.init(levels: MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: memory).compose(level))
     }
 
     /// A cache of given levels.
@@ -44,6 +47,19 @@ public struct ProviderCache: Sendable {
     /// - Parameter levels: All levels, with a place for sources at the bottom.
     public init(levels: some Levels) {
         self.levels = levels
+        lifetime = .byPolicy
+        sweep = nil
+    }
+
+    /// A cache of given levels, and what removes expired records from the one that does not do it by itself.
+    package init(
+        levels: some Levels,
+        lifetime: EntryLifetime,
+        sweep: @escaping @Sendable (_ report: (ProviderRecord.Key) -> Void) async throws -> Int
+    ) {
+        self.levels = levels
+        self.lifetime = lifetime
+        self.sweep = sweep
     }
 
     // MARK: Reading
@@ -124,7 +140,7 @@ public struct ProviderCache: Sendable {
         try await levels.set(
             ProviderRecord(value, of: provider),
             for: ProviderRecord.Key(provider),
-            lifetime: provider.lifetime,
+            lifetime: provider.lifetime == .byPolicy ? lifetime : provider.lifetime,
             tags: provider.allTags
         )
     }

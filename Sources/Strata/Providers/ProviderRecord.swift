@@ -49,7 +49,10 @@ extension ProviderRecord {
         /// A colon inside a part is escaped, so no two keys are alike.
         public let keyBytes: [UInt8]
 
-        init(_ provider: some CacheProvider) {
+        /// A key that was found in a level.
+        package init(keyBytes: [UInt8]) { self.keyBytes = keyBytes }
+
+        package init(_ provider: some CacheProvider) {
             keyBytes = Self.joined([provider.name.keyBytes] + provider.key.parts)
         }
 
@@ -63,6 +66,11 @@ extension ProviderRecord {
             return bytes
         }
     }
+}
+
+extension ProviderRecord.Key: CustomStringConvertible {
+    /// The bytes as a text: what is no UTF-8 in them is replaced.
+    public var description: String { String(decoding: keyBytes, as: UTF8.self) }
 }
 
 extension ProviderRecord: Costed {

@@ -28,7 +28,12 @@ extension DiskStore {
     ) -> DiskLevel<Key, Value> {
         DiskLevel(
             // Colons part them from each other and from other levels' namespaces.
-            space: DiskSpace(store: self, name: name.map { "domain:\($0)" } ?? "domain", limit: limit, evicts: false),
+            space: DiskSpace(
+                store: self,
+                name: name.map { "domain:\($0)" } ?? "domain",
+                limit: limit,
+                whenFull: .refuse
+            ),
             codec: codec,
             freshness: nil,
             undecodable: .fail

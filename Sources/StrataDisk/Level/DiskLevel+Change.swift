@@ -28,14 +28,20 @@ extension DiskLevel: AtomicLevel {
     /// Replaces or removes the entry that was read, if it is still there, in one transaction.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/tooLarge``, and then the old entry
-    ///   stays; what ``store(_:for:)`` throws.
+    ///   stays; ``DiskError/Code/noRoom`` where nothing is evicted for the new one; what ``store(_:for:)`` throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let bytes = key.keyBytes
         let now = clock.now()
         let stored = try entry.map { try seal($0, bytes, now, keepsAge: true) }
         let version = mark.stamp.flatMap { EntryVersion(bytes: $0) }
-        let isDone = try await counting { try await space.exchange(stored, bytes, for: version, now: now.wall) }
-        guard isDone else { throw CacheError.conflict }
+        do {
+            let written = try await counting { try await space.exchange(stored, bytes, for: version, now: now.wall) }
+            guard let written else { throw CacheError.conflict }
+            if let stored, space.whenFull == .sweep { noteFullness(written, of: stored.size(bytes)) }
+        } catch let error as DiskError where error.code == .noRoom {
+            if space.whenFull == .sweep { sweep() }
+            throw error
+        }
         return nil
     }
 }

@@ -47,6 +47,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     let undecodable: Undecodable
     let space: DiskSpace
     let counters = DiskCounters()
+    let sweeps = DiskSweeps()
     var clock = WallClock.system
 
     /// A level in a namespace.
@@ -68,7 +69,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         undecodable: Undecodable = .miss
     ) {
         self.init(
-            space: DiskSpace(store: store, name: namespace, limit: limit, evicts: true),
+            space: DiskSpace(store: store, name: namespace, limit: limit, whenFull: .evict),
             codec: codec,
             freshness: freshness,
             undecodable: undecodable
@@ -162,6 +163,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 
     /// Keeps an entry; when this returns, it is there for good, and the level within its limit.
     ///
+    /// The level of a ``/Strata/ProviderCache`` does not keep an entry for which it has no room; that is no error.
+    ///
     /// - Throws: ``/Strata/CacheError/Code/tooLarge`` for an entry that alone exceeds the limit, and the older one is
     ///   then removed; ``/Strata/CacheError/Code/codec``; ``DiskError``, and then the older entry is still there;
     ///   `CancellationError`.
@@ -169,7 +172,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         let bytes = key.keyBytes
         let now = clock.now()
         let stored = try seal(entry, bytes, now)
-        try await counting { try await space.store(stored, bytes, now: now.wall) }
+        let written = try await counting { try await space.store(stored, bytes, now: now.wall) }
+        if space.whenFull == .sweep { noteFullness(written, of: stored.size(bytes)) }
     }
 
     /// Removes a key; one that is not there is no error.
@@ -194,17 +198,6 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         try await counting { try await space.removeAll(tagged: tags) }
     }
 
-    /// Removes all entries of the namespace that have expired.
-    ///
-    /// Not needed for keeping to the limit: for giving room back to others.
-    ///
-    /// - Returns: How many there were.
-    /// - Throws: ``DiskError``; `CancellationError`.
-    @discardableResult
-    public func removeExpired() async throws -> Int {
-        try await counting { try await space.removeExpired(now: clock.now().wall) }
-    }
-
     /// Evicts until the namespace holds no more than that.
     ///
     /// - Parameter bytes: How much may stay.
@@ -223,7 +216,12 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// `disk`, with namespace, file, limit, and what values are compressed and protected by.
     public var label: LevelLabel {
         let counted = statistics
-        let size = space.evicts ? "at most \(limit) bytes" : "at most \(limit) bytes, evicts nothing"
+        let size =
+            switch space.whenFull {
+            case .evict: "at most \(limit) bytes"
+            case .sweep: "at most \(limit) bytes, swept at 95 %"
+            case .refuse: "at most \(limit) bytes, evicts nothing"
+            }
         let stages = [codec.compression, codec.protection].compactMap { $0?.description }
         return LevelLabel(
             (["disk", "namespace \(namespace) in \(store)", size] + stages).joined(separator: ", "),
@@ -232,6 +230,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
                 .init("misses", counted.misses),
                 .init("unusable", counted.unusable),
                 .init("failures", counted.failures),
+                .init("unkept", counted.unkept),
+                .init("swept", counted.swept),
             ]
         )
     }

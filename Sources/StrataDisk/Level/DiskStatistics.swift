@@ -11,6 +11,10 @@ public struct DiskStatistics: Sendable, Hashable {
     public var unusable = 0
     /// Calls that have failed at the disk.
     public var failures = 0
+    /// Entries that were not kept, since there was no room for them.
+    public var unkept = 0
+    /// Entries that a sweep at 95 % of the limit has dropped.
+    public var swept = 0
 
     /// Nothing counted yet.
     public init() {}
@@ -21,8 +25,8 @@ final class DiskCounters: Sendable {
 
     var snapshot: DiskStatistics { counted.withLock { $0 } }
 
-    func add(_ counter: any WritableKeyPath<DiskStatistics, Int> & Sendable) {
-        counted.withLock { $0[keyPath: counter] += 1 }
+    func add(_ counter: any WritableKeyPath<DiskStatistics, Int> & Sendable, _ count: Int = 1) {
+        counted.withLock { $0[keyPath: counter] += count }
     }
 }
 #endif

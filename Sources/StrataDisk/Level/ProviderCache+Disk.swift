@@ -12,8 +12,9 @@ extension ProviderCache {
     ///   - store: The file.
     ///   - namespace: The part of it that holds the records, of all providers.
     ///   - memory: How much memory may hold: 10 000 records if nothing is said.
-    ///   - limit: How much the namespace may hold, in bytes; 300 MiB if nothing is said. When it is full, what was used
-    ///     longest ago goes.
+    ///   - limit: How much the namespace may hold, in bytes; 300 MiB if nothing is said. A record that it has no room
+    ///     for stays in memory alone. From 95 % of the limit on a sweep in the background drops what was used longest ago,
+    ///     from memory too, until 70 % are left; never records whose lifetime is ``EntryLifetime/unlimited``.
     ///   - freshness: How long records last whose provider does not say, how long stale ones are served, and how long
     ///     callers wait.
     public init(
@@ -24,12 +25,32 @@ extension ProviderCache {
         freshness: FreshnessPolicy = FreshnessPolicy()
     ) {
         let disk = DiskLevel<ProviderRecord.Key, ProviderRecord>(
-            store,
-            namespace: namespace,
+            space: DiskSpace(store: store, name: namespace, limit: limit, whenFull: .sweep),
             codec: .records,
-            limit: limit
+            freshness: freshness,
+            undecodable: .miss
         )
-        self.init(memory: memory, over: disk.compose(Source.perCall(freshness: freshness)))
+        self.init(disk, memory: memory, over: Source.perCall(freshness: freshness))
+    }
+
+    init(
+        _ disk: DiskLevel<ProviderRecord.Key, ProviderRecord>,
+        memory limit: MemoryLimit<ProviderRecord>,
+        over source: Source<ProviderRecord.Key, ProviderRecord>
+    ) {
+        let memory = MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: limit)
+        disk.sweeps.listen { keys in
+            // Memory has no way to fail.
+            for key in keys { try? await memory.remove(ProviderRecord.Key(keyBytes: key)) }
+        }
+        let freshness = source.freshness
+        let lifetime = EntryLifetime(
+            freshFor: freshness.freshFor,
+            staleFor: max(freshness.staleWhileRevalidate, freshness.staleIfError)
+        )
+        self.init(levels: memory.compose(disk.compose(source)), lifetime: lifetime) { report in
+            try await disk.removeExpired { report(ProviderRecord.Key(keyBytes: $0)) }
+        }
     }
 }
 #endif

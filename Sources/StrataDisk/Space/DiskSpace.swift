@@ -7,14 +7,24 @@ final class DiskSpace: Sendable {
     let store: DiskStore
     let name: String
     let limit: Int
-    let evicts: Bool
+    let whenFull: WhenFull
     private let touches = Locked(Touches())
 
-    init(store: DiskStore, name: String, limit: Int, evicts: Bool) {
+    init(store: DiskStore, name: String, limit: Int, whenFull: WhenFull) {
         self.store = store
         self.name = name
         self.limit = limit
-        self.evicts = evicts
+        self.whenFull = whenFull
+    }
+
+    /// What becomes of an entry for which there is no room, once what has expired is gone.
+    enum WhenFull: Sendable {
+        /// What was used longest ago makes room for it.
+        case evict
+        /// It is not kept, and that is no failure; a sweep makes room for later ones.
+        case sweep
+        /// It is refused.
+        case refuse
     }
 
     // MARK: Reading
@@ -67,7 +77,7 @@ final class DiskSpace: Sendable {
     }
 
     /// Writes down the uses that were noted since the last time.
-    private func writeTouches(_ space: Int64, _ db: Database) throws {
+    func writeTouches(_ space: Int64, _ db: Database) throws {
         let used = touches.withLock { $0.take() }
         guard !used.isEmpty else { return }
         let advance = try db.cachedStatement(sql: "UPDATE space SET tick = tick + ? WHERE id = ? RETURNING tick")
@@ -80,31 +90,46 @@ final class DiskSpace: Sendable {
         }
     }
 
-    private func bytes(_ space: Int64, _ db: Database) throws -> Int {
+    func bytes(_ space: Int64, _ db: Database) throws -> Int {
         let held = try db.cachedStatement(sql: "SELECT bytes FROM space WHERE id = ?")
         return try Int.fetchOne(held, arguments: [space]) ?? 0
     }
 
     // MARK: Writing
 
-    /// Keeps an entry in place of any other of its key, and makes room by what has expired, then by what was used
-    /// longest ago.
-    func store(_ entry: StoredEntry, _ key: [UInt8], now: Int64) async throws {
+    /// What a write has done.
+    struct Written: Sendable {
+        /// Whether the entry is there.
+        var isKept: Bool
+        /// What the namespace would hold with the entry, and nothing dropped for it.
+        var bytes: Int
+    }
+
+    /// Keeps an entry in place of any other of its key, and makes room by what has expired; where that is not enough, as
+    /// ``whenFull`` says.
+    func store(_ entry: StoredEntry, _ key: [UInt8], now: Int64) async throws -> Written {
         let size = entry.size(key)
         guard size <= limit else {
             // What it was to replace is no longer true.
-            if evicts { try await remove(key) }
+            if whenFull != .refuse { try await remove(key) }
+            guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
-        try await store.write { db, file in
+        return try await store.write { db, file in
             try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
         }
     }
 
     /// Keeps an entry in place of the one with a version, or removes that, unless another one is there by now.
     ///
-    /// - Returns: Whether it was there.
-    func exchange(_ entry: StoredEntry?, _ key: [UInt8], for version: EntryVersion?, now: Int64) async throws -> Bool {
+    /// - Returns: What was written; `nil` when it was not there.
+    /// - Throws: Where an entry is not kept for want of room, too: others rely on finding their changes there.
+    func exchange(
+        _ entry: StoredEntry?,
+        _ key: [UInt8],
+        for version: EntryVersion?,
+        now: Int64
+    ) async throws -> Written? {
         guard entry.map({ $0.size(key) <= limit }) ?? true else {
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
@@ -116,18 +141,22 @@ final class DiskSpace: Sendable {
             let found = row.map {
                 EntryVersion(high: UInt64(bitPattern: $0[0] as Int64), low: UInt64(bitPattern: $0[1] as Int64))
             }
-            guard found == version else { return false }
+            guard found == version else { return nil }
             if let entry {
-                try self.write(entry, key, space, now: now, db)
+                let written = try self.write(entry, key, space, now: now, db)
+                guard written.isKept else { throw DiskError(.noRoom, "the namespace is full") }
+                return written
             } else {
                 try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND key = ?")
                     .execute(arguments: [space, key.data])
+                return Written(isKept: false, bytes: 0)
             }
-            return true
         }
     }
 
-    private func write(_ entry: StoredEntry, _ key: [UInt8], _ space: Int64, now: Int64, _ db: Database) throws {
+    private func write(_ entry: StoredEntry, _ key: [UInt8], _ space: Int64, now: Int64, _ db: Database) throws
+        -> Written
+    {
         try writeTouches(space, db)
         let labels = entry.tags.isEmpty ? nil : TagList.bytes(entry.tags).data
         try db.cachedStatement(sql: Self.write)
@@ -138,14 +167,19 @@ final class DiskSpace: Sendable {
                 Int64(bitPattern: entry.checksum(key)), labels, entry.payload.data,
             ])
         let bytes = try bytes(space, db)
-        guard bytes > limit || !entry.tags.isEmpty else { return }
+        let written = Written(isKept: true, bytes: bytes)
+        guard bytes > limit || !entry.tags.isEmpty else { return written }
         let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
-        guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return }
+        guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return written }
         for tag in Set(entry.tags.map { Self.canonical($0) }) {
             try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
                 .execute(arguments: [space, tag, id])
         }
-        if bytes > limit { try makeRoom(space, over: bytes - limit, sparing: id, now: now, db) }
+        guard bytes > limit, try !makeRoom(space, over: bytes - limit, sparing: id, now: now, db) else {
+            return written
+        }
+        try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [id])
+        return Written(isKept: false, bytes: bytes)
     }
 
     private static let write = """
@@ -159,7 +193,15 @@ final class DiskSpace: Sendable {
             payload = excluded.payload
         """
 
-    func makeRoom(_ space: Int64, over excess: Int, sparing: Int64?, now: Int64, _ db: Database) throws {
+    /// - Returns: Whether there is room now.
+    @discardableResult
+    private func makeRoom(
+        _ space: Int64,
+        over excess: Int,
+        sparing: Int64?,
+        now: Int64,
+        _ db: Database
+    ) throws -> Bool {
         var excess = excess
         func evict(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
             let rows = try Row.fetchAll(try db.cachedStatement(sql: sql), arguments: arguments)
@@ -173,13 +215,18 @@ final class DiskSpace: Sendable {
         }
         let expired = "SELECT id, size FROM entry WHERE space = ? AND ends <= ? AND ends < \(DiskSchema.never) LIMIT 64"
         while excess > 0, try evict(expired, [space, now]) {}
-        guard excess > 0 else { return }
-        guard evicts else { throw DiskError(.noRoom, "the namespace is full") }
+        guard excess > 0 else { return true }
+        switch whenFull {
+        case .evict: break
+        case .sweep: guard sparing == nil else { return false }
+        case .refuse: throw DiskError(.noRoom, "the namespace is full")
+        }
         let coldest = """
             SELECT entry.id, entry.size FROM usage JOIN entry ON entry.id = usage.entry
             WHERE usage.space = ? ORDER BY usage.used LIMIT 64
             """
         while excess > 0, try evict(coldest, [space]) {}
+        return excess <= 0
     }
 
     // MARK: Removing
@@ -221,33 +268,20 @@ final class DiskSpace: Sendable {
         return "#" + String(decoding: SHA256.hexadecimal(bytes), as: UTF8.self)
     }
 
-    /// - Returns: How many there were.
-    @discardableResult
-    func removeExpired(now: Int64) async throws -> Int {
-        try await delete("ends <= ? AND ends < \(DiskSchema.never)", [now])
-    }
-
-    /// - Returns: How many there were.
-    @discardableResult
-    private func delete(_ condition: String, _ arguments: StatementArguments) async throws -> Int {
+    private func delete(_ condition: String, _ arguments: StatementArguments) async throws {
         try await delete([(condition, arguments)])
     }
 
-    /// - Returns: How many there were.
-    @discardableResult
-    private func delete(_ conditions: [(String, StatementArguments)]) async throws -> Int {
+    private func delete(_ conditions: [(String, StatementArguments)]) async throws {
         // What is not there needs no write, which would wait for others.
         let space = try await store.read { [name] db, file in try file.space(name, db) }
-        guard space != nil else { return 0 }
-        return try await store.write { [name] db, file in
-            guard let space = try file.space(name, db) else { return 0 }
-            var count = 0
+        guard space != nil else { return }
+        try await store.write { [name] db, file in
+            guard let space = try file.space(name, db) else { return }
             for (condition, arguments) in conditions {
                 try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition)")
                     .execute(arguments: [space] + arguments)
-                count += db.changesCount
             }
-            return count
         }
     }
 

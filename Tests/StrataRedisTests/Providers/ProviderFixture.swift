@@ -4,7 +4,7 @@ import StrataRedis
 import StrataTesting
 
 #if Disk
-import StrataDisk
+@testable import StrataDisk
 #endif
 
 /// What lies below memory.
@@ -39,8 +39,19 @@ final class ProviderPlace: Sendable {
         case .disk:
             // A source that has failed is asked again at once here, as Redis has no pause for it either.
             ProviderCache(
-                over: DiskLevel(DiskStore(path: folder + "/cache.sqlite"), namespace: name, codec: .records)
-                    .compose(Source.perCall(freshness: freshness, failureBackOff: nil))
+                DiskLevel(
+                    space: DiskSpace(
+                        store: DiskStore(path: folder + "/cache.sqlite"),
+                        name: name,
+                        limit: 300 << 20,
+                        whenFull: .sweep
+                    ),
+                    codec: .records,
+                    freshness: freshness,
+                    undecodable: .miss
+                ),
+                memory: .entries(10_000),
+                over: Source.perCall(freshness: freshness, failureBackOff: nil)
             )
         #endif
         }

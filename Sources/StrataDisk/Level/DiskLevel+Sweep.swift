@@ -1,0 +1,59 @@
+#if Disk
+public import Strata
+
+extension DiskLevel {
+    /// Removes all entries of the namespace that have expired, and tells which.
+    ///
+    /// Not needed for keeping to the limit: for giving room back to others. What may still be served as stale stays.
+    ///
+    /// - Parameter report: Told the bytes of each key, once it is gone.
+    /// - Returns: How many there were.
+    /// - Throws: ``DiskError``; `CancellationError`. What was reported until then is gone.
+    @discardableResult
+    public func removeExpired(_ report: (_ key: [UInt8]) -> Void = { _ in }) async throws -> Int {
+        try await counting { try await space.removeExpired(now: clock.now().wall, report) }
+    }
+
+    /// Waits for a sweep that is running.
+    public func drain(within limit: Duration) async { await sweeps.flights.drain(within: limit) }
+
+    /// Counts an entry that was not kept, and begins a sweep when the namespace is nearly full.
+    func noteFullness(_ written: DiskSpace.Written, of size: Int) {
+        if !written.isKept { counters.add(\.unkept) }
+        if written.bytes >= space.sweepsFrom { sweep() }
+    }
+
+    /// Begins a sweep in the background, unless one is running.
+    func sweep() {
+        sweeps.flights.launch(0) { [space, clock, counters, sweeps] in
+            do {
+                try await space.sweep(now: clock.now().wall) { keys in
+                    counters.add(\.swept, keys.count)
+                    await sweeps.dropped(keys)
+                }
+            } catch let error as DiskError {
+                // The next write that finds the namespace nearly full begins another.
+                counters.add(\.failures)
+                throw error
+            }
+        }
+    }
+}
+
+/// The sweeps of a namespace, one at a time, and who hears of what they drop.
+final class DiskSweeps: Sendable {
+    /// Owns the task of a sweep, and ends it when it takes too long.
+    let flights = Flights<Int, Void>(anchorLimit: 1, completionLimit: .seconds(60))
+    private let listener = Locked<(@Sendable ([[UInt8]]) async -> Void)?>(nil)
+
+    /// Sets who is told the keys that a sweep has dropped.
+    func listen(_ listener: @escaping @Sendable ([[UInt8]]) async -> Void) {
+        self.listener.withLock { $0 = listener }
+    }
+
+    func dropped(_ keys: [[UInt8]]) async {
+        let listener = listener.withLock { $0 }
+        await listener?(keys)
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+#if Disk
+internal import GRDB
+internal import Strata
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension DiskSpace {
+    /// From how much on a sweep begins: 95 % of the limit.
+    var sweepsFrom: Int { limit - limit / 20 }
+
+    /// How much a sweep leaves, if it finds enough to drop: 70 % of the limit.
+    private var sweepsTo: Int { limit - limit / 10 * 3 }
+
+    /// How many rows go in one transaction, so that other writers need not wait long.
+    private static let portion = 256
+
+    /// Entries that end later than this do not expire, and no sweep drops them: half of what the longest lifetime is.
+    ///
+    /// A lifetime without end is a hundred years, or no end at all.
+    private static func expirableEnd(_ now: Int64) -> Int64 { now + 50 * 365 * 86_400_000 }
+
+    /// Drops what has expired, and then what was used longest ago, until 70 % of the limit are left; never what does not
+    /// expire.
+    ///
+    /// - Parameters:
+    ///   - now: The present time.
+    ///   - report: Told the keys of each portion that was dropped.
+    /// - Throws: The error of the disk, and what was reported until then is gone.
+    func sweep(now: Int64, _ report: ([[UInt8]]) async -> Void) async throws {
+        var position = Int64.min
+        while true {
+            let (keys, next) = try await store.write { [position] db, file in
+                try self.dropPortion(after: position, now: now, db, file)
+            }
+            if !keys.isEmpty { await report(keys) }
+            guard let next else { return }
+            position = next
+        }
+    }
+
+    /// - Returns: The keys that were dropped, and after which use to go on; `nil` at the end.
+    private func dropPortion(
+        after position: Int64,
+        now: Int64,
+        _ db: Database,
+        _ file: OpenFile
+    ) throws -> (keys: [[UInt8]], next: Int64?) {
+        guard let space = try file.space(name, db) else { return ([], nil) }
+        try writeTouches(space, db)
+        var excess = try bytes(space, db) - sweepsTo
+        guard excess > 0 else { return ([], nil) }
+        let end = Self.expirableEnd(now)
+        // By the index of ends: where nothing expires, a sweep costs nothing, however often it is begun.
+        let expirable = "SELECT 1 FROM entry WHERE space = ? AND ends < ? AND ends < \(DiskSchema.never) LIMIT 1"
+        guard try Int.fetchOne(try db.cachedStatement(sql: expirable), arguments: [space, end]) != nil else {
+            return ([], nil)
+        }
+        let expired = try dropExpired(space, now: now, db)
+        guard expired.isEmpty else { return (expired, position) }
+        let coldest = """
+            SELECT usage.used, entry.id, entry.size, entry.key FROM usage JOIN entry ON entry.id = usage.entry
+            WHERE usage.space = ? AND usage.used > ? AND entry.ends < ? ORDER BY usage.used LIMIT \(Self.portion)
+            """
+        let rows = try Row.fetchAll(try db.cachedStatement(sql: coldest), arguments: [space, position, end])
+        var dropped: [[UInt8]] = []
+        for row in rows where excess > 0 {
+            try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[1] as Int64])
+            excess -= row[2]
+            dropped.append([UInt8](row[3] as Data))
+        }
+        return (dropped, excess > 0 && rows.count == Self.portion ? rows.last?[0] : nil)
+    }
+
+    /// Removes what has expired, a portion at a time.
+    ///
+    /// - Parameters:
+    ///   - now: The present time.
+    ///   - report: Told each key, once it is gone.
+    /// - Returns: How many there were.
+    /// - Throws: The error of the disk, and what was reported until then is gone.
+    func removeExpired(now: Int64, _ report: ([UInt8]) -> Void) async throws -> Int {
+        // What is not there needs no write, which would wait for others.
+        let isAny = try await store.read { [name] db, file in
+            guard let space = try file.space(name, db) else { return false }
+            let sql = "SELECT 1 FROM entry WHERE space = ? AND ends <= ? AND ends < \(DiskSchema.never) LIMIT 1"
+            return try Int.fetchOne(try db.cachedStatement(sql: sql), arguments: [space, now]) != nil
+        }
+        guard isAny else { return 0 }
+        var count = 0
+        while true {
+            let keys = try await store.write { [name] db, file in
+                try file.space(name, db).map { try self.dropExpired($0, now: now, db) } ?? []
+            }
+            guard !keys.isEmpty else { return count }
+            count += keys.count
+            keys.forEach(report)
+        }
+    }
+
+    private func dropExpired(_ space: Int64, now: Int64, _ db: Database) throws -> [[UInt8]] {
+        let sql = """
+            SELECT id, key FROM entry WHERE space = ? AND ends <= ? AND ends < \(DiskSchema.never)
+            LIMIT \(Self.portion)
+            """
+        let rows = try Row.fetchAll(try db.cachedStatement(sql: sql), arguments: [space, now])
+        for row in rows {
+            try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[0] as Int64])
+        }
+        return rows.map { [UInt8]($0[1] as Data) }
+    }
+}
+#endif
