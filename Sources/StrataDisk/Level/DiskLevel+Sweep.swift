@@ -1,5 +1,5 @@
 #if Disk
-public import Strata
+internal import Strata
 
 extension DiskLevel {
     /// Removes all entries of the namespace that have expired, and tells which.
