@@ -91,6 +91,11 @@ struct MemoryState: ~Copyable, Sendable {
         .seconds(max(start.nanoseconds(to: now) / 1_000_000_000 - Int64(stamp) << 30 / 1_000_000_000, 0))
     }
 
+    /// How old an entry with this stamp is at the least.
+    func leastAge(ofStamp stamp: UInt32, at now: MonotonicInstant) -> Duration {
+        .nanoseconds(max(start.nanoseconds(to: now) - (Int64(stamp) + 1) << 30, 0))
+    }
+
     /// Stops the program if the bookkeeping contradicts itself; does nothing in release builds.
     ///
     /// O(slots), so it runs only now and then when there are many.

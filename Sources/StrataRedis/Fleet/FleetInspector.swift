@@ -143,6 +143,15 @@ package struct FleetInspector: Sendable {
         try await ask(.figures(hottest: hottest), of: instances, within: limit) { InstanceRecord($0) }
     }
 
+    /// Asks instances which versions their memory holds of some keys.
+    package func versions(
+        of keys: [VersionQuestion],
+        in instances: [FleetInstance],
+        within limit: Duration
+    ) async throws -> [String: Answer<VersionAnswer>] {
+        try await ask(.versions(keys), of: instances, within: limit) { VersionAnswer($0, to: keys) }
+    }
+
     /// Asks all, and waits for the answers of some.
     ///
     /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.

@@ -15,7 +15,7 @@ public import ServiceLifecycle
 ///
 /// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its breakers
 /// and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry in its memory
-/// ends. It never tells a value. Who asks needs the right to publish on the channel of the keyspace; see
+/// ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a value. Who asks needs the right to publish on the channel of the keyspace; see
 /// ``AccessRules/Purpose/inspect``. The instance itself needs no more than a cache does.
 ///
 /// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each.
@@ -51,12 +51,18 @@ public final class FleetMember: Sendable {
         of level: RedisLevel<Key, Value>,
         memory: MemoryLevel<Key, Value>? = nil
     ) {
-        let seat = FleetSeat(level.redis, level.keyspace, interval: interval, logger: logger) {
+        let seat = FleetSeat(
+            level.redis,
+            level.keyspace,
+            level.coherence == .tracking ? level.shared : nil,
+            interval: interval,
+            logger: logger
+        ) {
             cache.label
         } find: { bytes in
-            guard let memory, Key.isReadable else { return KeyFinding(.unknown) }
-            guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return KeyFinding(.absent) }
-            return KeyFinding(glimpse, level.shared.gate, at: .now)
+            guard let memory, Key.isReadable else { return MemoryFinding(.unknown) }
+            guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return MemoryFinding(.absent) }
+            return MemoryFinding(glimpse, level.shared.gate, at: .now)
         } hottest: { most in
             memory.map { memory in memory.hottest(most).map { PrintableText.escape($0.keyBytes) } }
         }

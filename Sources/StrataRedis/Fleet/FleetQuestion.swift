@@ -4,6 +4,8 @@ package enum FleetQuestion: Sendable, Hashable {
     case key([UInt8])
     /// Its figures, and so many of the hottest keys in its memory.
     case figures(hottest: Int)
+    /// Which versions its memory holds of users' keys, each beside the one that Redis holds.
+    case versions([VersionQuestion])
 
     /// The first byte of the message.
     static let letter = UInt8(ascii: "q")
@@ -18,6 +20,7 @@ package enum FleetQuestion: Sendable, Hashable {
             switch self {
             case .key(let key): [UInt8(ascii: "k")] + key
             case .figures(let hottest): Array("f\(hottest)".utf8)
+            case .versions(let keys): [UInt8(ascii: "v")] + keys.flatMap(\.bytes)
             }
         return [Self.letter] + Array(number.text.utf8) + rest
     }
@@ -37,6 +40,9 @@ package enum FleetQuestion: Sendable, Hashable {
                 return nil
             }
             return (.figures(hottest: min(hottest, mostKeys)), number)
+        case UInt8(ascii: "v"):
+            guard let keys = VersionQuestion.read(rest) else { return nil }
+            return (.versions(keys), number)
         default: return nil
         }
     }

@@ -18,7 +18,10 @@ final class FleetSeat: Sendable {
     private let interval: Duration
     private let logger: Logger?
     private let label: @Sendable () -> LevelLabel
-    private let find: @Sendable ([UInt8]) -> KeyFinding
+    private let find: @Sendable ([UInt8]) -> MemoryFinding
+    /// Hears of changes made elsewhere; `nil` for a level without a link.
+    private let coherence: KeyspaceCoherence?
+    private let trail: Locked<ChangeTrail>
     private let hottest: @Sendable (Int) -> [String]?
     private let number = QuestionNumber()
     private let state = Locked(State())
@@ -27,10 +30,11 @@ final class FleetSeat: Sendable {
     init(
         _ redis: RedisClient,
         _ keyspace: Keyspace,
+        _ coherence: KeyspaceCoherence?,
         interval: Duration,
         logger: Logger?,
         label: @escaping @Sendable () -> LevelLabel,
-        find: @escaping @Sendable ([UInt8]) -> KeyFinding,
+        find: @escaping @Sendable ([UInt8]) -> MemoryFinding,
         hottest: @escaping @Sendable (Int) -> [String]?
     ) {
         self.redis = redis
@@ -39,6 +43,8 @@ final class FleetSeat: Sendable {
         self.logger = logger
         self.label = label
         self.find = find
+        self.coherence = coherence
+        trail = Locked(ChangeTrail(at: .now))
         self.hottest = hottest
     }
 
@@ -50,6 +56,9 @@ final class FleetSeat: Sendable {
             redis.cache.tellNoMore(registration)
             listener.finish()
         }
+        trail.withLock { $0 = ChangeTrail(at: .now) }
+        let observer = coherence?.addObserver { [self] change in trail.withLock { $0.note(change, at: .coarse) } }
+        defer { if let observer { coherence?.removeObserver(observer) } }
         let sources = Set(label().nodes.flatMap(\.label.durations))
         let numbers = sources.map { source in (source, source.add { [self] work, time, _ in record(work, time) }) }
         defer { for (source, number) in numbers { source.remove(number) } }
@@ -159,7 +168,8 @@ final class FleetSeat: Sendable {
     private func answer(_ question: FleetQuestion, _ asked: QuestionNumber) async {
         let bytes =
             switch question {
-            case .key(let key): find(key).bytes
+            case .key(let key): find(key).finding.bytes
+            case .versions(let keys): versions(of: keys).bytes
             case .figures(let most): figures(hottest: most == 0 ? nil : hottest(most)).bytes
             }
         // Who has asked hears nothing, and says so.
@@ -168,6 +178,27 @@ final class FleetSeat: Sendable {
             bytes,
             expiringIn: Self.answerLifetime,
             repeatable: true
+        )
+    }
+
+    private func versions(of keys: [VersionQuestion]) -> VersionAnswer {
+        let found = keys.map { find($0.key) }
+        // Afterwards: a change that came meanwhile is in it.
+        let trail = trail.withLock { $0 }
+        let now = MonotonicInstant.now
+        return VersionAnswer(
+            zip(keys, found)
+                .map { asked, found in
+                    let name = keyspace.names(for: asked.key).value
+                    return .init(
+                        found,
+                        heard: found.isServed(beside: asked.version) ? trail.changes(of: name, at: now) : nil
+                    )
+                },
+            trail,
+            isTold: coherence != nil,
+            link: redis.cache.refusal,
+            at: now
         )
     }
 }

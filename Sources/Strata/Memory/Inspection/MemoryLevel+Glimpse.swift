@@ -4,6 +4,8 @@ package struct MemoryGlimpse<Value: Sendable>: Sendable {
     package let entry: Entry<Value>
     /// How long ago it was stored here, to the second.
     package let age: Duration
+    /// How long it has been here at the least.
+    package let leastAge: Duration
     /// Its weight towards the limit.
     package let weight: Int
     /// How often it was read lately, up to 15.
@@ -42,6 +44,7 @@ extension MemoryLevel {
             return MemoryGlimpse(
                 entry: entry,
                 age: writer.state.age(ofStamp: writer.stamp(of: slot), at: now),
+                leastAge: writer.state.leastAge(ofStamp: writer.stamp(of: slot), at: now),
                 weight: writer.state.policy.weight(of: slot),
                 frequency: writer.state.policy.frequency(of: slot)
             )
