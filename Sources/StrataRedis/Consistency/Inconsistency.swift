@@ -1,0 +1,58 @@
+public import Strata
+
+/// An entry that an instance serves from its memory although it is older than what Redis holds.
+public struct Inconsistency: Sendable, Hashable {
+    /// What Redis holds in its place.
+    public enum Stored: Sendable, Hashable {
+        /// Nothing: it was removed, has expired or was evicted.
+        case nothing
+        /// Another entry, with this stamp.
+        case entry(EntryVersion)
+        /// The same entry, which a tag or a clear has voided.
+        case void
+        /// Bytes that are no entry.
+        case other
+    }
+
+    /// Why the instance serves it, as far as it has told.
+    ///
+    /// More may be added.
+    public struct Cause: Sendable, Hashable, CustomStringConvertible {
+        /// A short word for programs, such as `neverHeard`.
+        public let name: String
+        /// For a person.
+        public let description: String
+
+        private init(_ name: String, _ description: String) { (self.name, self.description) = (name, description) }
+
+        /// The instance's level has no link: ``Coherence/none``.
+        public static let notListening = Cause("notListening", "its level does not listen: changes are not told there")
+        /// The instance is not told of changes at the moment, and does not know it yet.
+        public static let linkLost = Cause("linkLost", "its link is lost")
+        /// The instance's link was made anew after the change, which should have voided everything.
+        public static let missedInGap = Cause("missedInGap", "its link was down when it changed, and is up again")
+        /// The instance has heard of the change and serves the entry all the same.
+        public static let heardAndKept = Cause("heardAndKept", "it has heard of the change and kept the entry")
+        /// The link stands, and the change was not told over it.
+        public static let neverHeard = Cause("neverHeard", "its link stands, and it has not heard of the change")
+        /// The instance cannot tell any more.
+        public static let unknown = Cause("unknown", "its trail does not reach back to the change")
+    }
+
+    /// The name of the value in Redis.
+    public let key: RedisKey
+    /// The user's key.
+    public let keyBytes: [UInt8]
+    /// The instance's name; its number in the fleet where it has told none.
+    public let instance: String
+    /// The delay after which it was looked for.
+    public let delay: Duration
+    /// How long ago the change was heard of here.
+    public let age: Duration
+    /// The stamp of the entry in memory; `nil` for one without, such as one that this instance has set.
+    public let version: EntryVersion?
+    /// What Redis holds.
+    public let stored: Stored
+    /// Why.
+    public let cause: Cause
+}
