@@ -21,7 +21,7 @@ struct Stratactl: AsyncParsableCommand {
               0   done
               1   failed: server out of reach, login refused, an error reply;
                   or `doctor` has warnings, or `acl --check` has found a
-                  missing rule
+                  missing rule, or `verify` an inconsistency
               2   nothing was removed or invalidated, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
@@ -31,7 +31,8 @@ struct Stratactl: AsyncParsableCommand {
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
-            InstancesCommand.self, WatchCommand.self, TopCommand.self, AccessCommand.self, ConfigCommand.self,
+            InstancesCommand.self, WatchCommand.self, TopCommand.self, VerifyCommand.self, AccessCommand.self,
+            ConfigCommand.self,
         ]
     )
 
