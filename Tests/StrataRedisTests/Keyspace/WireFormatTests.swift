@@ -201,7 +201,7 @@ struct WireFormatTests {
         let rows = try rows("Questions").map { try quoted($0[0]) }
         let page = try page()
         let number = QuestionNumber()
-        for question in [FleetQuestion.key([7]), .figures(hottest: 7)] {
+        for question in [FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)])] {
             let letter = question.message(number)[1 + QuestionNumber.length]
             #expect(rows.contains(String(UnicodeScalar(letter))))
             #expect(question.message(number).starts(with: [FleetQuestion.letter] + Array(number.text.utf8)))
@@ -213,7 +213,12 @@ struct WireFormatTests {
         // Every field of both has a row, or stands in one.
         let documented = page[try #require(page.range(of: "## Instances")).lowerBound...]
         let record = InstanceRecord(name: "", uptime: .zero, link: "", label: LevelLabel("memory"), hottest: [])
-        for mirror in [Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh))] {
+        let versions = VersionAnswer([], ChangeTrail(at: .now), isTold: true, link: nil, at: .now)
+        let key = VersionAnswer.Key(state: "")
+        for mirror in [
+            Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh)), Mirror(reflecting: versions),
+            Mirror(reflecting: key),
+        ] {
             for child in mirror.children { #expect(documented.contains("`\(try #require(child.label))`")) }
         }
         for state in [KeyFinding.State.absent, .fresh, .stale, .expired, .suspect, .voidByTag, .voidByChange, .unknown]
