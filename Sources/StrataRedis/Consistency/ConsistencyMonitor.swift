@@ -1,5 +1,5 @@
 public import Logging
-public import Strata
+internal import Strata
 
 #if ServiceLifecycle
 public import ServiceLifecycle
@@ -228,7 +228,7 @@ public final class ConsistencyMonitor: Sendable {
     /// What an instance has answered about a key.
     private struct Result: Sendable {
         let instance: FleetInstance
-        let field: WritableKeyPath<ConsistencyReport.Counts, Int> & Sendable
+        let field: any WritableKeyPath<ConsistencyReport.Counts, Int> & Sendable
         var finding: Inconsistency?
 
         var isInconsistent: Bool { finding != nil }
