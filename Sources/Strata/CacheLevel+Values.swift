@@ -87,7 +87,7 @@ extension CacheLevel {
         try TagLimits.check(tags)
         guard !lifetime.isNone else { return try await remove(key) }
         var entry = Entry(.value(value), tags: tags)
-        entry.live(for: lifetime, from: .now)
+        entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: .now)
         _ = try await commit(entry, for: key)
     }
 

@@ -31,6 +31,9 @@ extension CoherentLevel {
     /// False.
     public var lacksSource: Bool { false }
 
+    /// `nil`: what has no lifetime has no end.
+    public var policy: FreshnessPolicy? { nil }
+
     /// False.
     public var keepsTickets: Bool { false }
 }

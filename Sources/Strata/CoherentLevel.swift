@@ -65,6 +65,12 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// one says what that one says.
     var lacksSource: Bool { get }
 
+    /// The policy by which the level dates entries that bear no lifetime; `nil` for a level that leaves them without one.
+    ///
+    /// A level above dates what it keeps of such an entry by the same policy. A level around another one says what that one
+    /// says.
+    var policy: FreshnessPolicy? { get }
+
     /// Whether the level returns each entry with the ticket and the seal it was stored with.
     ///
     /// It stores an entry and its ticket in one step.

@@ -34,8 +34,24 @@ public struct EntryLifetime: Sendable, Hashable {
 }
 
 extension Entry {
-    /// Gives an entry a lifetime from now on, unless that is the policy's.
-    package mutating func live(for lifetime: EntryLifetime, from now: MonotonicInstant) {
+    /// Gives an entry a lifetime from now on.
+    ///
+    /// - Parameters:
+    ///   - lifetime: The lifetime.
+    ///   - policy: What decides where the lifetime says nothing. Without one an entry that says nothing has no end, and is
+    ///     gone at the end of its freshness.
+    ///   - fingerprint: The key's fingerprint, which picks its share of the jitter.
+    ///   - now: When the lifetime begins.
+    package mutating func live(
+        for lifetime: EntryLifetime,
+        by policy: FreshnessPolicy?,
+        fingerprint: @autoclosure () -> UInt64,
+        from now: MonotonicInstant
+    ) {
+        if let policy {
+            self = policy.stamping(self, fingerprint: fingerprint(), lifetime, at: now)
+            return
+        }
         guard let freshFor = lifetime.freshFor else { return }
         freshUntil = now.advanced(by: min(freshFor, EntryLifetime.longest))
         let staleFor = min(max(lifetime.staleFor ?? .zero, .zero), EntryLifetime.longest)

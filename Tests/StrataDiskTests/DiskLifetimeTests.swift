@@ -72,6 +72,15 @@ struct DiskLifetimeTests {
         #expect(try await strict.get("k") == nil)
     }
 
+    @Test("memory above keeps what was set as long as the policy says")
+    func above() async throws {
+        let memory = MemoryLevel<String, String>(limit: .entries(10))
+        let policy = FreshnessPolicy(freshFor: .seconds(10), jitter: 0)
+        try await memory.compose(level(policy)).set("v", for: "k")
+        let entry = try #require(try await memory.entry(for: "k", ReadRequest()))
+        #expect(entry.storedAt.duration(to: entry.freshUntil) == .seconds(10))
+    }
+
     @Test(
         "a clock that is set back: what comes from the future is a miss, and nothing lives longer than it was meant to"
     )

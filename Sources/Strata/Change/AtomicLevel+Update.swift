@@ -53,7 +53,11 @@ extension AtomicLevel {
                 let new = try await change(old)
                 // An absence that is remembered stays so.
                 if new == nil, old == nil { return nil }
-                let entry = new.flatMap { succession.entry(of: $0, after: found.entry, found.mark) }
+                let entry = new.flatMap { value in
+                    succession.entry(of: value, after: found.entry, found.mark) {
+                        $0.live(for: $1, by: policy, fingerprint: fingerprint(of: key), from: .now)
+                    }
+                }
                 try Task.checkCancellation()
                 let stored: Ticket??? = try await unlessChanged { try await exchange(entry, for: key, if: found.mark) }
                 if stored != nil { return new }
@@ -124,24 +128,35 @@ struct Succession: Sendable {
     var first = EntryLifetime.byPolicy
 
     /// The new entry; `nil` when it is not to be kept at all.
-    func entry<Value>(of value: Value, after old: Entry<Value>?, _ mark: ChangeMark) -> Entry<Value>? {
+    ///
+    /// - Parameters:
+    ///   - value: The new value.
+    ///   - old: The entry before; `nil` for none.
+    ///   - mark: What was read with that.
+    ///   - date: Gives an entry that lifetime from now on.
+    func entry<Value>(
+        of value: Value,
+        after old: Entry<Value>?,
+        _ mark: ChangeMark,
+        date: (inout Entry<Value>, EntryLifetime) -> Void
+    ) -> Entry<Value>? {
         var entry = Entry<Value>(.value(value), version: .random(), tags: tags ?? old?.tags ?? [], asOf: mark.asOf)
         // An absence has a lifetime of its own, that is no value's.
         let old = old?.value == nil ? nil : old
         switch lifetime {
         case .named(let lifetime):
             guard !lifetime.isNone else { return nil }
-            entry.live(for: lifetime, from: .now)
+            date(&entry, lifetime)
         case .kept:
             guard let old else {
-                entry.live(for: first, from: .now)
+                date(&entry, first)
                 break
             }
             entry.live(as: old, later: .zero)
         case .restarted:
             // Without an end the policy gives one anew, and so it does where the old length is not known.
             guard let old, old.freshUntil != .distantFuture, old.storedAt != .distantPast else {
-                entry.live(for: first, from: .now)
+                date(&entry, first)
                 break
             }
             entry.live(as: old, later: old.storedAt.duration(to: mark.takenAt))

@@ -78,7 +78,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         var heard: Ticket?
         var ticket = Ticket.void
         do {
-            if var kept = entry {
+            if var kept = entry.map({ dated($0, for: key, at: start) }) {
                 kept.asOf = 0
                 kept.seal = fillGate.seal(kept.tags)
                 // Invalidated since the key was read: void below, too.
@@ -112,7 +112,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     ) async throws -> Ticket? {
         guard let upper = upper as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         let fingerprint = lower.fingerprint(of: key)
-        var kept = entry
+        var kept = entry.map { dated($0, for: key, at: .now) }
         if let tags = entry?.tags, !tags.isEmpty {
             kept?.seal = fillGate.seal(tags)
             guard fillGate.tagChanges == note.tagChanges else { throw CacheError.conflict }

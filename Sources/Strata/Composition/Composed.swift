@@ -269,7 +269,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch {
             errors.append(error)
         }
-        var kept = entry
+        var kept = dated(entry, for: key, at: start)
         kept.seal = seal
         kept.ticket = ticket ?? fillGate.renew(before, for: lower.fingerprint(of: key)) ?? .void
         var heard: Ticket?
@@ -285,6 +285,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .lower: kept.ticket
         case .both: .void
         }
+    }
+
+    /// The entry as the upper level keeps it: what has no lifetime ends when it ends below.
+    func dated(_ entry: Entry<Value>, for key: Key, at now: MonotonicInstant) -> Entry<Value> {
+        guard entry.freshUntil == .distantFuture, let policy = lower.policy else { return entry }
+        return policy.stamping(entry, fingerprint: lower.fingerprint(of: key), at: now)
     }
 
     /// Removes the key from both levels; both are tried.
@@ -346,6 +352,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Whether the lower level does.
     public var lacksSource: Bool { lower.lacksSource }
+
+    /// The lower level's; the upper one's if that has none.
+    public var policy: FreshnessPolicy? { lower.policy ?? upper.policy }
 
     /// `composed`, with all levels that are composed, however that was nested.
     public var label: LevelLabel {

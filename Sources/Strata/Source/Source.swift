@@ -166,6 +166,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.
     public var lacksSource: Bool { fetch.isPerCall }
 
+    /// ``freshness``.
+    public var policy: FreshnessPolicy? { freshness }
+
     /// `source`.
     public var label: LevelLabel {
         LevelLabel(

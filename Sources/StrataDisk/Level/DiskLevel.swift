@@ -213,6 +213,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         try await counting { try await space.usage() }
     }
 
+    /// ``freshness``.
+    public var policy: FreshnessPolicy? { freshness }
+
     /// `disk`, with namespace, file, limit, and what values are compressed and protected by.
     public var label: LevelLabel {
         let counted = statistics

@@ -160,6 +160,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Whether it was made by ``RedisLevel/fetchingPerCall(_:)``.
     public var lacksSource: Bool { source.isPerCall }
 
+    /// The Redis level's.
+    public var policy: FreshnessPolicy? { level.policy }
+
     /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { level.origin }
 

@@ -196,6 +196,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     private var fillGate: FillGate { shared.gate }
 
+    /// ``freshness``.
+    public var policy: FreshnessPolicy? { freshness }
+
     /// The hash of the key's full name in Redis: the same in every process.
     public func fingerprint(of key: Key) -> UInt64 {
         let name = keyspace.valueName(of: key.keyBytes)

@@ -72,6 +72,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     /// What the level inside says.
     public var lacksSource: Bool { base.lacksSource }
 
+    /// What the level inside says.
+    public var policy: FreshnessPolicy? { base.policy }
+
     public var keepsTickets: Bool { base.keepsTickets }
 
     public var origin: EntryOrigin? { base.origin }

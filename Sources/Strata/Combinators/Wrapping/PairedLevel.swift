@@ -56,6 +56,11 @@ extension PairedLevel {
     /// Whether both levels say so.
     public var lacksSource: Bool { first.lacksSource && second.lacksSource }
 
+    /// The one by which values are fresh for the shorter time; which level an entry goes to, depends on its key.
+    public var policy: FreshnessPolicy? {
+        [first.policy, second.policy].compactMap(\.self).min { $0.freshFor < $1.freshFor }
+    }
+
     /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
 }

@@ -25,6 +25,9 @@ extension WrappingLevel {
     /// What the level inside says.
     public var lacksSource: Bool { base.lacksSource }
 
+    /// What the level inside says.
+    public var policy: FreshnessPolicy? { base.policy }
+
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
