@@ -8,6 +8,8 @@ struct CartLine: Codable, Sendable {
     var count: Int
 }
 
+private func price(of product: Int) async throws -> Int { product }
+
 func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     // snippet.changes-update
     let visits = MemoryLevel<String, Int>(limit: .entries(10_000))
@@ -40,6 +42,40 @@ func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
         guard let old, !old.isEmpty else { return nil }  // removes the cart, or leaves it absent
         return old.filter { $0.count > 0 }
     }
+    // snippet.end
+
+    // snippet.changes-absent
+    let owners = MemoryLevel<String, String>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "owners"))
+
+    if let other = try await owners.setIfAbsent(
+        "worker-7",
+        for: "report",
+        lifetime: EntryLifetime(freshFor: .seconds(60))
+    ) {
+        print("\(other) was first")  // nil: this instance was
+    }
+    // snippet.end
+
+    // snippet.changes-compare
+    let isMine = try await owners.compareAndSet("report", from: "worker-7", to: "worker-8")
+    let isGone = try await owners.compareAndSet("report", from: "worker-8", to: nil)  // removes only its own
+    // snippet.end
+    _ = (isMine, isGone)
+
+    // snippet.changes-touch
+    let isThere = try await visits.touch("home", lifetime: EntryLifetime(freshFor: .seconds(1_800)))
+    // snippet.end
+    _ = isThere
+
+    // snippet.changes-expire
+    let prices = MemoryLevel<Int, Int>(limit: .entries(10_000))
+        .compose(
+            RedisLevel(redis, keyspace: "prices", freshness: FreshnessPolicy(staleIfError: .seconds(3_600)))
+                .fetching { product in try await price(of: product) }
+        )
+
+    try await prices.expire(42)  // the next read asks the source; the old price is served if that fails
     // snippet.end
 
     // snippet.changes-errors

@@ -1,10 +1,12 @@
 /// A level that changes an entry only if nobody else has changed it since it was read.
 ///
-/// ``update(_:lifetime:tags:within:_:)`` is made of the two methods here: read what the level has, make a new entry of
-/// it, and put it in its place unless the key has changed meanwhile; then begin anew.
+/// ``update(_:lifetime:tags:within:_:)`` is made of two methods here: read what the level has, make a new entry of it, and
+/// put it in its place unless the key has changed meanwhile; then begin anew. So are
+/// ``setIfAbsent(_:for:lifetime:tags:within:)`` and ``compareAndSet(_:from:to:lifetime:tags:within:)``;
+/// ``touch(_:lifetime:within:)`` and ``expire(_:within:)`` ask ``changeLifetime(of:_:)``.
 ///
 /// A composition asks its lowest level that keeps entries: the one that all instances share. A level around another one
-/// forwards both calls. Fetchers keep nothing and say so; write `extension MyFetcher: AtomicLevel {}` for one of your
+/// forwards the calls. Fetchers keep nothing and say so; write `extension MyFetcher: AtomicLevel {}` for one of your
 /// own.
 ///
 /// Rules for a level of your own:
@@ -36,6 +38,47 @@ public protocol AtomicLevel<Key, Value>: CacheLevel {
     /// - Throws: ``CacheError/Code/conflict`` when the key has changed, and then nothing was stored;
     ///   ``CacheError/Code/outcomeUnknown`` when nobody can tell; what storing throws, and then nothing was stored.
     func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket?
+
+    /// Changes how long a value lives that the level has, in one step.
+    ///
+    /// Levels above drop the key. By default this is ``current(_:)`` and ``exchange(_:for:if:)``, which move the value;
+    /// a level that can leave it where it is does so.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - change: What becomes of the lifetime.
+    /// - Returns: Whether there was such a value, and it still is kept; `nil` when no level here keeps entries.
+    /// - Throws: As ``exchange(_:for:if:)``.
+    func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool?
+}
+
+extension AtomicLevel {
+    /// Reads the entry and exchanges it.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await exchangeLifetime(of: key, change)
+    }
+
+    /// Reads the entry and exchanges it.
+    func exchangeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        guard let found = try await current(key) else { return nil }
+        guard let old = found.entry, let value = old.value, let new = change.applied(to: old, at: .now) else {
+            return false
+        }
+        let entry = Entry<Value>(
+            .value(value),
+            freshUntil: new.freshUntil,
+            staleUntil: new.staleUntil,
+            refreshAt: new.refreshAt,
+            revalidateUntil: new.revalidateUntil,
+            storedAt: new.storedAt,
+            version: .random(),
+            tags: new.tags,
+            fetchDuration: new.fetchDuration,
+            asOf: found.mark.asOf
+        )
+        _ = try await exchange(entry, for: key, if: found.mark)
+        return true
+    }
 }
 
 /// What a level has of a key at one moment.

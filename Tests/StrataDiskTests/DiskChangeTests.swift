@@ -110,6 +110,72 @@ struct DiskChangeTests {
         for task in 0..<8 { #expect(list.filter { $0 / 100 == task } == (0..<15).map { task * 100 + $0 }) }
     }
 
+    @Test("a value is set where there is none or in the place of an expected one, whoever has written it")
+    func conditions() async throws {
+        let cache = memory.compose(level())
+        let other = MemoryLevel<String, [Int]>(limit: .entries(10)).compose(level())
+        #expect(try await cache.setIfAbsent([1], for: "k", tags: ["t"]) == nil)
+        #expect(try await other.setIfAbsent([2], for: "k") == [1])
+        #expect(try await other.compareAndSet("k", from: [2], to: [3]) == false)
+        #expect(try await other.compareAndSet("k", from: [1], to: [3]))
+        // What memory still has is not taken for the truth.
+        #expect(try await cache.get("k") == [1])
+        #expect(try await cache.compareAndSet("k", from: [1], to: [4]) == false)
+        #expect(try await cache.compareAndSet("k", from: [3], to: [4]))
+        #expect(try await level().entry(for: "k", ReadRequest())?.tags == ["t"])
+        let caches = [cache, other]
+        let answers = try await withThrowingTaskGroup(of: [Int]?.self) { group in
+            for task in 0..<8 {
+                group.addTask { try await caches[task % 2].setIfAbsent([task], for: "race", within: .seconds(60)) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let winner = try #require(try await level().get("race"))
+        #expect(answers.count { $0 == nil } == 1)
+        #expect(answers.allSatisfy { $0 == nil || $0 == winner })
+    }
+
+    @Test("a value that is touched lives longer, one that is expired is stale; value, tags and age stay")
+    func lifetimes() async throws {
+        let hand = HandClock()
+        var disk = level(FreshnessPolicy(freshFor: .seconds(60), staleIfError: .seconds(30), jitter: 0))
+        disk.clock = hand.clock
+        try await disk.set([1], for: "k", tags: ["t"])
+        hand.advance(40_000)
+        #expect(try await disk.touch("k", lifetime: EntryLifetime(freshFor: .seconds(600), staleFor: .seconds(7))))
+        var now = hand.clock.now().monotonic
+        let touched = try #require(try await disk.entry(for: "k", ReadRequest()))
+        #expect(touched.value == [1] && touched.tags == ["t"] && touched.age(at: now) == .seconds(40))
+        #expect(now.duration(to: touched.freshUntil) == .seconds(600))
+        #expect(touched.freshUntil.duration(to: touched.staleUntil) == .seconds(7))
+        // By the policy.
+        #expect(try await disk.touch("k"))
+        let renewed = try #require(try await disk.entry(for: "k", ReadRequest()))
+        #expect(now.duration(to: renewed.freshUntil) == .seconds(60))
+        #expect(try await disk.expire("k"))
+        let expired = try #require(try await disk.entry(for: "k", ReadRequest()))
+        #expect(expired.value == [1] && !expired.isFresh(at: now))
+        #expect(now.duration(to: expired.staleUntil) == .seconds(30))
+        hand.advance(31_000)
+        now = hand.clock.now().monotonic
+        #expect(try await disk.touch("k") == false)
+        #expect(try await disk.entry(for: "k", ReadRequest()) == nil)
+        // What was touched still bears its tags, as other processes see it.
+        try await disk.set([2], for: "tagged", tags: ["t", "u"])
+        #expect(try await disk.touch("tagged"))
+        try await level().invalidate(tag: "u")
+        #expect(try await disk.get("tagged") == nil)
+        // Without a stale window expire removes.
+        try await disk.set([3], for: "plain", lifetime: EntryLifetime(freshFor: .seconds(60)))
+        #expect(try await disk.expire("plain") == false)
+        #expect(try await disk.entry(for: "plain", ReadRequest()) == nil)
+        let newer = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", codec: .cbor.schema(2))
+        try await newer.set([7], for: "newer")
+        #expect(await code { try await disk.touch("newer") } == .codec)
+        #expect(await code { try await disk.expire("newer") } == .codec)
+        #expect(try await newer.get("newer") == [7])
+    }
+
     @Test("above a source the disk has the truth; what is too large, or of a newer release, changes nothing")
     func refused() async throws {
         let disk = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", limit: 2_000)

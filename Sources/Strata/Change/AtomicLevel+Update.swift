@@ -44,36 +44,64 @@ extension AtomicLevel {
         within limit: Duration,
         _ change: (Value?) async throws -> Value?
     ) async throws -> Value? {
+        try await decide(key, succession, within: limit) { old in
+            let new = try await change(old)
+            // An absence that is remembered stays so.
+            return new == nil && old == nil ? .leave(nil) : .put(new, new)
+        }
+    }
+
+    /// Asks what is to become of a key, and does it unless the key has changed meanwhile; then asks again.
+    func decide<Answer>(
+        _ key: Key,
+        _ succession: Succession,
+        within limit: Duration,
+        _ decision: (Value?) async throws -> Decision<Value, Answer>
+    ) async throws -> Answer {
         if let tags = succession.tags { try TagLimits.check(tags) }
-        var attempts = Attempts(within: limit)
-        while true {
-            if let found = try await unlessChanged({ try await current(key) }) {
-                guard let found else { throw CacheError.notUpdatable }
-                let old = found.entry?.value
-                let new = try await change(old)
-                // An absence that is remembered stays so.
-                if new == nil, old == nil { return nil }
+        return try await repeating(within: limit) {
+            guard let found = try await unlessChanged({ try await current(key) }) else { return nil }
+            guard let found else { throw CacheError.notUpdatable }
+            switch try await decision(found.entry?.value) {
+            case .leave(let answer): return .some(answer)
+            case .put(let new, let answer):
                 let entry = new.flatMap { value in
                     succession.entry(of: value, after: found.entry, found.mark) {
                         $0.live(for: $1, by: policy, fingerprint: fingerprint(of: key), from: .now)
                     }
                 }
                 try Task.checkCancellation()
-                let stored: Ticket??? = try await unlessChanged { try await exchange(entry, for: key, if: found.mark) }
-                if stored != nil { return new }
+                let stored: Ticket?? = try await unlessChanged { try await exchange(entry, for: key, if: found.mark) }
+                return stored == nil ? nil : .some(answer)
             }
+        }
+    }
+
+    /// Runs a body until it returns something, with pauses.
+    func repeating<Answer>(within limit: Duration, _ body: () async throws -> Answer?) async throws -> Answer {
+        var attempts = Attempts(within: limit)
+        while true {
+            if let answer = try await body() { return answer }
             try await attempts.pause()
         }
     }
 
     /// What `body` returns; `nil` when the key has changed meanwhile.
-    private func unlessChanged<Result>(_ body: () async throws -> Result) async throws -> Result? {
+    func unlessChanged<Result>(_ body: () async throws -> Result) async throws -> Result? {
         do {
             return try await body()
         } catch let error as CacheError where error.code == .conflict {
             return nil
         }
     }
+}
+
+/// What is to become of a key, and what its caller is told then.
+enum Decision<Value: Sendable, Answer> {
+    /// It stays as it is.
+    case leave(Answer)
+    /// It gets that value, or is removed.
+    case put(Value?, Answer)
 }
 
 /// The attempts of one update, and the pauses between them.

@@ -57,12 +57,7 @@ extension Codec {
     /// - Returns: The value.
     /// - Throws: Why it cannot be read.
     package func open(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) -> Value {
-        // This comes first: the value of a newer release is its own, in any form.
-        guard encoded.schema <= schema else { throw .otherSchema }
-        guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
-            encoded.compression == 0 || encoded.compression == compression?.identifier
-        else { throw .otherMaking }
-        guard encoded.schema == schema || encoded.schema < schema && migration != nil else { throw .otherSchema }
+        try check(encoded)
         let bytes: [UInt8]
         do {
             let isCompressed = encoded.compression != 0
@@ -76,6 +71,18 @@ extension Codec {
             throw .undecodable(error)
         }
         throw .otherSchema
+    }
+
+    /// Whether the numbers beside bytes are those that this codec reads.
+    ///
+    /// - Throws: Why they are not.
+    package func check(_ encoded: EncodedValue) throws(UnreadableValue) {
+        // This comes first: the value of a newer release is its own, in any form.
+        guard encoded.schema <= schema else { throw .otherSchema }
+        guard encoded.codec == identifier, encoded.protection == protection?.identifier ?? 0,
+            encoded.compression == 0 || encoded.compression == compression?.identifier
+        else { throw .otherMaking }
+        guard encoded.schema == schema || encoded.schema < schema && migration != nil else { throw .otherSchema }
     }
 
     /// The numbers are part of the context, so that a protection covers them, too.

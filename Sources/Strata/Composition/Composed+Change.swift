@@ -57,6 +57,30 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         return entry == nil && hearing != .neither ? .void : heard
     }
 
+    /// Changes the lower level, and drops what stands above; above a source, changes the upper one.
+    ///
+    /// - Throws: What the level throws that has the entry.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        let fingerprint = lower.fingerprint(of: key)
+        let answer: Bool?
+        do {
+            answer = try await lower.changeLifetime(of: key, change)
+        } catch {
+            // It may have been changed all the same.
+            if !CacheError.isConflict(error) { fillGate.void(fingerprint) }
+            throw error
+        }
+        guard let answer else { return try await exchangeLifetime(of: key, change) }
+        guard answer else { return false }
+        fillGate.void(fingerprint)
+        do {
+            try await removeAbove(key)
+        } catch {
+            failures.fill(error, of: upper)
+        }
+        return true
+    }
+
     /// Changes the lower level.
     private func exchangeBelow(
         _ entry: Entry<Value>?,

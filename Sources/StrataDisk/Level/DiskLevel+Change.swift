@@ -19,7 +19,7 @@ extension DiskLevel: AtomicLevel {
                 return CurrentEntry(nil, mark: ChangeMark(stamp: nil, takenAt: start))
             }
             if stored.schema > codec.schema {
-                throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
+                throw CacheError.ofNewerRelease
             }
             return CurrentEntry(entry, mark: ChangeMark(stamp: stored.version.bytes, takenAt: start))
         }
@@ -43,6 +43,28 @@ extension DiskLevel: AtomicLevel {
             throw error
         }
         return nil
+    }
+
+    /// Gives a value that is there another lifetime, in one write transaction.
+    ///
+    /// The value is read, and neither decoded nor written anew.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/codec`` for a value with a higher schema number, which is left alone;
+    ///   ``DiskError``; `CancellationError`.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        let bytes = key.keyBytes
+        return try await counting {
+            try await space.change(bytes) { stored in
+                guard stored.schema <= codec.schema else { throw CacheError.ofNewerRelease }
+                return relived(stored, bytes, change, clock.now())
+            }
+        }
+    }
+}
+
+extension CacheError {
+    fileprivate static var ofNewerRelease: CacheError {
+        CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
     }
 }
 #endif

@@ -8,22 +8,36 @@ extension DiskLevel {
     /// What was found, as an entry; `nil` when it is over.
     func entry(of stored: StoredEntry, _ key: [UInt8]) throws(UnreadableValue) -> Entry<Value>? {
         let now = clock.now()
-        guard stored.ends > now.wall, stored.stored <= now.wall + Self.tolerance else { return nil }
-        let content: Entry<Value>.Content
+        guard isInTime(stored, now) else { return nil }
         if stored.kind == 1 {
             guard stored.schema == codec.schema else { throw .otherSchema }
-            content = .absent
-        } else {
-            let encoded = EncodedValue(
-                bytes: stored.payload,
-                codec: stored.codec,
-                compression: stored.compression,
-                protection: stored.protection,
-                schema: stored.schema
-            )
-            content = .value(try codec.open(encoded, at: place(key)))
+            return entry(of: stored, .absent, now)
         }
-        return Entry(
+        return entry(of: stored, .value(try codec.open(EncodedValue(stored), at: place(key))), now)
+    }
+
+    /// What is kept in the place of a value whose lifetime changes; `nil` where there is none, or it is not to be kept.
+    func relived(_ stored: StoredEntry, _ key: [UInt8], _ change: LifetimeChange, _ now: ClockReading) -> StoredEntry? {
+        guard stored.kind == 0, isInTime(stored, now), (try? codec.check(EncodedValue(stored))) != nil,
+            let changed = change.applied(to: entry(of: stored, .absent, now), at: now.monotonic)
+        else { return nil }
+        let (fresh, ends) = ends(of: changed, .value(true), key, now)
+        var relived = stored
+        relived.version = .random()
+        (relived.fresh, relived.ends) = (now.milliseconds(fresh), now.milliseconds(ends))
+        return relived
+    }
+
+    private func isInTime(_ stored: StoredEntry, _ now: ClockReading) -> Bool {
+        stored.ends > now.wall && stored.stored <= now.wall + Self.tolerance
+    }
+
+    private func entry(
+        of stored: StoredEntry,
+        _ content: Entry<Value>.Content,
+        _ now: ClockReading
+    ) -> Entry<Value> {
+        Entry(
             content,
             freshUntil: now.instant(stored.fresh, longest: longest(stored.fresh, stored)),
             staleUntil: now.instant(stored.ends, longest: longest(stored.ends, stored)),
@@ -56,12 +70,7 @@ extension DiskLevel {
         _ now: ClockReading,
         keepsAge: Bool = false
     ) throws -> StoredEntry {
-        var (fresh, end) = (entry.freshUntil, entry.staleUntil)
-        if fresh == .distantFuture, let freshness {
-            let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: XXH64.hash(key))
-            fresh = now.monotonic.advanced(by: lifetimes.fresh)
-            end = now.monotonic.advanced(by: lifetimes.kept)
-        }
+        let (fresh, end) = ends(of: entry, entry.content, key, now)
         let encoded = try entry.value.map { try codec.seal($0, at: place(key)) }
         return StoredEntry(
             kind: encoded == nil ? 1 : 0,
@@ -79,9 +88,33 @@ extension DiskLevel {
         )
     }
 
+    /// Until when an entry is fresh, and kept; by the policy if it has no lifetime.
+    private func ends<Content>(
+        of entry: Entry<Value>,
+        _ content: Entry<Content>.Content,
+        _ key: [UInt8],
+        _ now: ClockReading
+    ) -> (MonotonicInstant, MonotonicInstant) {
+        guard entry.freshUntil == .distantFuture, let freshness else { return (entry.freshUntil, entry.staleUntil) }
+        let lifetimes = freshness.lifetimes(of: content, fingerprint: XXH64.hash(key))
+        return (now.monotonic.advanced(by: lifetimes.fresh), now.monotonic.advanced(by: lifetimes.kept))
+    }
+
     /// What protections are bound to: the namespace, its end marked by its length, and the key.
     private func place(_ key: [UInt8]) -> [UInt8] {
         Array("disk \(namespace.utf8.count) \(namespace) ".utf8) + key
+    }
+}
+extension EncodedValue {
+    /// The value of a row.
+    fileprivate init(_ stored: StoredEntry) {
+        self.init(
+            bytes: stored.payload,
+            codec: stored.codec,
+            compression: stored.compression,
+            protection: stored.protection,
+            schema: stored.schema
+        )
     }
 }
 #endif

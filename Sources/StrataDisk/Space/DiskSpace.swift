@@ -154,6 +154,37 @@ final class DiskSpace: Sendable {
         }
     }
 
+    /// Changes the lifetime and the version of an entry, if `body` says so.
+    ///
+    /// - Returns: Whether it was changed.
+    func change(
+        _ key: [UInt8],
+        _ body: @Sendable (StoredEntry) throws -> StoredEntry?
+    ) async throws -> Bool {
+        try await store.write { [name] db, file in
+            guard case .entry(let found) = try Self.find(key, name, db, file), let entry = try body(found),
+                let space = try file.space(name, db)
+            else { return false }
+            try db.cachedStatement(
+                sql: "UPDATE entry SET fresh = ?, ends = ?, high = ?, low = ?, checksum = ? WHERE id = ?"
+            )
+            .execute(arguments: [
+                entry.fresh, entry.ends, Int64(bitPattern: entry.version.high), Int64(bitPattern: entry.version.low),
+                Int64(bitPattern: entry.checksum(key)), found.id,
+            ])
+            // A row that is updated loses its places under its tags.
+            try Self.tag(found.id, entry.tags, space, db)
+            return true
+        }
+    }
+
+    private static func tag(_ id: Int64, _ tags: [String], _ space: Int64, _ db: Database) throws {
+        for tag in Set(tags.map { canonical($0) }) {
+            try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
+                .execute(arguments: [space, tag, id])
+        }
+    }
+
     private func write(_ entry: StoredEntry, _ key: [UInt8], _ space: Int64, now: Int64, _ db: Database) throws
         -> Written
     {
@@ -171,10 +202,7 @@ final class DiskSpace: Sendable {
         guard bytes > limit || !entry.tags.isEmpty else { return written }
         let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
         guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return written }
-        for tag in Set(entry.tags.map { Self.canonical($0) }) {
-            try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
-                .execute(arguments: [space, tag, id])
-        }
+        try Self.tag(id, entry.tags, space, db)
         guard bytes > limit, try !makeRoom(space, over: bytes - limit, sparing: id, now: now, db) else {
             return written
         }

@@ -10,4 +10,11 @@ extension FetchingLevel: AtomicLevel {
         defer { void(key) }
         return try await level.exchange(entry, for: key, if: mark)
     }
+
+    /// Changes what Redis has; a running fetch can no longer store its value.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        void(key)
+        defer { void(key) }
+        return try await level.changeLifetime(of: key, change)
+    }
 }

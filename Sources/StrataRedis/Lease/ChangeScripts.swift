@@ -26,6 +26,28 @@ enum ChangeScripts {
             """
     )
 
+    /// Gives the value that was read another header, with another lifetime, and ends any lease as a set does.
+    ///
+    /// ARGV: the header, its ms to live, the version stamp that was read, until when it may be applied in ms of the
+    /// server's clock, the stamp of the header.
+    ///
+    /// Answers as `replace`.
+    static let rehead = RedisScript(
+        name: "rehead",
+        digest: "745e751535ac2ff7f17d14c85608eb2ded8d7277",
+        source: """
+            local v = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if v == ARGV[5] then return 1 end
+            if v ~= ARGV[3] then return -2 end
+            local t = redis.call('TIME')
+            if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[4]) then return 0 end
+            redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
+            redis.call('PEXPIRE', KEYS[1], ARGV[2])
+            redis.call('DEL', KEYS[2])
+            return 1
+            """
+    )
+
     /// Removes the value that was read, and ends any lease as a removal does.
     ///
     /// ARGV: until when it may be applied in ms of the server's clock, the version stamp that was read, the channel, the
@@ -47,5 +69,5 @@ enum ChangeScripts {
             """
     )
 
-    static let all = [replace, removeUnchanged]
+    static let all = [replace, rehead, removeUnchanged]
 }

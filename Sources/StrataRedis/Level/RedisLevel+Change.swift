@@ -18,6 +18,21 @@ extension RedisLevel: AtomicLevel {
     }
 
     private func current(_ names: KeyNames) async throws -> CurrentEntry<Value> {
+        let (finding, mark) = try await find(names) { try await open($0, names, $1, .nothing, $2) }
+        return CurrentEntry(finding.entry, mark: mark)
+    }
+
+    /// Reads a key in order to change it.
+    ///
+    /// - Parameters:
+    ///   - names: The names of the key.
+    ///   - open: Gets the bytes, a ticket from before, and the marks that were read beside them.
+    /// - Returns: What is there, and by what it will be known again.
+    /// - Throws: As ``current(_:)``.
+    func find(
+        _ names: KeyNames,
+        _ open: (_ bytes: [UInt8]?, _ ticket: Ticket, _ asked: TagMarks.Asked?) async throws -> Finding
+    ) async throws -> (Finding, ChangeMark) {
         let start = MonotonicInstant.now
         let tags = shared.tags(of: names.part)
         // Before the value is read: what is invalidated from now on voids what is made of it.
@@ -25,7 +40,7 @@ extension RedisLevel: AtomicLevel {
         let ticket = shared.gate.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let (bytes, asked) = try await counting { try await read(names) }
-        let finding = try await open(bytes, names, ticket, .nothing, asked)
+        let finding = try await open(bytes, ticket, asked)
         if finding.belongsToNewerRelease {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }
@@ -37,7 +52,7 @@ extension RedisLevel: AtomicLevel {
         var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)
         mark.asOf = asOf
         mark.isLive = finding.entry != nil
-        return CurrentEntry(finding.entry, mark: mark)
+        return (finding, mark)
     }
 
     /// Replaces or removes the value that was read, if it is still there.
@@ -88,12 +103,12 @@ extension RedisLevel: AtomicLevel {
         }
     }
 
-    private static func argument(_ stamp: [UInt8]?) -> [UInt8] {
+    static func argument(_ stamp: [UInt8]?) -> [UInt8] {
         stamp.map { $0.isEmpty ? Array("none".utf8) : $0 } ?? []
     }
 
     /// Sends a change, and again when the answer was lost, as long as the budget lasts.
-    private func apply(
+    func apply(
         _ script: RedisScript,
         _ names: KeyNames,
         _ arguments: (_ deadline: [UInt8]) -> [[UInt8]]

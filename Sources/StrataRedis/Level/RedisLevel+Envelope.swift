@@ -112,8 +112,17 @@ extension RedisLevel {
         clockOffset offset: Int64
     ) throws(EnvelopeFault) -> Entry<Value> {
         let envelope = try Envelope(bytes, keyHash: names.keyHash)
-        return Entry(
-            try content(of: envelope, names),
+        return entry(of: envelope, try content(of: envelope, names), ticket, clockOffset: offset)
+    }
+
+    func entry(
+        of envelope: Envelope,
+        _ content: Entry<Value>.Content,
+        _ ticket: Ticket,
+        clockOffset offset: Int64
+    ) -> Entry<Value> {
+        Entry(
+            content,
             freshUntil: MonotonicInstant(serverMilliseconds: envelope.freshUntil, offset: offset),
             staleUntil: MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset),
             storedAt: MonotonicInstant(serverMilliseconds: envelope.storedAt, offset: offset),
@@ -135,22 +144,19 @@ extension RedisLevel {
             return .absent
         case .failure: throw .unknownContent
         case .value:
-            let encoded = EncodedValue(
-                bytes: envelope.payload,
-                codec: envelope.codec,
-                compression: envelope.compression,
-                protection: envelope.protection,
-                schema: envelope.schema
-            )
             do {
-                return .value(try codec.open(encoded, at: names.value.bytes))
+                return .value(try codec.open(EncodedValue(envelope), at: names.value.bytes))
             } catch {
-                switch error {
-                case .otherMaking: throw .unknownContent
-                case .otherSchema: throw fault(ofSchema: envelope.schema)
-                case .undecodable: throw .undecodable
-                }
+                throw fault(of: error, envelope)
             }
+        }
+    }
+
+    func fault(of error: UnreadableValue, _ envelope: Envelope) -> EnvelopeFault {
+        switch error {
+        case .otherMaking: .unknownContent
+        case .otherSchema: fault(ofSchema: envelope.schema)
+        case .undecodable: .undecodable
         }
     }
 
@@ -223,12 +229,12 @@ extension RedisLevel {
 
     /// The header of an envelope in Redis, with the lifetime and the fetch of an entry, and a new version.
     ///
-    /// The time of storing follows the same rule as in ``seal(_:_:fetchedSince:)``.
+    /// The time of storing follows the same rule as in ``seal(_:_:fetchedSince:)``; without a start it stays.
     func reseal(
         _ bytes: [UInt8],
         _ entry: Entry<Value>,
         _ names: KeyNames,
-        fetchedSince start: MonotonicInstant
+        fetchedSince start: MonotonicInstant?
     ) async throws -> Sealed {
         let clock = clock(of: names)
         let offset = try await clock.offset()
@@ -239,8 +245,10 @@ extension RedisLevel {
         var envelope = try Envelope(bytes, keyHash: names.keyHash)
         envelope.version = sealed.version
         envelope.asOf = sealed.asOf
-        let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)
-        envelope.storedAt = storedAt.serverMilliseconds(offset: offset)
+        if let start {
+            let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)
+            envelope.storedAt = storedAt.serverMilliseconds(offset: offset)
+        }
         envelope.freshUntil = sealed.freshUntil.serverMilliseconds(offset: offset)
         envelope.staleUntil = sealed.staleUntil.serverMilliseconds(offset: offset)
         envelope.fetchDuration = UInt32(clamping: entry.fetchDuration.saturatedNanoseconds / 1_000)
@@ -260,5 +268,18 @@ extension RedisLevel {
     private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
         let left = now.nanoseconds(to: entry.staleUntil)
         return Array(String(max(1, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))).utf8)
+    }
+}
+
+extension EncodedValue {
+    /// The value of an envelope.
+    init(_ envelope: Envelope) {
+        self.init(
+            bytes: envelope.payload,
+            codec: envelope.codec,
+            compression: envelope.compression,
+            protection: envelope.protection,
+            schema: envelope.schema
+        )
     }
 }

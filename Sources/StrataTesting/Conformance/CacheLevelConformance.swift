@@ -62,7 +62,9 @@ public struct CacheLevelConformance<Level: CacheLevel>: Sendable where Level.Val
         var body: @Sendable (Level, ConformanceNotes) async throws -> Void
     }
 
-    private var checks: [Check] { valueChecks + batchChecks + entryChecks + concurrencyChecks + gateChecks }
+    private var checks: [Check] {
+        valueChecks + batchChecks + entryChecks + changeChecks + concurrencyChecks + gateChecks
+    }
 }
 
 extension CacheLevelConformance where Level.Key == String, Level.Value == String {

@@ -131,6 +131,10 @@ struct ChangeFaultTests {
             // Its own version: the answer to an earlier call was lost.
             #expect(try await run(ChangeScripts.replace, [value, life, past, other, stamp]) == 1)
             #expect(try await one.level.get("k") == [1])
+            #expect(try await run(ChangeScripts.rehead, [value, life, stamp, past, own]) == 0)
+            #expect(try await run(ChangeScripts.rehead, [value, life, other, future, own]) == -2)
+            #expect(try await run(ChangeScripts.rehead, [value, life, other, past, stamp]) == 1)
+            #expect(try await one.level.get("k") == [1])
             #expect(try await run(ChangeScripts.removeUnchanged, [future, stamp, [], []]) == 1)
             #expect(try await one.level.get("k") == nil)
             await one.redis.shutDown()

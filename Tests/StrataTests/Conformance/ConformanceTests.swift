@@ -1,6 +1,7 @@
-import Strata
 import StrataTesting
 import Testing
+
+@testable import Strata
 
 @Suite("Levels conform", .timeLimit(.minutes(2)))
 struct ConformanceTests {
@@ -58,6 +59,11 @@ struct ConformanceTests {
         expectNone(await CacheLevelConformance { Self.memory().race(Self.memory()) }.run())
     }
 
+    @Test("a level that compares and stores as it should is not suspected")
+    func faultless() async {
+        expectNone(await CacheLevelConformance(abilities: [.lifetimes, .absences]) { Defective(nil) }.run())
+    }
+
     @Test("a level that breaks its promises is found out", arguments: Defect.allCases)
     func defects(defect: Defect) async {
         let findings = await CacheLevelConformance { Defective(defect) }.run()
@@ -68,15 +74,15 @@ struct ConformanceTests {
 /// What a level can do wrong.
 enum Defect: CaseIterable, Sendable {
     case forgets, keepsFirst, removesNothing, clearsNothing, mixesKeys, failsAtAbsent, servesExpired, unordered
-    case forgetsAbsence, forgetsTags, forgetsLifetime
+    case forgetsAbsence, forgetsTags, forgetsLifetime, comparesNothing, keepsLifetime
 }
 
 /// A level with one defect.
 private final class Defective: CacheLevel {
-    private let defect: Defect
+    private let defect: Defect?
     private let entries = Locked<[String: Entry<String>]>([:])
 
-    init(_ defect: Defect) {
+    init(_ defect: Defect?) {
         self.defect = defect
     }
 
@@ -99,6 +105,7 @@ private final class Defective: CacheLevel {
 
     func store(_ entry: Entry<String>, for key: String) async throws {
         var entry = entry
+        if entry.version == .none { entry.version = .random() }
         if defect == .forgetsTags { entry.tags = [] }
         if defect == .forgetsLifetime { entry.freshUntil = .distantFuture }
         entries.withLock { entries in
@@ -115,6 +122,35 @@ private final class Defective: CacheLevel {
     }
 
     func removeAll() async throws { if defect != .clearsNothing { entries.withLock { $0 = [:] } } }
+}
+
+extension Defective: AtomicLevel {
+    func current(_ key: String) async throws -> CurrentEntry<String>? {
+        let entry = entries.withLock { $0[name(key)] }
+        let stamp = entry?.version.bytes
+        return CurrentEntry(
+            entry.flatMap { $0.isUsable(at: .now) ? $0 : nil },
+            mark: ChangeMark(stamp: stamp, takenAt: .now)
+        )
+    }
+
+    func exchange(_ entry: Entry<String>?, for key: String, if mark: ChangeMark) async throws -> Ticket? {
+        try entries.withLock { entries in
+            let isSame = entries[name(key)]?.version.bytes == mark.stamp
+            if !isSame, defect != .comparesNothing { throw CacheError.conflict }
+            entries[name(key)] = entry
+        }
+        return nil
+    }
+
+    func changeLifetime(of key: String, _ change: LifetimeChange) async throws -> Bool? {
+        entries.withLock { entries in
+            guard let old = entries[name(key)], old.isUsable(at: .now), let new = change.applied(to: old, at: .now)
+            else { return false }
+            if defect != .keepsLifetime { entries[name(key)] = new }
+            return true
+        }
+    }
 }
 
 /// Says what was found, which a comparison with nothing does not.

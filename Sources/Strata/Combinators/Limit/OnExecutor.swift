@@ -88,6 +88,11 @@ extension OnExecutor: AtomicLevel where Base: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await there { try await base.exchange(entry, for: key, if: mark) }
     }
+
+    /// Asks the level inside, on the executor.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await there { try await base.changeLifetime(of: key, change) }
+    }
 }
 
 extension OnExecutor: SourcedLevel where Base: SourcedLevel {}

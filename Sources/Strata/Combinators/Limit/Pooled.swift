@@ -136,6 +136,13 @@ extension Pooled: AtomicLevel where Base: AtomicLevel {
         defer { flights.void(key) }
         return try await base.exchange(entry, for: key, if: mark)
     }
+
+    /// Voids the flight and changes the level.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        flights.void(key)
+        defer { flights.void(key) }
+        return try await base.changeLifetime(of: key, change)
+    }
 }
 
 extension CacheLevel {

@@ -108,6 +108,16 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
             ? first.exchange(entry, for: key, if: mark) : second.exchange(entry, for: key, if: mark)
         return gate == nil ? nil : .void
     }
+
+    /// Changes the key's lane.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        let gate = gate
+        defer { gate?.void(fingerprint(of: key)) }
+        return switch choose(key) {
+        case .first: try await first.changeLifetime(of: key, change)
+        case .second: try await second.changeLifetime(of: key, change)
+        }
+    }
 }
 
 extension Switched: SourcedLevel where First: SourcedLevel, Second: SourcedLevel {}

@@ -127,6 +127,11 @@ extension TransformedKeys: AtomicLevel where Base: AtomicLevel {
             throw error
         }
     }
+
+    /// Changes the transformed key.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await base.changeLifetime(of: step(key), change)
+    }
 }
 
 extension TransformedKeys: SourcedLevel where Base: SourcedLevel {}

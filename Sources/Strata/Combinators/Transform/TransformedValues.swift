@@ -90,6 +90,11 @@ extension TransformedValues: AtomicLevel where Base: AtomicLevel {
         if let entry { inside = try await inner(entry, key) }
         return try await base.exchange(inside, for: key, if: mark)
     }
+
+    /// Told to the level inside; no value is transformed.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await base.changeLifetime(of: key, change)
+    }
 }
 
 extension TransformedValues: SourcedLevel where Base: SourcedLevel {}

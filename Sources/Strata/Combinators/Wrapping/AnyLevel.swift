@@ -99,6 +99,11 @@ extension AnyLevel: AtomicLevel {
         guard let base = base as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         return try await base.exchange(entry, for: key, if: mark)
     }
+
+    /// Asks the level inside; `nil` where it cannot compare and store.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await (base as? any AtomicLevel<Key, Value>)?.changeLifetime(of: key, change)
+    }
 }
 
 extension CacheLevel {

@@ -38,4 +38,9 @@ extension AtomicLevel where Self: ForwardingLevel, Base: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await base.exchange(entry, for: key, if: mark)
     }
+
+    /// Told to the level inside.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        try await base.changeLifetime(of: key, change)
+    }
 }

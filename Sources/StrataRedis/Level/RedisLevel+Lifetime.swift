@@ -1,0 +1,70 @@
+public import Strata
+
+// The checksum of an envelope covers its header and its value, so the value is read; it is neither decoded nor sent again.
+extension RedisLevel {
+    /// Gives the value in Redis another lifetime, unless it changes meanwhile.
+    ///
+    /// Two round trips, of which the second sends the header of the envelope; one more without a link.
+    ///
+    /// - Throws: As ``exchange(_:for:if:)``.
+    public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
+        if shared.arrival.isPending { await linkArrives() }
+        let names = names(for: key)
+        do {
+            let isChanged = try await redis.budgeted { try await changeLifetime(names, change) }
+            if isChanged { shared.gate.void(names.fingerprint) }
+            return isChanged
+        } catch {
+            // The server may have done it all the same.
+            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint) }
+            throw error
+        }
+    }
+
+    private func changeLifetime(_ names: KeyNames, _ change: LifetimeChange) async throws -> Bool {
+        let (finding, mark) = try await find(names) { bytes, ticket, asked in
+            try await admitted(outline(bytes, names, ticket), of: names, asked)
+        }
+        guard case .entry(let found, let bytes) = finding else { return false }
+        let clock = clock(of: names)
+        let now = MonotonicInstant.now
+        let error = Duration.nanoseconds(2 * (clock.error + Self.clockDrift))
+        guard var entry = change.applied(to: found, at: now, clockError: error) else { return false }
+        if entry.freshUntil == .distantFuture {
+            let lifetimes = freshness.lifetimes(of: Entry<Bool>.Content.value(true), fingerprint: names.fingerprint)
+            entry.freshUntil = now.advanced(by: lifetimes.fresh)
+            entry.staleUntil = now.advanced(by: lifetimes.kept)
+        }
+        entry.asOf = mark.asOf
+        let sealed = try await reseal(bytes, entry, names, fetchedSince: nil)
+        try await apply(ChangeScripts.rehead, names) { deadline in
+            [sealed.bytes, sealed.expiry, Self.argument(mark.stamp), deadline, sealed.entry.version.bytes]
+        }
+        return true
+    }
+
+    /// The entry of some bytes but for its value; nothing where they hold none that this level could read.
+    private func outline(_ bytes: [UInt8]?, _ names: KeyNames, _ ticket: Ticket) async throws -> Finding {
+        guard let bytes else {
+            counters.add(\.misses)
+            return .nothing
+        }
+        let offset = try await clock(of: names).offset()
+        let stamp = Envelope.stamp(of: bytes)
+        do {
+            let envelope = try Envelope(bytes, keyHash: names.keyHash)
+            if envelope.kind == .value {
+                do { try codec.check(EncodedValue(envelope)) } catch { throw fault(of: error, envelope) }
+            }
+            let entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
+            guard envelope.kind == .value, .now < entry.staleUntil else {
+                counters.add(\.misses)
+                return .void(stamp: stamp)
+            }
+            return .entry(freshness.completing(entry), bytes: bytes)
+        } catch let fault as EnvelopeFault {
+            counters.add(\.unusable)
+            return .unusable(fault, stamp: stamp)
+        }
+    }
+}
