@@ -1,4 +1,4 @@
-// The samples of docs/changes.md; `.ci/snippets` compares the two.
+// The samples of docs/changes.md, and that of docs/outages.md; `.ci/snippets` compares the two.
 
 import Strata
 import StrataRedis
@@ -76,6 +76,15 @@ func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
         )
 
     try await prices.expire(42)  // the next read asks the source; the old price is served if that fails
+    // snippet.end
+
+    // snippet.outages-deferred
+    let tickets = RedisLevel<Int, Int>(redis, keyspace: "tickets", removals: .deferred)
+    try await tickets.remove(7)  // Redis down: kept, and no error
+
+    if try await prices.remove(42, .deferred) == .deferred {
+        print("other instances may have the old price until Redis is back")
+    }
     // snippet.end
 
     // snippet.changes-errors

@@ -60,14 +60,37 @@ extension RedisClient {
         do {
             return try await body(&arrival)
         } catch {
-            // A cancelled call may have been carried out or not. A value that the codec refuses changes nothing.
-            if error is RedisError || error is CancellationError {
-                // The server has answered, or nothing was sent: nothing can arrive late.
-                if (error as? RedisError)?.hasLanded == true { arrival = .distantPast }
-                outage.replay.record(target, rank, for: lifetime, notBefore: arrival, self)
-            }
+            // The server has answered, or nothing was sent: nothing can arrive late.
+            if (error as? RedisError)?.hasLanded == true { arrival = .distantPast }
+            keep([target], rank, for: lifetime, after: error, notBefore: arrival)
             throw error
         }
+    }
+
+    /// Keeps invalidations that a failed change has left undone.
+    ///
+    /// - Parameters:
+    ///   - targets: What to remove.
+    ///   - rank: How much would be lost with it.
+    ///   - lifetime: How long the stored values may live.
+    ///   - error: How the change has failed.
+    ///   - arrival: Until when a write may still be applied.
+    /// - Returns: Whether all are kept.
+    @discardableResult
+    func keep(
+        _ targets: [PendingInvalidations.Target],
+        _ rank: PendingInvalidations.Rank,
+        for lifetime: Duration,
+        after error: any Error,
+        notBefore arrival: MonotonicInstant = .distantPast
+    ) -> Bool {
+        // A cancelled call may have been carried out or not. A value that the codec refuses changes nothing.
+        guard error is RedisError || error is CancellationError else { return false }
+        var isKept = true
+        for target in targets where !outage.replay.record(target, rank, for: lifetime, notBefore: arrival, self) {
+            isKept = false
+        }
+        return isKept
     }
 }
 

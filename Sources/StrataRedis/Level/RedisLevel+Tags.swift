@@ -24,15 +24,12 @@ extension RedisLevel {
     private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws {
         for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
             let some = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
-            do {
+            // The rest is not tried any more.
+            let rest = names[start...].map { PendingInvalidations.Target.tag($0, keyspace, part) }
+            let isDone = try await removing(rest, for: Self.tagMemory) {
                 try await counting { try await shared.tags(of: part).invalidate(.tags(some), redis) }
-            } catch  where error is RedisError || error is CancellationError {
-                // The rest is not tried any more.
-                for name in names[start...] {
-                    redis.outage.replay.record(.tag(name, keyspace, part), .removal, for: Self.tagMemory, redis)
-                }
-                throw error
             }
+            guard isDone else { return }
         }
     }
 
@@ -49,7 +46,7 @@ extension RedisLevel {
         gate?.voidAll()
         defer { gate?.voidAll() }
         _ = try await redis.inEachPart { [self] part in
-            try await redis.keeping(.all(keyspace, part), .removal, for: freshness.longestLifetime) { _ in
+            try await removing([.all(keyspace, part)], for: freshness.longestLifetime) {
                 try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
             }
         }

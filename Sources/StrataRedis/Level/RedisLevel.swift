@@ -30,6 +30,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public let freshness: FreshnessPolicy
     /// How readers learn of changes that others make.
     public let coherence: Coherence
+    /// What becomes of removals while Redis is away, if their call does not say.
+    public let removals: RemovalMode
     let shared: KeyspaceCoherence
     private let listener: UInt64?
     let codec: Codec<Value>
@@ -46,19 +48,22 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - coherence: How readers learn of changes that others make.
     ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
     ///     misses. Those with a lower one are replaced, those with a higher one stay.
+    ///   - removals: What becomes of removals while Redis is away, if their call does not say.
     public init(
         _ redis: RedisClient,
         keyspace: Keyspace,
         codec: Codec<Value>,
         freshness: FreshnessPolicy = FreshnessPolicy(),
         coherence: Coherence = .tracking,
-        schema: UInt32? = nil
+        schema: UInt32? = nil,
+        removals: RemovalMode = .confirmed
     ) {
         self.redis = redis
         self.keyspace = keyspace
         self.codec = schema.map { codec.schema($0) } ?? codec
         self.freshness = freshness
         self.coherence = coherence
+        self.removals = removals
         clocks = ServerClocks(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
@@ -82,12 +87,14 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     ///   - coherence: How readers learn of changes that others make.
     ///   - schema: The number of the value type's form, if it is not the codec's; envelopes with another number are
     ///     misses. Those with a lower one are replaced, those with a higher one stay.
+    ///   - removals: What becomes of removals while Redis is away, if their call does not say.
     public convenience init(
         _ redis: RedisClient,
         keyspace: Keyspace,
         freshness: FreshnessPolicy = FreshnessPolicy(),
         coherence: Coherence = .tracking,
-        schema: UInt32? = nil
+        schema: UInt32? = nil,
+        removals: RemovalMode = .confirmed
     ) where Value: Codable {
         self.init(
             redis,
@@ -95,7 +102,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             codec: .json,
             freshness: freshness,
             coherence: coherence,
-            schema: schema
+            schema: schema,
+            removals: removals
         )
     }
 
@@ -172,7 +180,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// Removes a key, and ends a running fetch of it.
     ///
     /// When that fails, it is repeated as soon as Redis is back; until then this instance takes the value for void. The
-    /// error is thrown nonetheless, because other instances may have the old value until then.
+    /// error is thrown nonetheless, because other instances may have the old value until then; unless the removal is
+    /// ``/Strata/RemovalMode/deferred``.
     ///
     /// - Throws: ``RedisError``; `CancellationError`.
     public func remove(_ key: Key) async throws {
@@ -180,7 +189,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
         shared.changes?.begins(names.fingerprint)
-        try await redis.keeping(.key(names, keyspace), .removal, for: freshness.longestLifetime) { _ in
+        try await removing([.key(names, keyspace)], for: freshness.longestLifetime) {
             _ = try await counting {
                 try await redis.guarded(.remove, for: names.value) {
                     try await redis.invalidate(names, in: keyspace, timeout: $0)

@@ -70,19 +70,21 @@ final class InvalidationReplay: Sendable {
     ///   - lifetime: How long what it removes may live.
     ///   - notBefore: Until when a write that it removes may still arrive.
     ///   - client: The client of its server.
+    /// - Returns: Whether it is kept.
+    @discardableResult
     func record(
         _ target: PendingInvalidations.Target,
         _ rank: PendingInvalidations.Rank,
         for lifetime: Duration,
         notBefore: MonotonicInstant = .distantPast,
         _ client: RedisClient
-    ) {
+    ) -> Bool {
         let reference = ClientReference(client: client)
-        let (isFirst, hasLost) = state.withLock { state in
-            guard !state.isStopped else { return (false, false) }
+        let (isKept, isFirst, hasLost) = state.withLock { state in
+            guard !state.isStopped else { return (false, false, false) }
             let isFirst = state.pending.isEmpty
             let dropped = state.pending.dropped
-            state.pending.record(
+            let isKept = state.pending.record(
                 target,
                 rank,
                 at: .now,
@@ -97,10 +99,11 @@ final class InvalidationReplay: Sendable {
             if state.worker == nil {
                 state.worker = Task { [self] in await work(for: reference) }
             }
-            return (isFirst, hasLost)
+            return (isKept, isFirst, hasLost)
         }
         if isFirst { log(.notice, "invalidations have failed and will be repeated") }
         if hasLost { log(.warning, "too many invalidations have failed: some will not be repeated") }
+        return isKept
     }
 
     /// Tries now, without waiting for the end of the pause.

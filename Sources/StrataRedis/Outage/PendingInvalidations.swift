@@ -69,8 +69,10 @@ struct PendingInvalidations: Sendable {
         ///
         /// It may have been a fill, of which there are many in an outage.
         case write
-        /// The application has said that a value is wrong.
+        /// The application has said that a value is wrong, and was told that it still may be there.
         case removal
+        /// The application has said that a value is wrong, and was told that it will be removed.
+        case promised
 
         static func < (left: Rank, right: Rank) -> Bool { left.rawValue < right.rawValue }
     }
@@ -98,7 +100,7 @@ struct PendingInvalidations: Sendable {
     private let limit: Int
     private var intents: [Target: Intent] = [:]
     /// By rank; each in the order of expiry, with places whose intent is gone or superseded.
-    private var order = [ExpiryQueue(), ExpiryQueue()]
+    private var order = [ExpiryQueue(), ExpiryQueue(), ExpiryQueue()]
     /// A keyspace by the prefix of its values' names, or a part of it.
     private struct Place: Hashable {
         let values: [UInt8]
@@ -132,16 +134,24 @@ struct PendingInvalidations: Sendable {
 
     /// Keeps an intent in the place of an older one of the same target.
     ///
-    /// When there is no room, the intent that expires first is given up, a failed write before any removal.
+    /// When there is no room, the intent that expires first is given up: a failed write before any removal, and no
+    /// promised one for another.
+    ///
+    /// - Returns: Whether it is kept.
+    @discardableResult
     mutating func record(
         _ target: Target,
         _ rank: Rank,
         at now: MonotonicInstant,
         for lifetime: Duration,
         notBefore: MonotonicInstant = .distantPast
-    ) {
-        lastNumber += 1
+    ) -> Bool {
         let old = intents[target]
+        if rank == .promised, old == nil, intents.count >= limit, isPromisedOnly() {
+            dropped += 1
+            return false
+        }
+        lastNumber += 1
         let intent = Intent(
             target: target,
             rank: max(rank, old?.rank ?? rank),
@@ -153,6 +163,7 @@ struct PendingInvalidations: Sendable {
         insert(intent)
         place(intent)
         while intents.count > limit { evict() }
+        return intents[target] != nil
     }
 
     /// An intent was carried out; does nothing when there is a newer one of its target.
@@ -220,6 +231,10 @@ struct PendingInvalidations: Sendable {
             guard let first = first(rank) else { continue }
             return giveUp(first, rank)
         }
+    }
+
+    private mutating func isPromisedOnly() -> Bool {
+        first(Rank.write.rawValue) == nil && first(Rank.removal.rawValue) == nil
     }
 
     private mutating func giveUp(_ intent: Intent, _ rank: Int) {

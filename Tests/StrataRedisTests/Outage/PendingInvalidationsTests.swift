@@ -47,6 +47,32 @@ struct PendingInvalidationsTests {
         #expect(pending.dropped == 3)
     }
 
+    @Test("what was promised goes for nothing else, and there is no promise without room")
+    func promised() throws {
+        var pending = PendingInvalidations(limit: 3)
+        func record(_ key: Int, _ rank: PendingInvalidations.Rank, _ seconds: Int) -> Bool {
+            pending.record(target(key), rank, at: instant(0), for: .seconds(seconds))
+        }
+        #expect(record(1, .promised, 10))
+        #expect(record(2, .removal, 90))
+        #expect(record(3, .write, 90))
+        // A write goes for it, then a removal.
+        #expect(record(4, .promised, 20))
+        #expect(record(5, .promised, 30))
+        #expect(pending.inOrder.map(\.target) == [target(1), target(4), target(5)])
+        #expect(!record(6, .promised, 500))
+        #expect(!record(7, .removal, 500))
+        #expect(!record(8, .write, 500))
+        #expect(record(4, .removal, 500), "it is there already, and stays promised")
+        #expect(record(9, .promised, 1) == false)
+        #expect(pending.inOrder.map(\.target) == [target(1), target(5), target(4)])
+        #expect(pending.inOrder.allSatisfy { $0.rank == .promised })
+        #expect(pending.dropped == 6)
+        let first = try #require(pending.inOrder.first)
+        pending.settle(first)
+        #expect(record(6, .promised, 500))
+    }
+
     @Test("a clear concerns every key of its keyspace and no other")
     func clear() throws {
         var pending = PendingInvalidations(limit: 3)
