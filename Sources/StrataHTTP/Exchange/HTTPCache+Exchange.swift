@@ -46,11 +46,13 @@ extension HTTPCache {
     }
 
     /// Asks the server by GET, and keeps what it says.
+    ///
+    /// - Returns: What it says, and whether other requests may be answered with what was kept.
     func exchange(
         _ target: HTTPTarget,
         _ found: Found,
         _ wishes: RequestDirectives = RequestDirectives([:])
-    ) async throws -> Exchanged {
+    ) async throws -> (outcome: Exchanged, isReusable: Bool) {
         var kept = found.entry?.value
         let conditions = kept?.conditions ?? []
         let mark = forgotten.begin(target.base)
@@ -74,25 +76,26 @@ extension HTTPCache {
                 reply,
                 target
             )
-            await keep(updated, target, found, rights, mark, arrivedAt: now, took: took)
-            return .validated(updated)
+            let isReusable = await keep(updated, target, found, rights, mark, arrivedAt: now, took: took)
+            return (.validated(updated), isReusable)
         }
         if reply.isFailure, let entry = found.entry, let lifetime = kept?.lifetime,
             wishes.allowsFallback(lifetime, left: entry.left(at: now), isUnreachable: false)
         {
-            return .failed
+            return (.failed, false)
         }
         counted.withLock { $0.fetches += 1 }
         let whole = content(reply.status, reply.handedOn, reply.body, reply, target)
+        var isReusable = false
         let isPart = [206, 304, 412, 416].contains(reply.status)
         if !isPart || (found.entry == nil && reply.status == 206) {
             let joined = reply.status == 206 ? found.part.flatMap { whole.joined(with: $0) } ?? whole : whole
-            await keep(joined, target, found, rights, mark, arrivedAt: now, took: took)
+            isReusable = await keep(joined, target, found, rights, mark, arrivedAt: now, took: took)
         }
-        if isPart || conditions.isEmpty { return .reply(reply) }
+        if isPart || conditions.isEmpty { return (.reply(reply), isReusable) }
         var handedOn = whole
         handedOn.fields = reply.handedOn
-        return .content(handedOn)
+        return (.content(handedOn), isReusable)
     }
 
     /// Keeps the response to a POST as one to GET.
@@ -108,7 +111,7 @@ extension HTTPCache {
             return
         }
         let found = Found(key: target.base)
-        await keep(content, target, found, rights, mark, arrivedAt: .now, took: .zero)
+        _ = await keep(content, target, found, rights, mark, arrivedAt: .now, took: .zero)
     }
 
     /// Forgets what is kept of a URL.
@@ -145,6 +148,7 @@ extension HTTPCache {
 
     // MARK: Keeping
 
+    /// - Returns: Whether it was kept, and is fresh.
     private func keep(
         _ content: HTTPContent,
         _ target: HTTPTarget,
@@ -153,20 +157,20 @@ extension HTTPCache {
         _ mark: Int,
         arrivedAt now: MonotonicInstant,
         took: Duration
-    ) async {
+    ) async -> Bool {
         let lifetime = content.lifetime
         guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
         else {
             // A failure says nothing of what is kept; anything else takes its place.
             if found.entry != nil, content.status < 500 { await forget(found.key, of: target.base) }
-            return
+            return false
         }
         let windows = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
         guard lifetime.freshFor > 0 || windows > 0 || !content.conditions.isEmpty else {
             if found.entry != nil { await forget(found.key, of: target.base) }
-            return
+            return false
         }
-        guard !forgotten.isForgotten(target.base, since: mark) else { return }
+        guard !forgotten.isForgotten(target.base, since: mark) else { return false }
         var entry = content.entry(arrivedAt: now, took: took)
         entry.staleUntil = max(now, entry.freshUntil).advanced(by: max(.seconds(windows), keptFor))
         do {
@@ -184,9 +188,14 @@ extension HTTPCache {
                 entry.rights = rights
             }
             try await storage.store(entry, for: key)
-            if forgotten.isForgotten(target.base, since: mark) { try await storage.remove(target.base) }
+            if forgotten.isForgotten(target.base, since: mark) {
+                try await storage.remove(target.base)
+                return false
+            }
+            return lifetime.freshFor > 0
         } catch {
             counted.withLock { $0.failures += 1 }
+            return false
         }
     }
 

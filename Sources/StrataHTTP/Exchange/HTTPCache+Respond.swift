@@ -23,7 +23,15 @@ extension HTTPCache {
     /// the last response. An unsafe method forgets the value of the resource that is the URL alone; values of resources
     /// with fields are forgotten by ``remove(_:)``.
     ///
-    /// One round trip to the storage for a stored response, two for one that varies. Cancelling aborts the transfer.
+    /// GETs that miss the same response at the same time wait for one of them, up to ``collapseLimit``, and are answered
+    /// with what it has stored; who finds nothing there asks alone. Requests with `Authorization`, `Range`, `no-cache` or
+    /// conditions of their own ask alone, and so does everybody for two minutes where a response could not be reused.
+    ///
+    /// Interim responses (1xx) and trailers are neither handed on nor stored: the client takes them off. Whoever serves
+    /// callers answers `Expect: 100-continue` itself.
+    ///
+    /// One round trip to the storage for a stored response, two for one that varies, and as many again after a wait.
+    /// Cancelling aborts the transfer, unless others wait for it.
     ///
     /// - Throws: ``HTTPError`` but for a status; the errors of async-http-client; `CancellationError`. A server that
     ///   cannot be reached is no error where something stale may be served.
@@ -39,32 +47,71 @@ extension HTTPCache {
         let wishes = RequestDirectives(request.fields)
         guard !wishes.isNotStored else { return try await pass(request) }
         let target = HTTPTarget(request)
-        var found = try await find(target)
-        if let content = found.entry?.value, !HTTPAnswer.isPossible(content, for: request) { found.part = content }
-        if found.part != nil { found.entry = nil }
-        if let entry = found.entry, let content = entry.value {
-            switch wishes.use(content.lifetime, age: entry.httpAge(at: .now), left: entry.left(at: .now)) {
-            case .serve:
-                counted.withLock { $0.hits += 1 }
-                return stored(request, entry, content, .stored)
-            case .serveStale: return stale(request, entry, content)
-            case .serveAndValidate where refreshes.add(HTTPRefresh(key: found.key, target: HTTPTarget(request.whole))):
-                return stale(request, entry, content)
-            case .serveAndValidate, .validate: break
-            }
-        }
+        let found = try await look(for: target)
+        if let response = answer(target, found, wishes) { return response }
         guard !wishes.onlyIfCached else { return HTTPCacheResponse(status: 504, source: .none) }
         if request.method == "HEAD" { return try await head(target, found) }
         return try await ask(target, found, wishes)
     }
 
+    /// What is kept of the URL; a part that does not answer the request is put aside.
+    private func look(for target: HTTPTarget) async throws -> Found {
+        var found = try await find(target)
+        if let content = found.entry?.value, !HTTPAnswer.isPossible(content, for: target.request) {
+            found.part = content
+            found.entry = nil
+        }
+        return found
+    }
+
+    /// The response that is kept, where this request may have it; `nil` where the server is to be asked.
+    private func answer(_ target: HTTPTarget, _ found: Found, _ wishes: RequestDirectives) -> HTTPCacheResponse? {
+        guard let entry = found.entry, let content = entry.value else { return nil }
+        let request = target.request
+        switch wishes.use(content.lifetime, age: entry.httpAge(at: .now), left: entry.left(at: .now)) {
+        case .serve:
+            counted.withLock { $0.hits += 1 }
+            return stored(request, entry, content, .stored)
+        case .serveStale: return stale(request, entry, content)
+        case .serveAndValidate where refreshes.add(HTTPRefresh(key: found.key, target: HTTPTarget(request.whole))):
+            return stale(request, entry, content)
+        case .serveAndValidate, .validate: return nil
+        }
+    }
+
+    /// Asks the server, or waits for the same request that is under way (RFC 9111 §4).
     private func ask(
         _ target: HTTPTarget,
         _ found: Found,
         _ wishes: RequestDirectives
     ) async throws -> HTTPCacheResponse {
-        let outcome: Exchanged
-        do { outcome = try await exchange(target, found, wishes) } catch {
+        var found = found
+        var awaited: HTTPResource?
+        // The second time it is known by which fields responses vary, and there is another request to wait for.
+        for _ in 0..<2 {
+            guard let key = collapsedKey(target, found, wishes), key != awaited, !isUncollapsed(key) else { break }
+            awaited = key
+            if let outcome = try await collapsed(key, target, found, wishes) {
+                return try response(to: target, found, wishes, outcome)
+            }
+            found = try await look(for: target)
+            if let response = answer(target, found, wishes) {
+                counted.withLock { $0.collapsed += 1 }
+                return response
+            }
+        }
+        let outcome = await Result { try await exchangeNoting(target, found, wishes) }
+        return try response(to: target, found, wishes, outcome)
+    }
+
+    private func response(
+        to target: HTTPTarget,
+        _ found: Found,
+        _ wishes: RequestDirectives,
+        _ outcome: Result<Exchanged, any Error>
+    ) throws -> HTTPCacheResponse {
+        let exchanged: Exchanged
+        do { exchanged = try outcome.get() } catch {
             guard let entry = found.entry, let content = entry.value, Self.allowsStale(error),
                 wishes.allowsFallback(
                     content.lifetime,
@@ -74,7 +121,7 @@ extension HTTPCache {
             else { throw error }
             return stale(target.request, entry, content)
         }
-        switch outcome {
+        switch exchanged {
         case .content(let content):
             let age = content.lifetime.age > 0 ? content.lifetime.age : nil
             return HTTPAnswer.response(to: target.request, with: content, age: age, from: .server)

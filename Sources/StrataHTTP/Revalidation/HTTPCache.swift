@@ -36,7 +36,11 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public let keptFor: Duration
     /// Whether ``respond(to:)`` serves what is stale when the server gives no answer at all.
     public let servesStaleWhenUnreachable: Bool
+    /// How long ``respond(to:)`` lets a GET wait for the same one that is under way; zero for not at all.
+    public let collapseLimit: Duration
     let refreshes = RefreshQueue()
+    let exchanges = Flights<HTTPResource, Exchanged>()
+    let uncollapsed = Pauses<HTTPResource>()
     let forgotten = ForgetLedger()
     let counted = Locked(HTTPCacheStatistics())
 
@@ -48,16 +52,20 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ///   - keptFor: How long stale responses are kept to be asked about; a day.
     ///   - servesStaleWhenUnreachable: Whether ``respond(to:)`` serves what is stale when the server gives no answer at
     ///     all, unless the response forbids it (RFC 9111 §4.2.4).
+    ///   - collapseLimit: How long ``respond(to:)`` lets a GET wait for the same one that is under way before it asks
+    ///     the server, too; 5 s. Zero for not at all.
     public init(
         in storage: Storage,
         _ fetcher: HTTPFetcher,
         keptFor: Duration = .seconds(86_400),
-        servesStaleWhenUnreachable: Bool = true
+        servesStaleWhenUnreachable: Bool = true,
+        collapseLimit: Duration = .seconds(5)
     ) {
         self.storage = storage
         self.fetcher = fetcher
         self.keptFor = keptFor
         self.servesStaleWhenUnreachable = servesStaleWhenUnreachable
+        self.collapseLimit = collapseLimit
     }
 
     /// How the cache was used since it was made.
@@ -264,7 +272,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             counters: [
                 .init("hits", counted.hits), .init("fetches", counted.fetches),
                 .init("not_modified", counted.notModified),
-                .init("served_stale", counted.servedStale), .init("failures", counted.failures),
+                .init("served_stale", counted.servedStale), .init("collapsed", counted.collapsed),
+                .init("failures", counted.failures),
             ],
             parts: [storage.label, fetcher.label]
         )
@@ -281,6 +290,8 @@ public struct HTTPCacheStatistics: Sendable, Hashable {
     public var notModified = 0
     /// Responses served while they were stale.
     public var servedStale = 0
+    /// Responses served after a wait for another request, which has fetched them.
+    public var collapsed = 0
     /// Calls of the level that keeps the responses that have failed.
     public var failures = 0
 

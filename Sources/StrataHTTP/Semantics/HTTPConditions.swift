@@ -14,6 +14,9 @@ struct HTTPConditions {
         "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
     ]
 
+    /// Whether a request is conditional, or asks for a part.
+    static func areIn(_ request: HTTPFields) -> Bool { names.contains { !request.values(of: $0).isEmpty } }
+
     /// Whether the caller has the response already, so that it need not be sent.
     ///
     /// `If-None-Match` beats `If-Modified-Since`. Tags are compared weakly. A response without `Last-Modified` counts as
