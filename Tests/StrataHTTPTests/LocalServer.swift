@@ -102,14 +102,15 @@ final class LocalServer: Sendable {
                         for try await connection in inbound {
                             connections.addTask { try? await server.serve(connection, answer) }
                         }
+                        connections.cancelAll()
                     }
                 }
             }
-            do { try await body(server) } catch {
-                group.cancelAll()
-                throw error
-            }
-            group.cancelAll()
+            let outcome = await Result { try await body(server) }
+            // Not cancelled: a connection that was accepted and is served by nobody would crash.
+            try? await listener.channel.close()
+            try? await group.waitForAll()
+            try outcome.get()
         }
     }
 
