@@ -61,9 +61,9 @@ extension AtomicLevel {
     /// Reads the entry and exchanges it.
     func exchangeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let found = try await current(key) else { return nil }
-        guard let old = found.entry, let value = old.value, let new = change.applied(to: old, at: .now) else {
-            return false
-        }
+        guard let old = found.entry, let value = old.value,
+            let new = change.applied(to: old, at: .now, by: policy, fingerprint: fingerprint(of: key))
+        else { return false }
         let entry = Entry<Value>(
             .value(value),
             freshUntil: new.freshUntil,

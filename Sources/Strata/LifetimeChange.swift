@@ -22,24 +22,37 @@ public struct LifetimeChange: Sendable {
     /// - Parameters:
     ///   - entry: What the level has.
     ///   - now: The present.
+    ///   - policy: What decides where a lifetime says nothing; `nil` leaves that to the level that keeps the entry.
+    ///   - fingerprint: The key's fingerprint, which picks its share of the policy's jitter.
     ///   - error: How wrong the clock of the level may be.
     /// - Returns: The entry; `nil` when it is not to be kept, because it has no stale window.
     public func applied<Value>(
         to entry: Entry<Value>,
         at now: MonotonicInstant,
+        by policy: FreshnessPolicy? = nil,
+        fingerprint: UInt64 = 0,
         clockError error: Duration = .zero
     ) -> Entry<Value>? {
         var changed = entry
         switch kind {
         case .renewed(let lifetime):
-            if lifetime.freshFor == nil {
+            if let policy {
+                let lifetimes = policy.lifetimes(
+                    of: Entry<Bool>.Content.value(true),
+                    fingerprint: fingerprint,
+                    lifetime
+                )
+                changed.freshUntil = now.advanced(by: lifetimes.fresh)
+                changed.staleUntil = now.advanced(by: lifetimes.kept)
+                changed = policy.completing(changed)
+            } else if lifetime.freshFor == nil {
                 // The level gives it the policy's when it keeps it.
                 changed.freshUntil = .distantFuture
                 changed.staleUntil = .distantFuture
                 changed.refreshAt = .distantFuture
                 changed.revalidateUntil = .distantPast
             } else {
-                changed.live(for: lifetime, from: now)
+                changed.live(for: lifetime, by: nil, fingerprint: fingerprint, from: now)
                 changed.storedAt = entry.storedAt
             }
         case .expired:

@@ -19,7 +19,12 @@ extension DiskLevel {
     /// What is kept in the place of a value whose lifetime changes; `nil` where there is none, or it is not to be kept.
     func relived(_ stored: StoredEntry, _ key: [UInt8], _ change: LifetimeChange, _ now: ClockReading) -> StoredEntry? {
         guard stored.kind == 0, isInTime(stored, now), (try? codec.check(EncodedValue(stored))) != nil,
-            let changed = change.applied(to: entry(of: stored, .absent, now), at: now.monotonic)
+            let changed = change.applied(
+                to: entry(of: stored, .absent, now),
+                at: now.monotonic,
+                by: freshness,
+                fingerprint: XXH64.hash(key)
+            )
         else { return nil }
         let (fresh, ends) = ends(of: changed, .value(true), key, now)
         var relived = stored

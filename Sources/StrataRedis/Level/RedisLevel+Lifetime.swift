@@ -29,12 +29,14 @@ extension RedisLevel {
         let clock = clock(of: names)
         let now = MonotonicInstant.now
         let error = Duration.nanoseconds(2 * (clock.error + Self.clockDrift))
-        guard var entry = change.applied(to: found, at: now, clockError: error) else { return false }
-        if entry.freshUntil == .distantFuture {
-            let lifetimes = freshness.lifetimes(of: Entry<Bool>.Content.value(true), fingerprint: names.fingerprint)
-            entry.freshUntil = now.advanced(by: lifetimes.fresh)
-            entry.staleUntil = now.advanced(by: lifetimes.kept)
-        }
+        let changed = change.applied(
+            to: found,
+            at: now,
+            by: freshness,
+            fingerprint: names.fingerprint,
+            clockError: error
+        )
+        guard var entry = changed else { return false }
         entry.asOf = mark.asOf
         let sealed = try await reseal(bytes, entry, names, fetchedSince: nil)
         try await apply(ChangeScripts.rehead, names) { deadline in
