@@ -155,13 +155,14 @@ struct Succession: Sendable {
     /// How long an entry lives that follows from none.
     var first = EntryLifetime.byPolicy
 
-    /// The new entry; `nil` when it is not to be kept at all.
+    /// The new entry.
     ///
     /// - Parameters:
     ///   - value: The new value.
     ///   - old: The entry before; `nil` for none.
     ///   - mark: What was read with that.
     ///   - date: Gives an entry that lifetime from now on.
+    /// - Returns: The entry; `nil` when it is not to be kept at all.
     func entry<Value>(
         of value: Value,
         after old: Entry<Value>?,
