@@ -166,7 +166,8 @@ struct DiskChangeTests {
         try await level().invalidate(tag: "u")
         #expect(try await disk.get("tagged") == nil)
         // Without a stale window expire removes.
-        try await disk.set([3], for: "plain", lifetime: EntryLifetime(freshFor: .seconds(60)))
+        let plain = EntryLifetime(freshFor: .seconds(60), staleFor: .zero)
+        try await disk.set([3], for: "plain", lifetime: plain)
         #expect(try await disk.expire("plain") == false)
         #expect(try await disk.entry(for: "plain", ReadRequest()) == nil)
         let newer = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", codec: .cbor.schema(2))

@@ -165,7 +165,8 @@ struct PolicyChangeTests {
                 while try await cache.get("k") != [2] { try await nextTurn() }
             }
             // Without a stale window it is a removal.
-            try await caches[0].set([3], for: "k", lifetime: hour)
+            let plain = EntryLifetime(freshFor: .seconds(3_600), staleFor: .zero)
+            try await caches[0].set([3], for: "k", lifetime: plain)
             #expect(try await caches[1].expire("k") == false)
             #expect(try await instances[0].level.get("k") == nil)
         }
