@@ -45,13 +45,12 @@ public struct LifetimeChange: Sendable {
                 changed.freshUntil = now.advanced(by: lifetimes.fresh)
                 changed.staleUntil = now.advanced(by: lifetimes.kept)
                 changed = policy.completing(changed)
-            } else if lifetime.freshFor == nil {
-                // The level gives it the policy's when it keeps it.
+            } else {
+                // What says nothing has no end here; the level that keeps the entry gives it the policy's.
                 changed.freshUntil = .distantFuture
                 changed.staleUntil = .distantFuture
                 changed.refreshAt = .distantFuture
                 changed.revalidateUntil = .distantPast
-            } else {
                 changed.live(for: lifetime, by: nil, fingerprint: fingerprint, from: now)
                 changed.storedAt = entry.storedAt
             }

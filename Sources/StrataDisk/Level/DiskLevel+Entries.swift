@@ -26,10 +26,10 @@ extension DiskLevel {
                 fingerprint: XXH64.hash(key)
             )
         else { return nil }
-        let (fresh, ends) = ends(of: changed, .value(true), key, now)
         var relived = stored
         relived.version = .random()
-        (relived.fresh, relived.ends) = (now.milliseconds(fresh), now.milliseconds(ends))
+        relived.fresh = now.milliseconds(changed.freshUntil)
+        relived.ends = now.milliseconds(changed.staleUntil)
         return relived
     }
 
@@ -75,7 +75,7 @@ extension DiskLevel {
         _ now: ClockReading,
         keepsAge: Bool = false
     ) throws -> StoredEntry {
-        let (fresh, end) = ends(of: entry, entry.content, key, now)
+        let (fresh, end) = ends(of: entry, key, now)
         let encoded = try entry.value.map { try codec.seal($0, at: place(key)) }
         return StoredEntry(
             kind: encoded == nil ? 1 : 0,
@@ -94,14 +94,13 @@ extension DiskLevel {
     }
 
     /// Until when an entry is fresh, and kept; by the policy if it has no lifetime.
-    private func ends<Content>(
+    private func ends(
         of entry: Entry<Value>,
-        _ content: Entry<Content>.Content,
         _ key: [UInt8],
         _ now: ClockReading
     ) -> (MonotonicInstant, MonotonicInstant) {
         guard entry.freshUntil == .distantFuture, let freshness else { return (entry.freshUntil, entry.staleUntil) }
-        let lifetimes = freshness.lifetimes(of: content, fingerprint: XXH64.hash(key))
+        let lifetimes = freshness.lifetimes(of: entry.content, fingerprint: XXH64.hash(key))
         return (now.monotonic.advanced(by: lifetimes.fresh), now.monotonic.advanced(by: lifetimes.kept))
     }
 
