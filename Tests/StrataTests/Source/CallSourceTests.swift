@@ -112,7 +112,7 @@ struct CallSourceTests {
         #expect(source.cancellations == 0)
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
-        while source.cancellations == 0 { try await nextTurn() }
+        try await source.cancelled()
         #expect(other.calls == 0)
     }
 

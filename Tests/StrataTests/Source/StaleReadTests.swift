@@ -171,7 +171,7 @@ struct StaleReadTests {
         let cache = cache(policy)
         await #expect(throws: CacheError.self) { try await cache.get("k") }
         await cache.drain(within: .seconds(30))
-        #expect(source.cancellations == 1)
+        try await source.cancelled()
         source.hold(nil)
         #expect(try await cache.get("k") == "value")
     }
@@ -184,8 +184,8 @@ struct StaleReadTests {
         #expect(try await cache.get("k") == "old")
         await gate.arrivals()
         await cache.drain(within: .milliseconds(5))
-        await cache.drain(within: .seconds(30))
-        #expect(source.cancellations == 1)
+        // Draining cancels what is late and does not wait for it to end.
+        try await source.cancelled()
     }
 
     @Test("several keys: stale ones are served at once and refreshed, the others asked for")

@@ -24,6 +24,11 @@ final class ToldSource: Sendable {
 
     var cancellations: Int { state.withLock { $0.cancellations } }
 
+    /// Returns when a fetch has seen its cancellation, which comes when the task that was cancelled runs again.
+    func cancelled() async throws {
+        while cancellations == 0 { try await nextTurn() }
+    }
+
     func answer(_ outcome: FetchOutcome<String>) { state.withLock { $0.outcome = outcome } }
 
     func fail() { answer(.failure(Failure())) }

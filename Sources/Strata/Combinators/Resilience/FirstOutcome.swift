@@ -38,10 +38,10 @@ final class FirstOutcome<Output: Sendable>: Sendable {
             try await withCheckedThrowingContinuation { continuation in
                 race.state.withLock { $0.continuation = continuation }
                 for work in works { race.start(work) }
-                if Task.isCancelled { race.end(.failure(CancellationError())) }
+                if Task.isCancelled { race.end { _ in .failure(CancellationError()) } }
             }
         } onCancel: {
-            race.end(.failure(CancellationError()))
+            race.end { _ in .failure(CancellationError()) }
         }
     }
 
@@ -59,25 +59,27 @@ final class FirstOutcome<Output: Sendable>: Sendable {
 
     private func arrive(_ outcome: Result<Output, any Error>) {
         let isDecided = decides(outcome)
-        let last: Result<Output, any Error>? = state.withLock { state in
+        // Whether the race is over is settled under the same lock as the arrival: an outcome that decides is never
+        // overtaken by a later one that does not.
+        end { state in
             state.pending -= 1
             // A value counts more than a later error.
             if case .success = outcome { state.fallback = outcome } else { state.fallback = state.fallback ?? outcome }
             return isDecided ? outcome : state.pending == 0 ? state.fallback : nil
         }
-        if let last { end(last) }
     }
 
-    private func end(_ outcome: Result<Output, any Error>) {
-        let (continuation, tasks) = state.withLock { state in
+    /// Ends the race with the outcome that `last` has, unless it is over; `nil` for none yet.
+    private func end(_ last: (inout State) -> Result<Output, any Error>?) {
+        let ended = state.withLock {
+            state -> (CheckedContinuation<Output, any Error>, Result<Output, any Error>, [Task<Void, Never>])? in
             // A cancellation may come before the works have started; the start checks for it.
-            guard let continuation = state.continuation else {
-                return (nil as CheckedContinuation<Output, any Error>?, [] as [Task<Void, Never>])
-            }
+            guard let continuation = state.continuation, let outcome = last(&state) else { return nil }
             defer { (state.continuation, state.tasks, state.isOver) = (nil, [], true) }
-            return (continuation, state.tasks)
+            return (continuation, outcome, state.tasks)
         }
+        guard let (continuation, outcome, tasks) = ended else { return }
         for task in tasks { task.cancel() }
-        continuation?.resume(with: outcome)
+        continuation.resume(with: outcome)
     }
 }

@@ -179,6 +179,33 @@ struct ResilienceTests {
         await #expect(throws: (any Error).self) { try await level.get("k") }
     }
 
+    @Test(
+        "A180 by the other rule a value that comes at the same instant as a miss or a failure wins",
+        arguments: [0, 1]
+    )
+    func sameInstant(place: Int) async throws {
+        let value = Result<Int?, Failure>.success(1)
+        for round in 0..<2_000 {
+            let other: Result<Int?, Failure> =
+                round.isMultiple(of: 2) ? .success(nil) : .failure(Failure(number: round))
+            let gate = AsyncGate()
+            let levels = (place == 0 ? [value, other] : [other, value])
+                .map { outcome in
+                    ClosureLevel<String, Int> { _ in
+                        try await gate.pass()
+                        return try outcome.get()
+                    } set: { _, _ in
+                    }
+                }
+            let read = Task { try await levels[0].race(levels[1], .firstValue).get("k") }
+            await gate.arrivals(2)
+            gate.open()
+            guard try await read.value != 1 else { continue }
+            Issue.record("round \(round)")
+            return
+        }
+    }
+
     @Test("A180 cancelling the race cancels all")
     func cancelledRace() async throws {
         let gate = AsyncGate()
