@@ -10,6 +10,12 @@ struct CartLine: Codable, Sendable {
 
 private func price(of product: Int) async throws -> Int { product }
 
+private struct Orders: Sendable {
+    func order(_ id: Int) async throws -> String? { nil }
+    func save(_ order: String, as id: Int) async throws {}
+    func delete(_ id: Int) async throws {}
+}
+
 func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     // snippet.changes-update
     let visits = MemoryLevel<String, Int>(limit: .entries(10_000))
@@ -85,6 +91,19 @@ func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     if try await prices.remove(42, .deferred) == .deferred {
         print("other instances may have the old price until Redis is back")
     }
+    // snippet.end
+
+    let database = Orders()
+    // snippet.changes-through
+    let orders = MemoryLevel<Int, String>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "orders").fetching { id in try await database.order(id) })
+        .writing { id, order in
+            if let order { try await database.save(order, as: id) } else { try await database.delete(id) }
+        }
+
+    try await orders.set("paid", for: 42)  // the database, then the cache
+    try await orders.remove(42)  // the cache only
+    try await orders.delete(42)  // the database, then the cache
     // snippet.end
 
     // snippet.changes-errors

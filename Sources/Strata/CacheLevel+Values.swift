@@ -85,7 +85,9 @@ extension CacheLevel {
     /// - Throws: The error of the level that failed, after all levels were tried.
     public func set(_ value: Value, for key: Key, lifetime: EntryLifetime, tags: [String] = []) async throws {
         try TagLimits.check(tags)
-        guard !lifetime.isNone else { return try await remove(key) }
+        guard !lifetime.isNone else {
+            return try await UncachedWrite.$value.withValue(value) { try await remove(key) }
+        }
         var entry = Entry(.value(value), tags: tags)
         entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: .now)
         _ = try await commit(entry, for: key)

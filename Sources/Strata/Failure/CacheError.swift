@@ -49,6 +49,11 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let outcomeUnknown = Code(description: "outcome unknown")
         /// No level of the cache can compare and store, so nothing can be updated.
         public static let notUpdatable = Code(description: "not updatable")
+        /// The source was written, but a level could not forget the old value, and could not keep the removal for later.
+        ///
+        /// This instance does not serve the old value; others may, until its lifetime ends. ``CacheError/causes`` has the
+        /// level's error.
+        public static let notForgotten = Code(description: "not forgotten")
     }
 
     /// What kind of failure it was.

@@ -1,0 +1,236 @@
+import StrataTestSupport
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("Writing through to the source", .timeLimit(.minutes(2)))
+struct WritingThroughTests {
+    private typealias Failure = WrittenSource<Int>.Failure
+
+    private let memory = MemoryLevel<String, Int>(limit: .entries(100))
+    private let source = WrittenSource<Int>(["k": 1])
+
+    private var cache: WritingThrough<MemoryLevel<String, Int>> { writer(to: memory) }
+
+    /// Each has turns of its own, as each process has.
+    private func writer<Base: AtomicLevel<String, Int>>(to level: Base) -> WritingThrough<Base> {
+        let source = source
+        return level.writing { key, value in try await source.write(key, value) }
+    }
+
+    private func counter(_ name: String, _ level: some CacheLevel) -> Int? {
+        level.label.counters.first { $0.name == name }?.value
+    }
+
+    @Test("set writes both, delete ends both, and what forgets leaves the source alone")
+    func verbs() async throws {
+        let cache = cache
+        try await cache.set(2, for: "k")
+        try await cache.set(3, for: "k", tags: ["t"])
+        #expect(source.writes == [2, 3])
+        #expect(cache.resident("k", at: .coarse)?.value == 3)
+        try await cache.invalidate(tag: "t")
+        #expect(try await memory.get("k") == nil)
+        try await cache.set(4, for: "k", lifetime: EntryLifetime(freshFor: .seconds(60)))
+        try await cache.remove("k")
+        #expect(try await memory.get("k") == nil)
+        try await cache.set(5, for: "k")
+        try await cache.clear()
+        #expect(try await memory.get("k") == nil)
+        #expect(source.values == ["k": 5] && source.writes == [2, 3, 4, 5])
+        try await memory.set(5, for: "k")
+        try await cache.delete("k")
+        #expect(source.values.isEmpty && source.writes.last == .some(nil))
+        #expect(try await cache.get("k") == nil)
+        #expect(counter("written", cache) == 5 && counter("uncached_writes", cache) == 0)
+    }
+
+    @Test("tags that are not valid are an error before anything is written")
+    func tags() async throws {
+        let error = await #expect(throws: CacheError.self) {
+            try await cache.set(2, for: "k", tags: [String(repeating: "x", count: 100_000)])
+        }
+        #expect(error?.code == .invalidTags && source.writes.isEmpty)
+    }
+
+    @Test("a source that fails is the caller's error, and nothing is cached: it may have written", arguments: [0, 1])
+    func failing(which: Int) async throws {
+        let cache = cache
+        try await memory.set(1, for: "k")
+        source.fail(which == 0 ? .before : .after)
+        await #expect(throws: Failure.self) { try await cache.set(2, for: "k") }
+        #expect(cache.resident("k", at: .coarse) == nil)
+        #expect(source.values == ["k": which == 0 ? 1 : 2])
+        try await memory.set(1, for: "k")
+        await #expect(throws: Failure.self) { try await cache.delete("k") }
+        #expect(cache.resident("k", at: .coarse) == nil)
+        #expect(counter("failed_writes", cache) == 2 && counter("written", cache) == 0)
+    }
+
+    @Test("a writer that is cancelled leaves nothing in the cache, whether it has written or not", arguments: [0, 1])
+    func cancelled(which: Int) async throws {
+        let cache = cache
+        try await memory.set(1, for: "k")
+        let gate = AsyncGate()
+        source.holdNextWrite(before: which == 0 ? gate : nil, after: which == 1 ? gate : nil)
+        let task = Task { try await cache.set(2, for: "k") }
+        await gate.arrivals()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(cache.resident("k", at: .coarse) == nil)
+        #expect(cache.turns.count == 0)
+        #expect(source.values == ["k": which == 0 ? 1 : 2])
+    }
+
+    @Test("a source that does not mind its cancellation has written: the value is not cached, and that is no error")
+    func cancelledLate() async throws {
+        let source = source
+        let cache = memory.writing { key, value in
+            try await source.write(key, value)
+            withUnsafeCurrentTask { $0?.cancel() }
+        }
+        try await memory.set(1, for: "k")
+        try await Task { try await cache.set(2, for: "k") }.value
+        #expect(source.values == ["k": 2])
+        #expect(try await memory.get("k") != 1)
+    }
+
+    @Test("of two writers that overlap, none leaves what the other has replaced", arguments: [false, true], [0, 1])
+    func overlapping(isCached: Bool, order: Int) async throws {
+        if isCached { try await memory.set(1, for: "k") }
+        let (one, other) = (writer(to: memory), writer(to: memory))
+        let gate = AsyncGate()
+        // The first is held before the source has its value, or after.
+        source.holdNextWrite(before: order == 0 ? gate : nil, after: order == 1 ? gate : nil)
+        let task = Task { try await one.set(2, for: "k") }
+        await gate.arrivals()
+        try await other.set(3, for: "k")
+        #expect(try await memory.get("k") == 3)
+        gate.open()
+        try await task.value
+        #expect(source.writes == (order == 0 ? [3, 2] : [2, 3]))
+        #expect(try await memory.get("k") == nil)
+        #expect(counter("uncached_writes", one) == 1)
+        // Nor does one that is held leave what another has deleted.
+        try await memory.set(9, for: "k")
+        let next = AsyncGate()
+        source.holdNextWrite(after: next)
+        let late = Task { try await one.set(4, for: "k") }
+        await next.arrivals()
+        try await other.delete("k")
+        next.open()
+        try await late.value
+        #expect(try await memory.get("k") == nil)
+    }
+
+    @Test("writers of one key take turns, in this process, and one that is cancelled leaves the queue")
+    func turns() async throws {
+        let cache = cache
+        let gate = AsyncGate()
+        source.holdNextWrite(before: gate)
+        let first = Task { try await cache.set(2, for: "k") }
+        await gate.arrivals()
+        let second = Task { try await cache.set(3, for: "k") }
+        while cache.turns.waiting < 1 { try await nextTurn() }
+        let third = Task { try await cache.set(4, for: "k") }
+        while cache.turns.waiting < 2 { try await nextTurn() }
+        try await cache.set(5, for: "other")
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        gate.open()
+        try await first.value
+        try await third.value
+        #expect(source.writes == [5, 2, 4])
+        #expect(try await memory.get("k") == 4)
+        #expect(cache.turns.count == 0)
+    }
+
+    @Test("a fetch that began before the write does not leave what it has read")
+    func fetching() async throws {
+        let source = source
+        let cached = memory.compose(Source { key in try await source.read(key) })
+        let cache = writer(to: cached)
+        let gate = AsyncGate()
+        source.holdReads(gate)
+        let read = Task { try await cache.get("k") }
+        await gate.arrivals()
+        try await cache.set(2, for: "k")
+        #expect(cache.resident("k", at: .coarse)?.value == 2)
+        gate.open()
+        source.holdReads(nil)
+        #expect(try await read.value == 1)
+        #expect(try await cache.get("k") == 2)
+    }
+
+    @Test("a lifetime of zero writes and does not cache, also through levels above; a transformation cannot")
+    func uncached() async throws {
+        let cache = cache
+        let none = EntryLifetime(freshFor: .zero)
+        try await cache.set(1, for: "k")
+        try await cache.set(2, for: "k", lifetime: none)
+        #expect(source.values == ["k": 2])
+        #expect(try await memory.get("k") == nil)
+        let above = MemoryLevel<String, Int>(limit: .entries(10)).compose(cache)
+        try await above.set(3, for: "k")
+        #expect(above.resident("k", at: .coarse)?.value == 3)
+        try await above.set(4, for: "k", lifetime: none)
+        #expect(source.values == ["k": 4])
+        #expect(above.resident("k", at: .coarse) == nil)
+        let texts = cache.transformValues(
+            TwoWayTransformer<Int, String>({ "\($0)" }, inverse: { Int($0) ?? 0 })
+        )
+        try await texts.set("5", for: "k")
+        #expect(source.values == ["k": 5])
+        let error = await #expect(throws: CacheError.self) { try await texts.set("6", for: "k", lifetime: none) }
+        #expect(error?.code == .notUpdatable && source.values == ["k": 5])
+    }
+
+    @Test("reads write and delete nothing, wherever the level stands")
+    func reads() async throws {
+        let source = source
+        let cache = cache.compose(Source { key in try await source.read(key) })
+        #expect(try await cache.get("k") == 1)
+        #expect(try await memory.get("k") == 1)
+        #expect(try await cache.get("none") == nil)
+        #expect(try await cache.get("k", .reload) == 1)
+        try await cache.remove("k")
+        #expect(source.writes.isEmpty && source.values == ["k": 1])
+    }
+
+    @Test("a cache that cannot compare is left without the value; one that cannot forget says so")
+    func helpless() async throws {
+        let level = ProbeLevel(["k": 1])
+        let cache = writer(to: level.normalized())
+        try await cache.set(2, for: "k")
+        #expect(level.values.isEmpty && source.values == ["k": 2])
+        level.failRemoves("away")
+        let error = await #expect(throws: CacheError.self) { try await cache.set(3, for: "k") }
+        #expect(error?.code == .notForgotten && error?.causes.first is ProbeLevel.Failure)
+        #expect(source.values == ["k": 3])
+        source.fail(.before)
+        await #expect(throws: Failure.self) { try await cache.set(4, for: "k") }
+    }
+
+    @Test("a writer that uses another such cache is not taken for it")
+    func nested() async throws {
+        let inner = WrittenSource<Int>(["k": 7])
+        let second = MemoryLevel<String, Int>(limit: .entries(10)).writing { try await inner.write($0, $1) }
+        let cache = memory.writing { key, _ in try await second.remove(key) }
+        try await cache.set(1, for: "k", lifetime: EntryLifetime(freshFor: .zero))
+        #expect(inner.writes.isEmpty && inner.values == ["k": 7])
+    }
+
+    @Test("is a level like any other")
+    func conforms() async {
+        let suite = CacheLevelConformance {
+            MemoryLevel<String, String>(limit: .entries(1_000)).writing { _, _ in }
+        }
+        expectNone(await suite.run())
+        let above = CacheLevelConformance {
+            MemoryLevel<String, String>(limit: .entries(1_000))
+                .compose(MemoryLevel<String, String>(limit: .entries(1_000)).writing { _, _ in })
+        }
+        expectNone(await above.run())
+    }
+}
