@@ -18,7 +18,7 @@ STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo example test compat bench build-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
+.PHONY: help setup demo example test compat bench build-benchmarks plan-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,15 +38,19 @@ test: setup ## build and run the tests (STRICT=1: warnings are errors)
 compat: setup ## the tests on Redis and Valkey, with hiredis 0.14 and 1.2 (ARGS="--filter Wire")
 	@.ci/compat $(ARGS)
 
-bench: setup ## run the load programs, one JSON object a line (LOADS="herd …")
+bench: setup plan-benchmarks ## run the load programs, one JSON object a line (LOADS="herd …")
 	@set -e; for load in $(LOADS); do \
 		swift run -c release --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load $$load $(ARGS); \
 	done
 
-build-benchmarks: setup
+# SwiftPM plans anew only when the files of the package in hand have changed: an old plan does not know Strata's new ones.
+plan-benchmarks:
+	@rm -f Benchmarks/.build/debug.yaml Benchmarks/.build/release.yaml
+
+build-benchmarks: setup plan-benchmarks
 	swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
 
-soak: setup ## a fleet at work while things fail, then the verdict (ARGS="--seconds 3600 --seed 1")
+soak: setup plan-benchmarks ## a fleet at work while things fail, then the verdict (ARGS="--seconds 3600 --seed 1")
 	@echo "soak: building"
 	@swift build --package-path Benchmarks $(STRATA_SWIFT_FLAGS)
 	@echo "soak: running"
