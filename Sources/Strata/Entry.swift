@@ -48,6 +48,9 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether this caller joined another caller's read, which fills the levels above.
     @usableFromInline
     package var isJoined = false
+    /// Whether ``version`` was drawn for the write that is under way: a shared level then stores the entry under it.
+    @usableFromInline
+    package var hasNewVersion = false
     /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
     /// has set.
     @usableFromInline
@@ -148,8 +151,20 @@ public struct Entry<Value: Sendable>: Sendable {
             asOf: asOf
         )
         mapped.isJoined = isJoined
+        mapped.hasNewVersion = hasNewVersion
         mapped.rights = rights
         return mapped
+    }
+
+    /// The same entry for a write that is about to be made, with a version of its own, unless it has one.
+    ///
+    /// Who stores an entry in several levels draws the version that the shared one of them writes. So all of them know it, and
+    /// no level has to tell.
+    package func withNewVersion() -> Entry {
+        guard !hasNewVersion else { return self }
+        var entry = self
+        (entry.version, entry.hasNewVersion) = (.random(), true)
+        return entry
     }
 
     /// The same entry for a caller that joined the read.

@@ -170,6 +170,7 @@ struct Succession: Sendable {
         date: (inout Entry<Value>, EntryLifetime) -> Void
     ) -> Entry<Value>? {
         var entry = Entry<Value>(.value(value), version: .random(), tags: tags ?? old?.tags ?? [], asOf: mark.asOf)
+        entry.hasNewVersion = true
         // An absence has a lifetime of its own, that is no value's.
         let old = old?.value == nil ? nil : old
         switch lifetime {

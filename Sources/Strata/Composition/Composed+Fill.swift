@@ -75,8 +75,10 @@ extension Composed {
             } else {
                 // Not before: what is returned must not hold them.
                 entry.rights = heard.rights
+                if upper.gate != nil { entry = entry.withNewVersion() }
                 kept = await fill(entry, for: key, request, askedAt: start)
                 entry.rights = nil
+                entry.hasNewVersion = false
             }
         } else if isWanted {
             request.filled(upper, isStored: false, since: start)

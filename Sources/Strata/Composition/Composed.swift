@@ -260,6 +260,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         var errors: [any Error] = []
+        let entry = lower.gate == nil ? entry : entry.withNewVersion()
         let start = MonotonicInstant.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
         let seal = fillGate.seal(entry.tags)
@@ -270,6 +271,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
         }
         var kept = dated(entry, for: key, at: start)
+        if lower.gate != nil { kept.hasNewVersion = false }
         kept.seal = seal
         kept.ticket = ticket ?? fillGate.renew(before, for: lower.fingerprint(of: key)) ?? .void
         var heard: Ticket?

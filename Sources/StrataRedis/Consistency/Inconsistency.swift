@@ -49,7 +49,7 @@ public struct Inconsistency: Sendable, Hashable {
     public let delay: Duration
     /// How long ago the change was heard of here.
     public let age: Duration
-    /// The stamp of the entry in memory; `nil` for one without, such as one that this instance has set.
+    /// The stamp of the entry in memory; `nil` for one without, such as one that was set in memory alone.
     public let version: EntryVersion?
     /// What Redis holds.
     public let stored: Stored

@@ -172,7 +172,7 @@ extension RedisLevel {
         var entry: Entry<Value>
     }
 
-    /// Gives an entry a new version, and a lifetime by the policy if it has none; then encodes it.
+    /// Gives an entry a new version unless it has one, and a lifetime by the policy if it has none; then encodes it.
     ///
     /// - Parameters:
     ///   - entry: The entry to write.
@@ -198,7 +198,8 @@ extension RedisLevel {
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.asOf = asOf
         limit(&sealed, at: now)
-        sealed.version = .random()
+        sealed.version = entry.hasNewVersion ? entry.version : .random()
+        sealed.hasNewVersion = false
         let encoded = try entry.value.map { try codec.seal($0, at: names.value.bytes) }
         var envelope = Envelope(
             kind: encoded == nil ? .absence : .value,

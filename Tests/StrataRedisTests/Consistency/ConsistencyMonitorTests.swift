@@ -111,6 +111,29 @@ struct ConsistencyMonitorTests {
         }
     }
 
+    @Test("what an instance has set itself is decided: it is the entry of Redis, and then one that was superseded")
+    func ownSet() async throws {
+        try await RedisServer.withServer { server in
+            let (one, two) = (try instance(server.url, "web-1"), try instance(server.url, "web-2"))
+            for instance in [one, two] { try await instance.listen() }
+            try await withMember(of: two) {
+                try await withMonitor(server, instances: 1) { monitor in
+                    let findings = monitor.inconsistencies()
+                    try await two.cache.set("old", for: "a")
+                    while monitor.report.total.contains(where: { $0.consistent == 0 }) { try await nextTurn() }
+                    #expect(monitor.report.total.allSatisfy { $0.undecided == 0 }, "\(monitor.report)")
+                    var entry = try #require(two.memory.glimpse("a")?.entry)
+                    entry.ticket = .none
+                    try await two.memory.store(entry, for: "a")
+                    try await one.cache.set("new", for: "a")
+                    let finding = try #require(await first(findings))
+                    #expect(finding.keyBytes == "a".keyBytes && finding.version == entry.version)
+                    #expect(entry.version != .none)
+                }
+            }
+        }
+    }
+
     @Test("memory that keeps what was removed is found by its age, also without a stamp")
     func removed() async throws {
         try await RedisServer.withServer { server in

@@ -61,7 +61,8 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
             throw CacheError(code: .countMismatch, message: "\(keys.count) keys and \(values.count) values")
         }
         try await forEach(keys) { [base] index, key in
-            let part = await entry.map { $0[index] }
+            var part = await entry.map { $0[index] }
+            part.hasNewVersion = false
             _ = try await base.commit(part, for: key)
         }
         return base.gate == nil ? nil : .void
