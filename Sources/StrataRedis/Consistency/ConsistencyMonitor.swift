@@ -144,17 +144,29 @@ public final class ConsistencyMonitor: Sendable {
     // MARK: Checks
 
     /// Takes what is due, as often as a question may be sent.
+    ///
+    /// Second looks go first. What is due waits in the schedule meanwhile, which gives up what has become too late; were it
+    /// taken at once, it would wait behind them for longer and longer, and be counted by a delay that was not kept.
     private func check() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {
                 let now = MonotonicInstant.now
+                let free = state.withLock { $0.nextQuestion }
+                guard free <= now else {
+                    do { try await Task.pause(for: now.duration(to: free)) } catch { return }
+                    continue
+                }
                 let batch = follower.withSchedule { schedule in
                     // Before Redis is looked at: what is seen later proves nothing of the order.
                     schedule.due(at: now).map { ($0, schedule.versions(of: $0.key)) }
                 }
-                if !batch.isEmpty { group.addTask { await self.check(batch) } }
+                guard batch.isEmpty else {
+                    state.withLock { $0.nextQuestion = max($0.nextQuestion, now).advanced(by: Self.questionPause) }
+                    group.addTask { await self.check(batch) }
+                    continue
+                }
                 let next = follower.withSchedule { $0.next }
-                let pause = batch.isEmpty ? min(now.duration(to: next), Self.questionPause) : Self.questionPause
+                let pause = min(now.duration(to: next), Self.questionPause)
                 do { try await Task.pause(for: max(pause, .milliseconds(1))) } catch { return }
             }
         }
@@ -170,6 +182,7 @@ public final class ConsistencyMonitor: Sendable {
         try await Task.pause(for: max(MonotonicInstant.now.duration(to: at), .zero))
     }
 
+    /// Checks what is due; the first question may be sent.
     private func check(_ batch: [(check: ConsistencySchedule.Check, versions: [EntryVersion])]) async {
         var rest = batch
         var suspected: Set<Int> = []
@@ -177,7 +190,7 @@ public final class ConsistencyMonitor: Sendable {
             for number in 1...Self.mostLooks where !rest.isEmpty {
                 let (instances, mute) = state.withLock { ($0.instances, $0.mute) }
                 guard !instances.isEmpty else { break }
-                try await turn()
+                if number > 1 { try await turn() }
                 let keys = rest.map(\.check.key)
                 let before = try await looks(at: keys)
                 let asked = zip(keys, before).map { VersionQuestion($0.userKey ?? [], $1.version) }
