@@ -35,6 +35,14 @@ func service(redis: RedisClient, metrics: CacheMetrics, logger: Logger) async th
     // snippet.end
 }
 
+func consistency(redis: RedisClient, metrics: CacheMetrics) async throws {
+    // snippet.observability-consistency
+    let monitor = ConsistencyMonitor(redis, keyspace: "products")
+    try metrics.add(consistency: monitor, as: "products")
+    await monitor.run()  // or give it to a ServiceGroup
+    // snippet.end
+}
+
 func fleet(redis: RedisClient, database: Database) async {
     // snippet.observability-fleet
     let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))

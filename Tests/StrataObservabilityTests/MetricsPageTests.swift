@@ -70,6 +70,7 @@ struct MetricsPageTests {
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")
+        try metrics.add(consistency: FixedCounts(), as: "c")
         async let fetched = slow.get(1)
         await gate.arrivals()
         async let waited = cache.get(1)

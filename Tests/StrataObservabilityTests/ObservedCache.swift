@@ -50,6 +50,15 @@ final class ReportingLevel: CacheLevel {
     }
 }
 
+/// A monitor that has counted what a test wants.
+final class FixedCounts: ConsistencyCounted {
+    let counts = Locked(
+        ConsistencyCounts(delays: [.init(.milliseconds(100), results: ["consistent": 10], nines: 1)])
+    )
+
+    var consistencyCounts: ConsistencyCounts { counts.withLock { $0 } }
+}
+
 extension TestMetrics {
     /// The values of the only counter with these dimensions, and perhaps more.
     func count(_ name: String, _ dimensions: [(String, String)] = []) -> Int {

@@ -29,11 +29,14 @@ public final class CacheMetrics: Sendable {
 
     private struct State: Sendable {
         var caches: [CacheReading] = []
+        var monitors: [ConsistencyReading] = []
         var listeners: [DurationSource: Listener] = [:]
     }
 
     /// The names that caches have in the process's own metrics system.
     private static let namesTaken = Locked<Set<String>>([])
+    /// The names that monitors have there: usually those of the caches that they measure.
+    private static let monitorsTaken = Locked<Set<String>>([])
 
     /// How often counters are read.
     public let interval: Duration
@@ -57,6 +60,7 @@ public final class CacheMetrics: Sendable {
         for (source, listener) in state.listeners { source.durations.remove(listener.id) }
         guard isOfProcess else { return }
         Self.namesTaken.withLock { $0.subtract(state.caches.map(\.name)) }
+        Self.monitorsTaken.withLock { $0.subtract(state.monitors.map(\.name)) }
     }
 
     /// Adds a cache.
@@ -79,6 +83,46 @@ public final class CacheMetrics: Sendable {
             throw ObservabilityError(code: .nameTaken, message: "another cache exports metrics by this name: \(name)")
         }
         listen(to: reading)
+    }
+
+    /// Adds a monitor of consistency, such as `ConsistencyMonitor` of `StrataRedis`.
+    ///
+    /// - Parameters:
+    ///   - monitor: What measures; run it beside.
+    ///   - name: What its metrics have as `cache.name`; usually the name of the cache that it measures.
+    /// - Throws: ``ObservabilityError/Code/nameTaken`` when another monitor has that name.
+    public func add(
+        consistency monitor: some ConsistencyCounted,
+        as name: String
+    ) throws(ObservabilityError) {
+        let reading = ConsistencyReading(name, monitor, factory)
+        let isFree = !isOfProcess || Self.monitorsTaken.withLock { $0.insert(name).inserted }
+        let isAdded =
+            isFree
+            && state.withLock { state in
+                guard !state.monitors.contains(where: { $0.name == name }) else { return false }
+                state.monitors.append(reading)
+                return true
+            }
+        guard isAdded else {
+            throw ObservabilityError(code: .nameTaken, message: "another monitor exports metrics by this name: \(name)")
+        }
+    }
+
+    /// Takes a monitor of consistency out: its series end, it is held no longer, and its name is free.
+    ///
+    /// - Parameter name: The name that it was added by.
+    /// - Returns: Whether there was such a monitor.
+    @discardableResult
+    public func removeConsistency(_ name: String) -> Bool {
+        let reading: ConsistencyReading? = state.withLock { state in
+            guard let index = state.monitors.firstIndex(where: { $0.name == name }) else { return nil }
+            return state.monitors.remove(at: index)
+        }
+        guard let reading else { return false }
+        reading.end()
+        if isOfProcess { Self.monitorsTaken.withLock { _ = $0.remove(name) } }
+        return true
     }
 
     /// Takes a cache out, such as that of a tenant who has left: its series end, it is held no longer, and its name is free.
@@ -145,6 +189,7 @@ public final class CacheMetrics: Sendable {
             listen(to: cache)
             cache.record()
         }
+        for monitor in state.withLock({ $0.monitors }) { monitor.record() }
     }
 
     private func listen(to cache: CacheReading) {

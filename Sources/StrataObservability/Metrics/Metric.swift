@@ -68,13 +68,25 @@ extension Metric {
             "db.system.name", "db.namespace", "server.address", "server.port", "db.operation.name", "error.type",
         ]
     )
+    static let consistencyChecks = Metric(
+        "cache.consistency.checks",
+        .counter,
+        only: ["cache.name", "cache.delay", "cache.result"]
+    )
+    static let consistencyNines = Metric("cache.consistency.nines", .gauge, only: ["cache.name", "cache.delay"])
+    static let consistencyChanges = Metric("cache.consistency.changes", .counter, only: ["cache.name"])
+    static let consistencyLeftOut = Metric("cache.consistency.left_out", .counter, only: ["cache.name"])
+    static let consistencyAbandoned = Metric("cache.consistency.abandoned", .counter, only: ["cache.name"])
+    static let consistencyInstances = Metric("cache.consistency.instances", .gauge, only: ["cache.name"])
+    static let consistencyListening = Metric("cache.consistency.listening", .gauge, only: ["cache.name"])
 
     /// All that is exported.
     static let all: [Metric] = [
         requests, failures, lateFills, insertions, evictions, removals, refusals, entries, weight, limit, fetches,
         failedFetches, uncoordinatedFetches, waits, stores, flights, unattended, refreshes, breakerState,
         breakerOpenings, breakerRefusals, pendingInvalidations, replayedInvalidations, droppedInvalidations, trusted,
-        other, fetchDuration, waitDuration, operationDuration,
+        other, fetchDuration, waitDuration, operationDuration, consistencyChecks, consistencyNines,
+        consistencyChanges, consistencyLeftOut, consistencyAbandoned, consistencyInstances, consistencyListening,
     ]
 }
 #endif

@@ -5,6 +5,8 @@ internal import Strata
 struct Series: Sendable, Hashable {
     let metric: Metric
     let values: [String]
+
+    var dimensions: [(String, String)] { metric.series(values) }
 }
 
 /// What a counter of a level's label means as a metric.
