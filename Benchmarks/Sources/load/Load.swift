@@ -14,7 +14,7 @@ struct Load: AsyncParsableCommand {
             MemoryLoad.self, MemorySoakLoad.self, LocksLoad.self, RatioLoad.self, CodecLoad.self, DiskLoad.self,
             WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self, ExpiryLoad.self,
             BatchLoad.self, HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
-            ChurnLoad.self, FailoverLoad.self, ClusterLoad.self,
+            ChurnLoad.self, FailoverLoad.self, ClusterLoad.self, VerifyLoad.self, VerifyInstance.self,
         ]
     )
 }
