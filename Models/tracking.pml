@@ -14,6 +14,7 @@
      KEEPDATA  memory outlives the loss of a connection for commands
      SOON      the end of broadcast does not void what was read before the connections were tracked
      NOTRACK   broadcast ends although one connection is not tracked
+     LOOSE     a second notice while the look is out is ignored
      QUIETFULL the server makes room in its table and tells nobody
      KEEPLINK  memory outlives the loss of the link
      EARLY     the connections are tracked no longer before every change is told
@@ -55,6 +56,7 @@ byte pend = 0;                           /* the version of the registered write 
 bool held = false;                       /* a notice is held for it */
 byte look = 0, found = 0;                /* the version that a look was sent for; what it has found */
 bool asked = false;
+bool again = false;                      /* a notice has come since the look was sent */
 
 inline notice() {                        /* in the step that changes the key */
   if :: up && (cast || entered[0] || entered[1]) -> if :: nfull(link) -> link!1 :: nempty(link) -> skip fi :: else -> skip fi;
@@ -67,7 +69,7 @@ inline untrack(c) {
 #endif
   if :: !dead[c] -> tracked[c] = false; entered[c] = false; relied[c] = false :: else -> skip fi }
 inline void() { ticket = false; mem = 0 }
-inline forget() { pend = 0; held = false }
+inline forget() { pend = 0; held = false; again = false }
 
 active proctype Instance() {
   byte gets = GETS; byte got, mine; bit c;
@@ -80,7 +82,7 @@ active proctype Instance() {
         atomic { if :: dead[c] -> got = 0 :: else -> got = val; enter(c) fi }
         atomic { if :: ticket && got != 0 -> mem = got :: else -> skip fi }
      :: atomic { mine = next; next++;                                 /* a set */
-                 if :: held -> void(); held = false :: else -> skip fi;
+                 if :: held -> void(); held = false; again = false :: else -> skip fi;
                  ticket = up; pend = (up -> mine : pend) }
         atomic {
           if
@@ -104,18 +106,24 @@ end:
   do
   :: atomic { link?x ->
        if
-       :: pend != 0 && !held -> held = true; look = pend; asked = false
-       :: pend != 0 && held -> forget(); void()
+       :: pend != 0 && !held -> held = true; look = pend; asked = false; again = false
+#ifdef LOOSE
+       :: pend != 0 && held -> skip
+#else
+       :: pend != 0 && held -> again = true
+       :: pend != 0 && held -> forget(); void()                      /* too many looks */
+#endif
        :: else -> void()
        fi }
   /* The look is a read, too, over the first connection. */
   :: atomic { look != 0 && !asked -> asked = true; if :: dead[0] -> found = 0 :: else -> found = val; enter(0) fi }
   :: atomic { look != 0 && asked ->
        if
-       :: pend == look && held -> forget(); if :: found == look -> skip :: else -> void() fi
-       :: else -> skip
-       fi;
-       look = 0; found = 0; asked = false }
+       :: pend == look && held && found == look && again -> again = false; found = 0; asked = false
+       :: pend == look && held && !(found == look && again) -> forget(); if :: found == look -> skip :: else -> void() fi;
+          look = 0; found = 0; asked = false
+       :: !(pend == look && held) -> look = 0; found = 0; asked = false
+       fi }
   /* A PONG: what was changed before the ping was told, so a write from before has no echo to come. */
   :: atomic { up && pend != 0 && !held && !busy && empty(link) -> pend = 0 }
   /* The link is lost, and made anew. */
