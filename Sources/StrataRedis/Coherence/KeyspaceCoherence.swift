@@ -5,7 +5,7 @@ internal import Strata
 /// In a cluster the keyspace has parts, each with marks and a trust of its own.
 final class KeyspaceCoherence: PartListener {
     let gate: FillGate
-    let waiters = KeyWaiters()
+    let waiters: KeyWaiters
     let arrival: LinkArrival
     /// `nil` where no replica is read.
     let changes: RecentChanges?
@@ -29,6 +29,7 @@ final class KeyspaceCoherence: PartListener {
 
     init(
         keyspace: Keyspace,
+        clock: CacheClock = .current,
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
@@ -38,6 +39,7 @@ final class KeyspaceCoherence: PartListener {
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        waiters = KeyWaiters(clock)
         self.changes = changes
         self.look = look
         self.get = get
@@ -50,6 +52,7 @@ final class KeyspaceCoherence: PartListener {
             KeyspaceTags(keyspace: keyspace, part: $0, gate: gate, lookout: tagLookout($0))
         }
         for tags in self.parts {
+            clock.moved?.ask(tags)
             tags.onClear { [weak self, part = tags.part] in self?.cleared(part) }
         }
     }
