@@ -62,7 +62,7 @@ extension AtomicLevel {
     func exchangeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let found = try await current(key) else { return nil }
         guard let old = found.entry, let value = old.value,
-            let new = change.applied(to: old, at: .now, by: policy, fingerprint: fingerprint(of: key))
+            let new = change.applied(to: old, at: (clock ?? .system).now, by: policy, fingerprint: fingerprint(of: key))
         else { return false }
         let entry = Entry<Value>(
             .value(value),

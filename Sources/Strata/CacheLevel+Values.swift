@@ -47,7 +47,8 @@ extension CacheLevel {
         let start = MonotonicInstant.now
         let entry = try await permitted(key, request)
         let end = MonotonicInstant.now
-        return (entry?.value, recorder.trace(for: entry, start: start, end: end))
+        let judged = (clock ?? .system).now(at: end)
+        return (entry?.value, recorder.trace(for: entry, at: judged, took: start.duration(to: end)))
     }
 
     /// The value of a key, or an error where `get(_:)` returns `nil`.
@@ -89,7 +90,7 @@ extension CacheLevel {
             return try await UncachedWrite.$value.withValue(value) { try await remove(key) }
         }
         var entry = Entry(.value(value), tags: tags)
-        entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: .now)
+        entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: (clock ?? .system).now)
         _ = try await commit(entry, for: key)
     }
 
@@ -106,7 +107,7 @@ extension CacheLevel {
     /// The entry, unless the options forbid to return it.
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
         guard let entry, options.staleness == .never || options.maximumAge != nil else { return entry }
-        let now = MonotonicInstant.now
+        let now = (clock ?? .system).now
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
         // A value that the source has just given is current, whatever its age says.
         if entry.origin != .source, let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true {

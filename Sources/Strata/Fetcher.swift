@@ -21,6 +21,7 @@ extension Fetcher {
 public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     private let fetch: @Sendable (Key) async throws -> Value?
     private let meter = FetchMeter()
+    private let time = CacheClock.current
 
     /// A fetcher that asks a closure.
     ///
@@ -33,6 +34,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
+        let begin = time.now(at: start)
         let value: Value?
         meter.begin()
         do {
@@ -46,8 +48,11 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         meter.end(from: start, to: end)
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
-        return Entry(.value(value), fetchDuration: start.duration(to: end))
+        return Entry(.value(value), fetchDuration: begin.duration(to: time.now(at: end)))
     }
+
+    /// The one that was there when the fetcher was made.
+    public var clock: CacheClock? { time }
 
     /// `fetcher`.
     public var label: LevelLabel { LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations]) }

@@ -88,7 +88,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         _ mark: ChangeMark,
         _ note: ChangeNote
     ) async throws -> Ticket? {
-        let start = MonotonicInstant.now
+        let start = time.now
         let fingerprint = lower.fingerprint(of: key)
         let before = fillGate.ticket(for: fingerprint)
         let told: Ticket?
@@ -137,7 +137,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     ) async throws -> Ticket? {
         guard let upper = upper as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         let fingerprint = lower.fingerprint(of: key)
-        var kept = entry.map { dated($0, for: key, at: .now) }
+        var kept = entry.map { dated($0, for: key, at: time.now) }
         if let tags = entry?.tags, !tags.isEmpty {
             kept?.seal = fillGate.seal(tags)
             guard fillGate.tagChanges == note.tagChanges else { throw CacheError.conflict }

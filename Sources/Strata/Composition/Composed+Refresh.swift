@@ -19,7 +19,7 @@ extension Composed {
     /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old entry.
     func refresh(_ key: Key, _ old: Entry<Value>, for read: ReadRequest) {
         refreshes.launch(key) { [self, callSource = read.callSource] hint in
-            let start = MonotonicInstant.now
+            let start = time.now
             let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
             var asked = heardTicket(key)
             asked.rights = rights
@@ -34,7 +34,7 @@ extension Composed {
                 try await removeAbove(key)
                 return true
             }
-            let now = MonotonicInstant.now
+            let now = time.now
             guard below.isFresh(at: now) else { return false }
             _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
             return now < below.refreshAt

@@ -87,9 +87,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return error
     }
 
-    /// A caller has waited long enough.
-    package static func late(since start: MonotonicInstant) -> CacheError {
-        CacheError(code: .timeout, message: "no value within \(start.duration(to: .now))")
+    /// A caller has waited long enough, by the running time of a clock.
+    package static func late(since start: MonotonicInstant, by clock: CacheClock = .system) -> CacheError {
+        CacheError(code: .timeout, message: "no value within \(start.duration(to: clock.running))")
     }
 
     /// One error for several: itself when it is alone.

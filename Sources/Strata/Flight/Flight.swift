@@ -10,7 +10,10 @@ package class Flight: @unchecked Sendable {
     let ticket: Ticket
     /// The tags that the flight will bring are not known yet, so an invalidation of any tag closes it to later callers.
     let tagChanges: UInt64?
+    /// By the system's clock, as trust in the link.
     let startedAt: MonotonicInstant
+    /// By the flights' clock, as the limits of waiters.
+    let begunAt: MonotonicInstant
     /// The flight in whose task the work runs; `nil` for work with a task of its own.
     let host: Flight?
 
@@ -50,6 +53,7 @@ package class Flight: @unchecked Sendable {
         ticket = table.gate?.ticket(for: fingerprint) ?? .none
         tagChanges = table.gate?.tagChanges
         startedAt = .now
+        begunAt = table.clock.now(at: startedAt)
     }
 }
 

@@ -30,12 +30,15 @@ final class FlightTable: Sendable {
     }
 
     let state = Locked(State())
-    let watch = Watch()
+    let watch: Watch
+    let clock: CacheClock
     let gate: FillGate?
     let anchorLimit: Int
     let completionLimit: Duration
 
-    init(gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+    init(clock: CacheClock, gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+        self.clock = clock
+        watch = Watch(clock)
         self.gate = gate
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
@@ -74,7 +77,7 @@ final class FlightTable: Sendable {
             guard let flight = joined ?? new else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
             waiter.continuation = continuation
-            waiter.end = limit.end(startedAt: flight.startedAt)
+            waiter.end = limit.end(startedAt: flight.begunAt, by: clock)
             state.admit(waiter, to: flight)
             flight.due = min(flight.due, waiter.end)
             let isSlow = flight.priority < priority
@@ -124,7 +127,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
-            let end = MonotonicInstant.now.advanced(by: completionLimit)
+            let end = clock.now.advanced(by: completionLimit)
             state.anchor(flight, until: end)
             return .aboard(starts: true, due: end)
         }

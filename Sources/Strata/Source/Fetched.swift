@@ -26,20 +26,24 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let one: One?
     private let several: Several?
     private let policy: FreshnessPolicy
+    /// What lifetimes are counted by, and how long fetches take.
+    package let clock: CacheClock
     /// Counts the fetches.
     package let meter = FetchMeter()
 
-    package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
+    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, _ one: @escaping One) {
         self.one = one
         several = nil
         self.policy = policy
+        self.clock = clock
     }
 
     /// Nothing to ask but the sources that calls bring.
-    package init(perCall policy: FreshnessPolicy) {
+    package init(perCall policy: FreshnessPolicy, clock: CacheClock = .current) {
         one = nil
         several = nil
         self.policy = policy
+        self.clock = clock
     }
 
     /// Whether there is nothing to ask but the sources that calls bring.
@@ -48,10 +52,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A key that is missing in the answer has no value.
     ///
     /// Keys in it that were not asked for are ignored.
-    package init(_ policy: FreshnessPolicy, several: @escaping Several) {
+    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, several: @escaping Several) {
         one = { key, context in try await several([key: context])[key] ?? .absent() }
         self.several = several
         self.policy = policy
+        self.clock = clock
     }
 
     /// Slots for `count` keys in one fetch; `nil` when keys are fetched one by one.
@@ -87,10 +92,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         for callSource: CallSource<Value>? = nil
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
+        let begin = clock.now(at: start)
         meter.begin()
         let outcome: FetchOutcome<Value>
         do {
-            let context = FetchContext(old: old, at: start, recorder: recorder)
+            let context = FetchContext(old: old, at: begin, recorder: recorder)
             let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
             outcome =
                 if wasWaiting {
@@ -120,7 +126,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             meter.end(from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
-        return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
+        let now = clock.now(at: end)
+        return try fetched(outcome, fingerprint: fingerprint, old: old, took: begin.duration(to: now), at: now)
     }
 
     private func ask(

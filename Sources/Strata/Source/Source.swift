@@ -21,6 +21,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     private let limiter: FetchLimiter
     private let pauses: Pauses<Key>
     private let isPausedByErrors: Bool
+    private let time: CacheClock
 
     /// A source that tells how levels keep its answer.
     ///
@@ -46,11 +47,12 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         _ fetch: Fetch<Key, Value>
     ) {
         self.freshness = freshness
-        pauses = failureBackOff.map { Pauses(steps: $0) } ?? Pauses()
+        time = fetch.clock
+        pauses = failureBackOff.map { Pauses(steps: $0, clock: fetch.clock) } ?? Pauses(clock: fetch.clock)
         isPausedByErrors = failureBackOff != nil
         self.fetch = fetch
-        flights = Flights(completionLimit: freshness.completionLimit)
-        limiter = FetchLimiter(limit: limit)
+        flights = Flights(clock: fetch.clock, completionLimit: freshness.completionLimit)
+        limiter = FetchLimiter(limit: limit, clock: fetch.clock)
     }
 
     /// A source of values; `nil` is an absence.
@@ -106,8 +108,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
+        let since = time.running(at: start)
         let fingerprint = fingerprint(of: key)
-        if let (left, reason) = pauses.left(for: key, at: start) {
+        if let (left, reason) = pauses.left(for: key, at: time.now(at: start)) {
             request.retryHint?.tell(left)
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
@@ -138,10 +141,10 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
             if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             return entry
         } catch let failure as SourceFailure {
-            request.retryHint?.tell(pauses.left(for: key, at: .now)?.duration)
+            request.retryHint?.tell(pauses.left(for: key, at: time.now)?.duration)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
         }
     }
 
@@ -165,6 +168,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
 
     /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.
     public var lacksSource: Bool { fetch.isPerCall }
+
+    /// The one that was there when the source was made.
+    public var clock: CacheClock? { time }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }

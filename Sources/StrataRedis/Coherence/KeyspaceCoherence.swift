@@ -5,7 +5,7 @@ internal import Strata
 /// In a cluster the keyspace has parts, each with marks and a trust of its own.
 final class KeyspaceCoherence: PartListener {
     let gate: FillGate
-    let waiters = KeyWaiters()
+    let waiters: KeyWaiters
     let arrival: LinkArrival
     /// `nil` where no replica is read.
     let changes: RecentChanges?
@@ -31,6 +31,7 @@ final class KeyspaceCoherence: PartListener {
 
     init(
         keyspace: Keyspace,
+        clock: CacheClock = .current,
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
@@ -41,6 +42,7 @@ final class KeyspaceCoherence: PartListener {
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        waiters = KeyWaiters(clock)
         self.changes = changes
         self.longestWrite = longestWrite
         self.look = look
@@ -54,6 +56,7 @@ final class KeyspaceCoherence: PartListener {
             KeyspaceTags(keyspace: keyspace, part: $0, gate: gate, lookout: tagLookout($0))
         }
         for tags in self.parts {
+            clock.moved?.ask(tags)
             tags.onClear { [weak self, part = tags.part] in self?.cleared(part) }
         }
     }

@@ -72,7 +72,7 @@ extension FetchingLevel {
         let begin = recorder == nil ? .distantPast : MonotonicInstant.now
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
-            let start = lease.grantedAt
+            let start = lease.askedAt
             sealed =
                 if let bytes {
                     try await level.reseal(bytes, entry, lease.names, fetchedSince: start)

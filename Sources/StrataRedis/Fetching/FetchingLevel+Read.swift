@@ -52,7 +52,7 @@ extension FetchingLevel {
         }
         let found = finding.entry
         var spare: Entry<Value>?
-        switch found.map({ request.verdict(on: $0, at: .now) }) ?? .useless {
+        switch found.map({ request.verdict(on: $0, at: time.now) }) ?? .useless {
         case .serve:
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return found
@@ -163,6 +163,6 @@ extension FetchingLevel {
 
     /// A stale entry that may still be served.
     func usable(_ entry: Entry<Value>?) -> Entry<Value>? {
-        entry.flatMap { $0.isUsable(at: .now) ? $0 : nil }
+        entry.flatMap { $0.isUsable(at: time.now) ? $0 : nil }
     }
 }

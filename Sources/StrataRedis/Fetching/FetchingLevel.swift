@@ -31,7 +31,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Hears how long callers waited for other instances.
     let waitDurations = WorkDurations()
     /// The errors that the source threw in this process, each for as long as its back-off lasts.
-    let sourceErrors = Pauses<Key>()
+    let sourceErrors: Pauses<Key>
 
     /// The outcome of a competition for the lease.
     enum Led: Sendable {
@@ -50,11 +50,13 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         self.level = level
         self.options = options
         self.source = source
-        flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
-        fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
+        let clock = level.redis.clock
+        sourceErrors = Pauses(clock: clock)
+        flights = Flights(clock: clock, gate: level.gate, completionLimit: level.freshness.completionLimit)
+        fetches = Flights(clock: clock, gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
-        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
+        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
     /// Callers in this process that wait for a value now.
@@ -70,6 +72,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         if request.rights != nil { return try await level.entry(for: key, request) }
         let request = try request.sourced(by: self)
         let start = MonotonicInstant.now
+        let since = time.running(at: start)
         do {
             guard request.isShareable else { return try await read(key, request, nil) }
             let limit = level.freshness.waitLimit(request)
@@ -86,7 +89,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
         }
     }
 
@@ -161,6 +164,11 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     public var lacksSource: Bool { source.isPerCall }
 
     /// The Redis level's.
+    public var clock: CacheClock? { time }
+
+    var time: CacheClock { level.redis.clock }
+
+    /// The Redis level's.
     public var policy: FreshnessPolicy? { level.policy }
 
     /// ``/Strata/EntryOrigin/redis``.
@@ -198,7 +206,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness) { key, _ in .found(try await fetch(key)) })
+        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock) { key, _ in .found(try await fetch(key)) })
     }
 
     /// This level with a source below it that tells how levels keep its answer.
@@ -212,7 +220,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, fetch))
+        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock, fetch))
     }
 
     /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
@@ -230,7 +238,7 @@ extension RedisLevel {
     /// - Parameter options: How the fleet decides which instance fetches.
     /// - Returns: The level.
     public func fetchingPerCall(_ options: LeaseOptions = LeaseOptions()) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(perCall: freshness))
+        FetchingLevel(self, options, Fetch(perCall: freshness, clock: redis.clock))
     }
 
     /// This level with a source below it that is asked for several keys by one call.
@@ -262,6 +270,10 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, several: { try await fetch(Array($0.keys), $0) }))
+        FetchingLevel(
+            self,
+            options,
+            Fetch(freshness, clock: redis.clock, several: { try await fetch(Array($0.keys), $0) })
+        )
     }
 }

@@ -67,6 +67,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         clocks = ServerClocks(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
+            clock: redis.clock,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
@@ -205,6 +206,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public var gate: FillGate? { fillGate }
 
     private var fillGate: FillGate { shared.gate }
+
+    /// The client's.
+    public var clock: CacheClock? { redis.clock }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }

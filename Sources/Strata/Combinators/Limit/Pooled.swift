@@ -20,7 +20,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     init(_ base: Base) {
         self.base = base
-        flights = Flights(gate: base.gate)
+        flights = Flights(clock: base.clock ?? .current, gate: base.gate)
     }
 
     /// Asks the level, or joins a running read of the same key.

@@ -75,6 +75,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     /// What the level inside says.
     public var policy: FreshnessPolicy? { base.policy }
 
+    /// What the level inside says.
+    public var clock: CacheClock? { base.clock }
+
     public var keepsTickets: Bool { base.keepsTickets }
 
     public var origin: EntryOrigin? { base.origin }

@@ -181,7 +181,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         case .exchange(let mark):
             var entry = entry
             if entry.freshUntil == .distantFuture, let policy {
-                entry = policy.stamping(entry, fingerprint: fingerprint(of: key))
+                entry = policy.stamping(entry, fingerprint: fingerprint(of: key), at: (clock ?? .system).now)
             }
             if entry.version == .none { entry.version = .random() }
             entry.asOf = mark.asOf
