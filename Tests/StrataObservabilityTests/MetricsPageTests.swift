@@ -66,7 +66,13 @@ struct MetricsPageTests {
                 return "value \(key)"
             }
         let waiting = try level().fetching { "own \($0)" }
-        let cache = MemoryLevel<Int, String>(limit: .entries(10)).compose(waiting.capped(4))
+        let cache = MemoryLevel<Int, String>(limit: .entries(10))
+            .compose(
+                waiting.capped(4)
+                    .writingBehind { _ in
+                    } write: { _, _ in
+                    }
+            )
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")

@@ -52,6 +52,10 @@ struct StrataTestingInstance {
             guard arguments.count == 6, let writer = Int(arguments[4]), let count = Int(arguments[5]) else { exit(64) }
             try await applyActions(url: arguments[2], keyspace: arguments[3], writer, count)
             exit(0)
+        case "behind":
+            guard arguments.count == 5, let limit = Int(arguments[4]) else { exit(64) }
+            try await writeBehind(url: arguments[2], keyspace: arguments[3], limit)
+            exit(0)
         case "shared":
             let server = try await RedisServer.shared()
             print(server.isExternal, server.url)
@@ -82,6 +86,29 @@ struct StrataTestingInstance {
         let cache = MemoryLevel<String, [Int]>(limit: .entries(10)).compose(level)
         try await ActionWriter.work(writer, count: count, on: cache) { line in
             print(line)
+            fflush(nil)
+        }
+    }
+
+    /// Sets one key after the other, and says each that was taken; the source lies in Redis, too.
+    private static func writeBehind(url: String, keyspace: String, _ limit: Int) async throws {
+        let redis = try RedisClient(url)
+        let level = RedisLevel<Int, [Int]>(redis, keyspace: Keyspace(keyspace))
+        var options = WriteBehindOptions()
+        options.delay = .milliseconds(5)
+        options.limit = limit
+        options.waitLimit = .seconds(60)
+        let cache = MemoryLevel<Int, [Int]>(limit: .entries(100)).compose(level)
+            .writingBehindSeveral(options) { _ in
+                exit(65)
+            } write: { writes in
+                for (key, value) in writes {
+                    try await redis.set(RedisKey("source:\(key)"), [UInt8(value?.count ?? 0)])
+                }
+            }
+        for number in 1... {
+            try await cache.set([number], for: number)
+            print(number)
             fflush(nil)
         }
     }

@@ -72,5 +72,31 @@ enum ChangeScripts {
             """
     )
 
-    static let all = [replace, rehead, removeUnchanged]
+    /// Compares the value with a late write, and ends what may have asked the source before that was written.
+    ///
+    /// ARGV: the stamp of the write, the bytes with which the stamps of late writes begin, the step (`l`ooks, `s`ettles,
+    /// `f`orgets), the channel, and two messages: that the key was removed, and that a lease has ended.
+    ///
+    /// Answers 1 for this write; 2 for another late one, which is left alone; 0 for neither, and then the key is removed as by
+    /// a removal, unless the step only looks. A step that forgets removes this write, too, and answers 0.
+    static let settle = RedisScript(
+        name: "settle",
+        digest: "a4d5c4df3720f8713e5ef8438b436522c8b52308",
+        source: """
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if type(s) ~= 'string' then s = '' end
+            local n = 0
+            if s == ARGV[1] then n = 1 elseif string.sub(s, 1, 8) == ARGV[2] then n = 2 end
+            if ARGV[3] == 'l' or n == 2 then return n end
+            if n == 1 and ARGV[3] == 's' then
+              if redis.call('DEL', KEYS[2]) == 1 then redis.call('PUBLISH', ARGV[4], ARGV[6]) end
+              return n
+            end
+            redis.call('DEL', KEYS[1], KEYS[2])
+            redis.call('PUBLISH', ARGV[4], ARGV[5])
+            return 0
+            """
+    )
+
+    static let all = [replace, rehead, removeUnchanged, settle]
 }

@@ -143,6 +143,13 @@ extension Pooled: AtomicLevel where Base: AtomicLevel {
         defer { flights.void(key) }
         return try await base.changeLifetime(of: key, change)
     }
+
+    /// Voids the flight and asks the level.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        if write.step != .looks { flights.void(key) }
+        defer { if write.step != .looks { flights.void(key) } }
+        return try await base.settle(key, write)
+    }
 }
 
 extension CacheLevel {

@@ -107,6 +107,11 @@ extension AnyLevel: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await (base as? any AtomicLevel<Key, Value>)?.changeLifetime(of: key, change)
     }
+
+    /// Asks the level inside; `nil` where it cannot compare and store.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await (base as? any AtomicLevel<Key, Value>)?.settle(key, write)
+    }
 }
 
 extension CacheLevel {
