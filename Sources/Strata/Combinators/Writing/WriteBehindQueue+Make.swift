@@ -11,7 +11,7 @@ extension WriteBehindQueue {
         do {
             try await ask(writes)
         } catch {
-            let lost = change { $0.failed(writes, of: batch, error, at: .now) }
+            let lost = change { $0.failed(writes, of: batch, error, at: clock.running) }
             return await giveUp(lost, of: batch, error)
         }
         change { $0.succeeded() }
@@ -20,15 +20,15 @@ extension WriteBehindQueue {
 
     /// Asks the source, within the time of the options.
     private func ask(_ writes: [Pending.Write]) async throws {
-        let now = MonotonicInstant.now
+        let now = clock.running
         let end = state.withLock { state in writes.reduce(.distantFuture) { min($0, state.writes.end(of: $1)) } }
         let limit = min(options.timeout, now.duration(to: end))
         guard limit > .zero else { throw Self.late }
         let values = writes.map { (key: $0.key, value: $0.entry.value) }
         try await withThrowingTaskGroup { group in
             group.addTask { [write] in try await write(values) }
-            group.addTask {
-                try await Task.pause(for: limit)
+            group.addTask { [clock] in
+                try await clock.rest(for: limit)
                 throw CacheError(code: .timeout, message: "a write of the source has not ended within \(limit)")
             }
             defer { group.cancelAll() }
@@ -88,7 +88,7 @@ extension WriteBehindQueue {
                 let standing = try await base.settle(write.key, LateWrite(version, .settles))
                 if standing == nil { await forget(write.key) }
                 if standing == .overtaken, let later = await late(write.key, besides: version) {
-                    return change { $0.adopt(later, afterWriting: write, of: batch, at: .now) }
+                    return change { $0.adopt(later, afterWriting: write, of: batch, at: clock.running) }
                 }
             } catch {
                 await forget(write.key)

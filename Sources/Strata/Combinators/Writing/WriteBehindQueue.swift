@@ -27,7 +27,9 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     let write: Write
     let onLoss: @Sendable (LostWrite<Key, Value>) -> Void
     let state: Locked<State>
-    private let watch = Watch()
+    /// Writes fall due by themselves, also on a clock that a test moves.
+    let clock: CacheClock
+    private let watch: Watch
     /// How many keys have writes: every read that memory does not answer looks here before it takes the lock.
     private let count = Atomic<Int>(0)
 
@@ -42,6 +44,8 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
         self.options = options.inRange
         self.onLoss = onLoss
         self.write = write
+        clock = base.clock ?? .current
+        watch = Watch(clock, .running)
         state = Locked(State(writes: PendingWrites(options, keysPerCall: keysPerCall)))
     }
 
@@ -61,7 +65,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     /// Whether a `set` waits for its write.
     var isDraining: Bool { state.withLock { $0.writes.isDraining } }
 
-    var statistics: WriteBehindStatistics { state.withLock { $0.writes.statistics(at: .now) } }
+    var statistics: WriteBehindStatistics { state.withLock { $0.writes.statistics(at: clock.running) } }
 
     // MARK: Changing
 
@@ -89,7 +93,7 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     }
 
     private func advance(_ state: inout State) -> Consequences {
-        let effects = state.writes.advance(at: .now)
+        let effects = state.writes.advance(at: clock.running)
         count.store(state.writes.count, ordering: .releasing)
         state.itself = state.writes.isEmpty ? nil : self
         for batch in effects.batches { state.tasks.updateValue(nil, forKey: batch.number) }

@@ -175,11 +175,11 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     }
 
     private func change(_ key: Key, to entry: Entry<Value>, isCached: Bool = true) async throws -> Ticket? {
-        let until = MonotonicInstant.now.advanced(by: options.waitLimit)
+        let until = queue.clock.running.advanced(by: options.waitLimit)
         return try await turns.exclusively(key) {
             let late = late(entry, key)
             let cost = max(0, entry.value.map(cost) ?? 0)
-            try await queue.begin(.init(key, late.pending, cost: cost, at: .now), until: until)
+            try await queue.begin(.init(key, late.pending, cost: cost, at: queue.clock.running), until: until)
             var ticket: Ticket? = .void
             var version: EntryVersion?
             if isCached {
@@ -209,9 +209,9 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     /// The entry as a late write, which lives for at least as long as it may be pending, unless its time is over.
     private func late(_ entry: Entry<Value>, _ key: Key) -> Entry<Value> {
         var late = entry
-        let now = MonotonicInstant.now
+        let now = queue.clock.now
         if late.freshUntil == .distantFuture, let policy {
-            late = policy.stamping(late, fingerprint: fingerprint(of: key))
+            late = policy.stamping(late, fingerprint: fingerprint(of: key), at: now)
         }
         if late.isFresh(at: now) { late.live(atLeastUntil: now.advanced(by: options.shortestLife)) }
         late.version = .late()
