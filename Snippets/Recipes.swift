@@ -218,6 +218,21 @@ func sessions(redis: RedisClient, token: String) async throws {
     _ = session
 }
 
+func fetchOptions(products: FetchingLevel<Int, Product>, id: Int) async throws {
+    // snippet.recipe-fetch-options
+    let options = ReadOptions(
+        softTimeout: .milliseconds(50),
+        hardTimeout: .milliseconds(300),
+        priority: .background,
+        tags: ["campaign:spring"],
+        lifetime: EntryLifetime(freshFor: .seconds(20))
+    )
+    let teaser = try await products.get(id, options)
+    let now = try await products.get(id, ReadOptions(waitsForOthers: false))
+    // snippet.end
+    print(teaser as Any, now as Any)
+}
+
 func hotKeys(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-hot
     let policy = FreshnessPolicy(

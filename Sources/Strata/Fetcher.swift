@@ -29,7 +29,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         self.fetch = fetch
     }
 
-    /// What the closure returns, without a lifetime of its own.
+    /// What the closure returns, without a lifetime but that of the read.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
@@ -46,7 +46,10 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         meter.end(from: start, to: end)
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
-        return Entry(.value(value), fetchDuration: start.duration(to: end))
+        var entry = Entry(.value(value), tags: request.options.tags, fetchDuration: start.duration(to: end))
+        entry.live(for: request.options.lifetime, by: nil, fingerprint: 0, from: end)
+        if request.options.lifetime.isNone { entry.ticket = .void }
+        return entry
     }
 
     /// `fetcher`.

@@ -462,9 +462,7 @@ struct RedisWritingBehindTests {
         let suite = CacheLevelConformance(abilities: [.absences, .tags]) {
             let level = MemoryLevel<String, String>(limit: .entries(1_000))
                 .compose(RedisLevel(redis, keyspace: Keyspace(TestServer.uniqueName("conformance")), codec: .cbor))
-                .writingBehind { _ in
-                } write: { _, _ in
-                }
+                .writingBehind(lost: { _ in }, write: { _, _ in })
             await level.drain(within: .zero)
             return level
         }
