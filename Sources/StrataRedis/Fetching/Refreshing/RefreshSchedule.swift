@@ -10,6 +10,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
 
     private let base: Base
     private let redis: RedisClient
+    private let keyspace: Keyspace
     private let name: String
     private let interval: Duration
     private let options: RefreshOptions
@@ -21,6 +22,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     init(
         _ base: Base,
         _ redis: RedisClient,
+        _ keyspace: Keyspace,
         _ name: String,
         _ interval: Duration,
         _ options: RefreshOptions,
@@ -30,6 +32,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     ) {
         self.base = base
         self.redis = redis
+        self.keyspace = keyspace
         self.name = name
         self.interval = max(interval, .milliseconds(1))
         self.options = options
@@ -51,7 +54,9 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         var isFailing = false
         while !Task.isCancelled {
             do {
-                try await redis.withLease("refresh:\(name)", options: lease) { [self] in try await lead(while: $0) }
+                try await redis.withLease("refresh:\(name)", in: keyspace, options: lease) { [self] in
+                    try await lead(while: $0)
+                }
                 isFailing = false
             } catch let error as RedisError {
                 if !isFailing { log("keys are not refreshed on schedule: Redis cannot be asked", error) }

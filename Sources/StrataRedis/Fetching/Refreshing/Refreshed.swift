@@ -102,6 +102,7 @@ extension CacheLevel {
     ///     Make it shorter than the lifetime of the values.
     ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
+    ///   - keyspace: The keyspace of the lease.
     ///   - options: How many keys at once, and how instances take turns.
     ///   - logger: Gets a line for a round in which something has failed.
     ///   - failed: Gets each key whose fetch has failed. It must not take long.
@@ -111,11 +112,14 @@ extension CacheLevel {
         every interval: Duration,
         as name: String,
         over redis: RedisClient,
+        in keyspace: Keyspace = "leases",
         _ options: RefreshOptions = RefreshOptions(),
         logger: Logger? = nil,
         failed: @escaping @Sendable (Key?, any Error) -> Void = { _, _ in }
     ) -> Refreshed<Self> {
-        refreshAll(every: interval, as: name, over: redis, options, logger: logger, failed: failed) { keys }
+        refreshAll(every: interval, as: name, over: redis, in: keyspace, options, logger: logger, failed: failed) {
+            keys
+        }
     }
 
     /// This level with some of its keys fetched anew on a schedule, by one instance of the fleet; run it.
@@ -125,6 +129,7 @@ extension CacheLevel {
     ///     Make it shorter than the lifetime of the values.
     ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
+    ///   - keyspace: The keyspace of the lease.
     ///   - options: How many keys at once, and how instances take turns.
     ///   - logger: Gets a line for a round in which something has failed.
     ///   - failed: Gets each key whose fetch has failed, and `nil` when the keys could not be told. It must not take long.
@@ -134,6 +139,7 @@ extension CacheLevel {
         every interval: Duration,
         as name: String,
         over redis: RedisClient,
+        in keyspace: Keyspace = "leases",
         _ options: RefreshOptions = RefreshOptions(),
         logger: Logger? = nil,
         failed: @escaping @Sendable (Key?, any Error) -> Void = { _, _ in },
@@ -141,7 +147,7 @@ extension CacheLevel {
     ) -> Refreshed<Self> {
         Refreshed(
             self,
-            RefreshSchedule(self, redis, name, interval, options, logger, onFailure: failed, keys: keys)
+            RefreshSchedule(self, redis, keyspace, name, interval, options, logger, onFailure: failed, keys: keys)
         )
     }
 }
