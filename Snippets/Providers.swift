@@ -9,7 +9,7 @@ struct Finding: Codable, Sendable {
     var name: String
 }
 
-struct Account: Codable, Sendable {
+struct Account: Codable, Sendable, Equatable {
     var name: String
 }
 

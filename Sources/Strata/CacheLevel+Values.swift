@@ -62,6 +62,7 @@ extension CacheLevel {
     /// The values of several keys in their order, `nil` where there is none.
     public func get(_ keys: [Key], _ options: ReadOptions = .ordinary) async throws -> [Value?] {
         let request = ReadRequest(options: options)
+        try TagLimits.check(options.tags)
         guard !request.spares(self) else { return Array(repeating: nil, count: keys.count) }
         return try await entries(for: keys, request).map { permitted($0, options)?.value }
     }
@@ -101,7 +102,8 @@ extension CacheLevel {
 
     /// The entry; `nil` when the level is a source and the options forbid to ask it, or they forbid to return what it has.
     func permitted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
+        if request.options.fetchOptions != nil { try TagLimits.check(request.options.tags) }
+        return request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
     }
 
     /// The entry, unless the options forbid to return it.

@@ -67,12 +67,8 @@ struct MetricsPageTests {
             }
         let waiting = try level().fetching { "own \($0)" }
         let cache = MemoryLevel<Int, String>(limit: .entries(10))
-            .compose(
-                waiting.capped(4)
-                    .writingBehind { _ in
-                    } write: { _, _ in
-                    }
-            )
+            .compose(waiting.capped(4).writingBehind(lost: { _ in }, write: { _, _ in }))
+            .refreshAll([], every: .seconds(600), as: "c", over: waiting.level.redis)
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")

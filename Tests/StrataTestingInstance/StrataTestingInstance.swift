@@ -56,6 +56,10 @@ struct StrataTestingInstance {
             guard arguments.count == 5, let limit = Int(arguments[4]) else { exit(64) }
             try await writeBehind(url: arguments[2], keyspace: arguments[3], limit)
             exit(0)
+        case "refresh":
+            guard arguments.count == 4 else { exit(64) }
+            try await refresh(url: arguments[2], name: arguments[3])
+            exit(0)
         case "shared":
             let server = try await RedisServer.shared()
             print(server.isExternal, server.url)
@@ -111,6 +115,19 @@ struct StrataTestingInstance {
             print(number)
             fflush(nil)
         }
+    }
+
+    /// Refreshes a key on a schedule when its turn has come, and says each round.
+    private static func refresh(url: String, name: String) async throws {
+        let redis = try RedisClient(url)
+        let options = RefreshOptions(leaseDuration: .seconds(1), lookInterval: .milliseconds(20))
+        await RedisLevel<Int, Int>(redis, keyspace: Keyspace(name)).fetching { $0 }
+            .refreshAll(every: .milliseconds(20), as: name, over: redis, options) {
+                print("round")
+                fflush(nil)
+                return [1]
+            }
+            .run()
     }
 
     /// Opens one of each and lists the descriptors that a careless child would inherit.

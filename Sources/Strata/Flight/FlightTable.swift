@@ -59,7 +59,8 @@ final class FlightTable: Sendable {
     ///   - hash: The hash of its key.
     ///   - limit: How long the caller waits.
     ///   - continuation: Resumed when the wait ends, unless the caller could not join.
-    ///   - new: The flight that begins when none is running.
+    ///   - new: The flight that begins when none is running. Its caller may want another priority than its own.
+    ///   - isAlone: Whether the caller joins no flight but the new one.
     ///   - isSought: Whether a flight has the caller's key.
     /// - Returns: Whether the caller has joined.
     func board(
@@ -68,19 +69,20 @@ final class FlightTable: Sendable {
         _ limit: WaitLimit,
         _ continuation: CheckedContinuation<Void, Never>,
         orOn new: Flight? = nil,
+        isAlone: Bool = false,
         isSought: (Flight) -> Bool
     ) -> Boarding {
         let priority = Task.currentPriority
         let (boarding, slow) = state.withLock { state -> (Boarding, Flight?) in
             guard waiter.outcome == .waits else { return (.tooLate, nil) }
             let joined = joinable(hash, isSought, state)
-            guard let flight = joined ?? new else { return (.noFlight, nil) }
+            guard let flight = joined ?? new, joined == nil || !isAlone else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
             waiter.continuation = continuation
             waiter.end = limit.end(startedAt: flight.begunAt, by: clock)
             state.admit(waiter, to: flight)
             flight.due = min(flight.due, waiter.end)
-            let isSlow = flight.priority < priority
+            let isSlow = joined != nil && flight.priority < priority
             if isSlow { flight.priority = priority }
             return (.aboard(starts: joined == nil, due: waiter.end), isSlow ? flight : nil)
         }

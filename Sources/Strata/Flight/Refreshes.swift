@@ -17,10 +17,15 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
+    ///   - priority: The priority of the fetch; that of the caller by default.
     ///   - work: Fetches; returns whether there is a fresh entry now, and tells the hint when asking again makes sense.
-    package func launch(_ key: Key, _ work: @escaping @Sendable (RetryHint) async throws -> Bool) {
+    package func launch(
+        _ key: Key,
+        priority: TaskPriority? = nil,
+        _ work: @escaping @Sendable (RetryHint) async throws -> Bool
+    ) {
         guard !isPaused(key, at: clock.now) else { return }
-        flights.launch(key) { [self] in
+        flights.launch(key, priority: priority) { [self] in
             let hint = RetryHint()
             do {
                 if try await work(hint) { pauses.end(key) } else { pauses.pause(key) }

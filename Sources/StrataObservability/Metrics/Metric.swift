@@ -51,6 +51,9 @@ extension Metric {
     static let writes = Metric("cache.writes", .counter, "cache.result")
     static let pendingWrites = Metric("cache.writes.pending", .gauge)
     static let writeAge = Metric("cache.writes.age", .gauge)
+    static let refreshRounds = Metric("cache.refresh.rounds", .counter, "cache.result")
+    static let refreshedKeys = Metric("cache.refresh.keys", .counter, "cache.result")
+    static let refreshLeader = Metric("cache.refresh.leader", .gauge)
     static let flights = Metric("cache.flights", .gauge)
     static let unattended = Metric("cache.flights.unattended", .gauge)
     static let refreshes = Metric("cache.refreshes", .gauge)
@@ -86,8 +89,9 @@ extension Metric {
     /// All that is exported.
     static let all: [Metric] = [
         requests, failures, lateFills, insertions, evictions, removals, refusals, entries, weight, limit, fetches,
-        failedFetches, uncoordinatedFetches, waits, stores, writes, pendingWrites, writeAge, flights, unattended,
-        refreshes, breakerState, breakerOpenings, breakerRefusals, pendingInvalidations, replayedInvalidations,
+        failedFetches, uncoordinatedFetches, waits, stores, writes, pendingWrites, writeAge, refreshRounds,
+        refreshedKeys, refreshLeader, flights, unattended, refreshes, breakerState, breakerOpenings, breakerRefusals,
+        pendingInvalidations, replayedInvalidations,
         droppedInvalidations, trusted,
         other, fetchDuration, waitDuration, operationDuration, consistencyChecks, consistencyNines,
         consistencyChanges, consistencyLeftOut, consistencyAbandoned, consistencyInstances, consistencyListening,

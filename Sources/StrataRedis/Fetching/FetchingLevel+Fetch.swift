@@ -161,7 +161,8 @@ extension FetchingLevel {
                 old: old,
                 request.recorder,
                 slot,
-                for: request.callSource(of: Value.self)
+                for: request.callSource(of: Value.self),
+                request.options
             )
             fetched.entry?.asOf = asOf
             return fetched

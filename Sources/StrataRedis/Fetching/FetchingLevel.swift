@@ -1,12 +1,13 @@
 public import Strata
+internal import Synchronization
 
 /// A Redis level with a source below it, from which the whole fleet fetches a missing value once.
 ///
 /// Within this process, callers of one key join one flight. Across processes a lease in Redis decides which instance
 /// fetches, and the others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as
 /// long as its lease is renewed in time and the primary neither loses data nor fails over. Otherwise several may fetch;
-/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``) does not
-/// wait for another instance's fetch either. An instance never stores a fetched value when its lease does not stand at
+/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does not
+/// wait for others (``/Strata/ReadOptions/waitsForOthers``), may fetch beside another instance. An instance never stores a fetched value when its lease does not stand at
 /// that moment.
 ///
 /// ``RedisLevel/freshness`` says how long values are fresh, when stale ones are served, and how long callers wait. A
@@ -27,6 +28,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     let flights: Flights<Key, Entry<Value>?>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
+    /// Fetches that nobody joins, by numbers of their own: beside another one, or past Redis.
+    let apart: Flights<UInt64, Led>
+    let lastApart = Atomic<UInt64>(0)
     let limiter: FetchLimiter
     /// Hears how long callers waited for other instances.
     let waitDurations = WorkDurations()
@@ -52,10 +56,14 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         self.source = source
         let clock = level.redis.clock
         sourceErrors = Pauses(clock: clock)
-        flights = Flights(clock: clock, gate: level.gate, completionLimit: level.freshness.completionLimit)
-        fetches = Flights(clock: clock, gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
+        // Nobody fills the levels above.
+        let unclaimed: @Sendable (Led) -> Void = { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
+        let limit = level.freshness.completionLimit
+        flights = Flights(clock: clock, gate: level.gate, completionLimit: limit)
+        fetches = Flights(clock: clock, gate: level.gate, completionLimit: limit, unclaimed: unclaimed)
+        apart = Flights(clock: clock, completionLimit: limit, unclaimed: unclaimed)
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
@@ -104,7 +112,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         async let waited: Bool = flights.drain(within: limit)
-        _ = await (fetches.drain(within: limit), waited)
+        async let beside: Bool = apart.drain(within: limit)
+        _ = await (fetches.drain(within: limit), waited, beside)
     }
 
     // MARK: Writing
@@ -185,7 +194,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         return LevelLabel(
             "fetching",
             counters: [
-                .init("under_way", fetches.count), .init("unattended", flights.anchored + fetches.anchored),
+                .init("under_way", fetches.count + apart.count),
+                .init("unattended", flights.anchored + fetches.anchored + apart.anchored),
                 .init(detail: "waits", counted.waits),
             ],
             parts: [level.label, fetcher],

@@ -5,6 +5,10 @@ import Testing
 
 @testable import StrataRedis
 
+#if ServiceLifecycle
+import ServiceLifecycleTestKit
+#endif
+
 @Suite("Writing behind, above Redis", .timeLimit(.minutes(3)))
 struct RedisWritingBehindTests {
     private let name: String
@@ -456,15 +460,33 @@ struct RedisWritingBehindTests {
         }
     }
 
+    #if ServiceLifecycle
+    @Test("graceful shutdown writes what is queued, also where memory lies above the writer")
+    func shutdown() async throws {
+        try await RedisServer.withServer { server in
+            let one = try ListInstance(server.url, keyspace)
+            let cache = MemoryLevel<String, [Int]>(limit: .entries(100))
+                .compose(writer(to: one.level) { $0.delay = .seconds(600) })
+            for number in 0..<50 { try await cache.set([number], for: "k\(number)") }
+            #expect(source.writes.isEmpty)
+            try await testGracefulShutdown { trigger in
+                async let service: Void = DrainService(cache, within: .seconds(60)).run()
+                trigger.triggerGracefulShutdown()
+                try await service
+            }
+            #expect(source.writes.count == 50 && lost.isEmpty)
+            await one.redis.shutDown()
+        }
+    }
+    #endif
+
     @Test("is a level like any other, when nothing is pending")
     func conforms() async throws {
         let redis = try await TestServer.client()
         let suite = CacheLevelConformance(abilities: [.absences, .tags]) {
             let level = MemoryLevel<String, String>(limit: .entries(1_000))
                 .compose(RedisLevel(redis, keyspace: Keyspace(TestServer.uniqueName("conformance")), codec: .cbor))
-                .writingBehind { _ in
-                } write: { _, _ in
-                }
+                .writingBehind(lost: { _ in }, write: { _, _ in })
             await level.drain(within: .zero)
             return level
         }

@@ -442,18 +442,14 @@ struct WritingBehindTests {
     func conforms() async {
         let suite = CacheLevelConformance(abilities: [.absences, .tags]) {
             let level = MemoryLevel<String, String>(limit: .entries(1_000))
-                .writingBehind { _ in
-                } write: { _, _ in
-                }
+                .writingBehind(lost: { _ in }, write: { _, _ in })
             await level.drain(within: .zero)
             return level
         }
         expectNone(await suite.run())
         let above = CacheLevelConformance(abilities: [.absences, .tags]) {
             let level = MemoryLevel<String, String>(limit: .entries(1_000))
-                .writingBehind { _ in
-                } write: { _, _ in
-                }
+                .writingBehind(lost: { _ in }, write: { _, _ in })
             await level.drain(within: .zero)
             return MemoryLevel<String, String>(limit: .entries(1_000)).compose(level)
         }
