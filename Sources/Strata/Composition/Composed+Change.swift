@@ -31,7 +31,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         guard let upper = upper as? any AtomicLevel<Key, Value>, var found = try await upper.current(key) else {
             return nil
         }
-        found.entry = found.entry.flatMap { judged($0, key, heard, at: time.now) }
+        found.entry = found.entry.flatMap { judged($0, key, heard, at: .now) }
         found.mark.notes.append(ChangeNote(tagChanges: tagChanges, ticket: ticket, isAbove: true))
         if ledger == nil {
             // A renewal that fails voids the key, and with it what an update has stored whose ticket came after this one.
