@@ -4,7 +4,8 @@ internal import Strata
 ///
 /// While the link stands the table has the sequence, the clear mark and, for every tag, either its number or the fact
 /// that it is not above ``Standing/floor``: the link reports every invalidation since. So an entry whose fetch began at
-/// the floor or later needs no look-up, and an older one only for the tags that are not in the table.
+/// the floor or later needs no look-up, and an older one only for the tags that are not in the table. When tags are forgotten
+/// to make room the floor rises to the highest of their numbers.
 ///
 /// A value without I/O: events in, effects out.
 struct TagTable: Sendable {
@@ -43,8 +44,6 @@ struct TagTable: Sendable {
         case unknown
     }
 
-    /// Above this many tags the table begins anew.
-    static let capacity = 16_384
     /// The table does not believe a number that is further ahead than this: a year in microseconds.
     ///
     /// It may be right, when nothing was invalidated for a year; the server knows. But a user who may publish must not
@@ -55,12 +54,16 @@ struct TagTable: Sendable {
     private(set) var highest: InvalidationNumber = 0
     /// `nil` while the link is down, or the first answer has not come.
     private(set) var standing: Standing?
-    private var numbers: [TagName: InvalidationNumber] = [:]
+    private var numbers: TagNumbers
     /// Changes when the table begins anew: it ignores answers to earlier questions.
     private(set) var epoch: UInt64 = 0
     private(set) var isListening = false
     private var isLooking = false
     private var looksAgain = false
+    /// Whether a step was told whose change of the hash is still to be reported.
+    private var awaitsReport = false
+    /// Whether the marks are to be looked at when the link answers the next time.
+    private var looksAtPong = false
     /// A number from an answer that the link must still report, and when it was known.
     private var owed: (number: InvalidationNumber, since: MonotonicInstant)?
     /// What the link reported before the first answer.
@@ -69,6 +72,10 @@ struct TagTable: Sendable {
     private var toldFloor: InvalidationNumber = 0
     /// The last clear for which memory was emptied: the table may learn of it in two ways.
     private var appliedClear: InvalidationNumber = 0
+
+    init(_ numbers: TagNumbers = TagNumbers()) {
+        self.numbers = numbers
+    }
 
     var count: Int { numbers.count }
 
@@ -93,8 +100,17 @@ struct TagTable: Sendable {
     }
 
     /// The hash has changed: by a step that the link reports, too, or in another way.
+    ///
+    /// Every instance hears of every step. If each asked each time, the server would answer more questions than it has
+    /// invalidations. So a report that comes with a step that was told without a gap is believed to be that step's, until the
+    /// link answers: one look then is for all of them. A report by itself is looked at at once.
     mutating func hashChanged() -> Effects {
         guard isListening else { return Effects() }
+        if awaitsReport, standing != nil {
+            awaitsReport = false
+            looksAtPong = true
+            return Effects()
+        }
         if isLooking {
             looksAgain = true
             return Effects()
@@ -110,13 +126,17 @@ struct TagTable: Sendable {
     mutating func pong(told: MonotonicInstant) -> Effects {
         guard isListening else { return Effects() }
         if standing == nil, !isLooking { return Effects(look: look()) }
-        guard let due = owed else { return Effects() }
-        if let standing, standing.told >= due.number {
-            owed = nil
-            return Effects()
+        if let due = owed {
+            if let standing, standing.told >= due.number {
+                owed = nil
+            } else if told >= due.since {
+                // The link should have reported the number by then: the hash was changed by hand.
+                return begunAnew()
+            }
         }
-        // The link should have reported the number by then: the hash was changed by hand.
-        return told < due.since ? Effects() : begunAnew()
+        guard looksAtPong else { return Effects() }
+        looksAtPong = false
+        return Effects(look: look())
     }
 
     /// Another instance has taken a number, or this one.
@@ -128,6 +148,7 @@ struct TagTable: Sendable {
         var effects = Effects()
         told = max(told, event.number)
         standing?.told = told
+        awaitsReport = true
         if let sequence = standing?.marks.sequence { standing?.marks.sequence = max(sequence, event.number) }
         switch event.scope {
         case .everything:
@@ -163,7 +184,6 @@ struct TagTable: Sendable {
             if marks.sequence > known.told {
                 // The link may still report the tags; until then they are read from Redis.
                 standing?.marks.sequence = max(known.marks.sequence, marks.sequence)
-                beginTable()
                 owed = (marks.sequence, now)
             }
         } else {
@@ -242,7 +262,10 @@ struct TagTable: Sendable {
     /// Numbers that were read; the question was asked at `epoch`.
     mutating func learnt(_ numbers: [(TagName, InvalidationNumber)], askedAt epoch: UInt64) {
         guard standing != nil, epoch == self.epoch else { return }
-        insert(numbers)
+        for (name, number) in numbers where note(number, for: name) {
+            // The others may be from before what was forgotten.
+            return
+        }
     }
 
     // MARK: Judging
@@ -253,13 +276,12 @@ struct TagTable: Sendable {
         guard asOf >= standing.marks.clear else { return .void }
         // Higher than the known number: a step that is not reported yet, or a number from before data was lost.
         guard asOf <= standing.marks.sequence else { return .unknown }
+        let isOwed = owed.map { $0.number > standing.told && $0.number > asOf } ?? false
         var missing: [TagName] = []
         for tag in tags {
-            if let number = numbers[tag] {
-                if number > asOf { return .void }
-            } else if asOf < standing.floor {
-                missing.append(tag)
-            }
+            let number = numbers[tag]
+            if let number, number > asOf { return .void }
+            if isOwed || number == nil && asOf < standing.floor { missing.append(tag) }
         }
         return missing.isEmpty ? .valid : .asks(missing)
     }
@@ -288,6 +310,8 @@ struct TagTable: Sendable {
         told = 0
         toldClear = 0
         toldFloor = 0
+        awaitsReport = false
+        looksAtPong = false
         numbers.removeAll()
     }
 
@@ -296,7 +320,7 @@ struct TagTable: Sendable {
     /// A lower floor would undo invalidations by this instance that the link has not reported yet.
     private mutating func beginTable() {
         epoch += 1
-        numbers.removeAll(keepingCapacity: true)
+        numbers.removeAll()
         toldFloor = highest
         standing?.floor = highest
     }
@@ -306,12 +330,19 @@ struct TagTable: Sendable {
     /// A step that is not above the floor says nothing about a tag outside the table: a later step of the tag may have
     /// been forgotten, so its number must be read.
     private mutating func insertStep(_ names: [TagName], _ number: InvalidationNumber) {
-        let floor = standing?.floor ?? toldFloor
-        insert(names.filter { number > floor || numbers[$0] != nil }.map { ($0, number) })
+        for name in names where number > floor || numbers[name] != nil { note(number, for: name) }
     }
 
-    private mutating func insert(_ new: [(TagName, InvalidationNumber)]) {
-        if numbers.count + new.count > Self.capacity { beginTable() }
-        for (name, number) in new.prefix(Self.capacity) { numbers[name] = max(numbers[name] ?? 0, number) }
+    private var floor: InvalidationNumber { standing?.floor ?? toldFloor }
+
+    /// - Returns: Whether others were forgotten for it.
+    @discardableResult
+    private mutating func note(_ number: InvalidationNumber, for name: TagName) -> Bool {
+        guard let forgotten = numbers.note(number, for: name) else { return false }
+        // An answer that is on its way may be from before what was forgotten.
+        epoch += 1
+        toldFloor = max(toldFloor, forgotten)
+        if let floor = standing?.floor { standing?.floor = max(floor, forgotten) }
+        return true
     }
 }

@@ -14,7 +14,8 @@ private struct TagWorld {
     var question: TagTable.Look?
     /// On its way back.
     var answer: (TagTable.Look, TagMarks)?
-    var table = TagTable()
+    /// It forgets much.
+    var table = TagTable(TagNumbers(generation: 2))
     /// What the instance itself has invalidated: that it knows whatever is delayed.
     var own: [TagName: UInt64] = [:]
     var ownClear: UInt64 = 0

@@ -208,10 +208,10 @@ struct TagTableTests {
         _ = table.took(TagMarks(sequence: 125, clear: 50), for: [red])
         // Answered before that.
         _ = table.looked(look, TagMarks(sequence: 120, clear: 50))
-        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
+        #expect(table.verdict(asOf: 122, [red]) == .void)
         // Told late, and older than that.
         _ = table.heard(event(100, 110, .tags([red])))
-        #expect(table.verdict(asOf: 122, [red]) == .asks([red]))
+        #expect(table.verdict(asOf: 122, [red]) == .void)
     }
 
     @Test("a look that finds another clear mark voids everything")
@@ -248,15 +248,70 @@ struct TagTableTests {
         #expect(table.pong(told: .distantPast) == .init())
     }
 
-    @Test("a full table begins anew and errs on no side")
-    func full() {
+    @Test("the report of a step that was told is looked at when the link answers, once for all; one by itself at once")
+    func reports() {
         var table = table()
-        for number in 0..<UInt64(TagTable.capacity + 10) {
-            _ = table.heard(event(100 + number, 101 + number, .tags([TagName("\(number)")])))
-            #expect(table.count <= TagTable.capacity)
+        for number in 0..<5 as Range<UInt64> {
+            _ = table.heard(event(100 + number, 101 + number, .tags([red])))
+            #expect(table.hashChanged() == .init())
         }
-        // Among the first, and forgotten.
+        // By hand, after them.
+        #expect(table.hashChanged().look?.known == 105)
+        _ = table.looked(.init(epoch: table.epoch, known: 105), TagMarks(sequence: 105, clear: 50))
+        let look = table.pong(told: .now).look
+        #expect(look?.known == 105)
+        #expect(table.looked(look!, TagMarks(sequence: 105, clear: 50)) == .init())
+        #expect(table.pong(told: .now) == .init())
+        // A server that knows of no steps has lost them.
+        _ = table.heard(event(105, 106, .tags([red])))
+        #expect(table.hashChanged() == .init())
+        let next = table.pong(told: .now).look!
+        #expect(table.looked(next, TagMarks(sequence: 3, clear: 3)).voidsEverything)
+    }
+
+    @Test("a look that overtakes what is told forgets no number")
+    func overtakenByLook() {
+        var table = table()
+        _ = table.heard(event(100, 110, .tags([green])))
+        table.learnt([(red, 60)], askedAt: table.epoch)
+        _ = table.looked(table.hashChanged().look ?? table.pong(told: .now).look!, TagMarks(sequence: 120, clear: 50))
+        // Which tags the last step voids is not known yet.
+        #expect(table.verdict(asOf: 70, [red]) == .asks([red]))
+        #expect(table.verdict(asOf: 105, [green]) == .void)
+        #expect(table.verdict(asOf: 120, [red]) == .valid)
+        _ = table.heard(event(110, 120, .tags([green])))
+        #expect(table.verdict(asOf: 70, [red]) == .valid)
+        #expect(table.verdict(asOf: 115, [green]) == .void)
+    }
+
+    @Test("a full table forgets the older half, and errs on no side")
+    func full() {
+        var table = TagTable(TagNumbers(generation: 100))
+        _ = table.looked(table.established().look!, TagMarks(sequence: 100, clear: 50))
+        for number in 0..<UInt64(250) {
+            _ = table.heard(event(100 + number, 101 + number, .tags([TagName("\(number)")])))
+            #expect(table.count <= 200)
+        }
+        // Among the first, and forgotten; what is as old as they need not be asked for from then on.
+        #expect(table.standing?.floor == 200)
         #expect(table.verdict(asOf: 100, [TagName("0")]) == .asks([TagName("0")]))
-        #expect(table.verdict(asOf: 100, [TagName("\(TagTable.capacity + 9)")]) == .void)
+        #expect(table.verdict(asOf: 200, [TagName("0")]) == .valid)
+        #expect(table.verdict(asOf: 200, [TagName("100")]) == .void)
+        #expect(table.verdict(asOf: 100, [TagName("249")]) == .void)
+    }
+
+    @Test("an answer from before something was forgotten is not believed")
+    func lateAnswerAfterFull() {
+        var table = TagTable(TagNumbers(generation: 2))
+        _ = table.looked(table.established().look!, TagMarks(sequence: 100, clear: 50))
+        let epoch = table.epoch
+        for number in 0..<UInt64(5) {
+            _ = table.heard(event(100 + number, 101 + number, .tags([TagName("\(number)")])))
+        }
+        table.learnt([(TagName("0"), 60)], askedAt: epoch)
+        #expect(table.verdict(asOf: 100, [TagName("0")]) == .asks([TagName("0")]))
+        // Of one answer, too.
+        table.learnt((10..<16).map { (TagName("\($0)"), 60) } + [(TagName("4"), 60)], askedAt: table.epoch)
+        #expect(table.verdict(asOf: 104, [TagName("4")]) != .valid)
     }
 }

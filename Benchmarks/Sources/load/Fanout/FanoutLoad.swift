@@ -128,18 +128,4 @@ extension RedisServer {
         let clients = try await command("CLIENT", "LIST", "TYPE", "pubsub").text
         return clients.split(separator: "\n").contains { !$0.contains(" obl=0 oll=0 ") }
     }
-
-    fileprivate func usedMemory() async throws -> Int { Int(try await info("memory", "used_memory")) }
-
-    fileprivate func processorSeconds() async throws -> Double {
-        try await info("cpu", "used_cpu_user") + info("cpu", "used_cpu_sys")
-    }
-
-    private func info(_ section: String, _ name: String) async throws -> Double {
-        let lines = try await command("INFO", section).text.split(separator: "\r\n")
-        guard let line = lines.first(where: { $0.hasPrefix(name + ":") }),
-            let value = Double(line.dropFirst(name.count + 1))
-        else { throw ValidationError("the server does not tell \(name)") }
-        return value
-    }
 }
