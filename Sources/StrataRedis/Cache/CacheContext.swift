@@ -8,6 +8,8 @@ final class CacheContext: ClientCompanion {
     let link: InvalidationLink
     /// The links of all nodes of a cluster; `nil` for a single server, and for a node.
     let links: ClusterLinks?
+    /// Chooses the mode of tracking; `nil` where it is fixed.
+    let meter: TrackingMeter?
     /// The leases of this client.
     let leases: LeaseKeeper
 
@@ -16,10 +18,14 @@ final class CacheContext: ClientCompanion {
         leases = LeaseKeeper(clock)
         let outage = OutageControl(configuration, clock, logger: logger)
         self.outage = outage
-        link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
+        let link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()
         }
-        links = configuration.isRouted ? ClusterLinks(configuration, changed: outage.returned) : nil
+        let links = configuration.isRouted ? ClusterLinks(configuration, changed: outage.returned) : nil
+        meter =
+            configuration.tracking == .automatic
+            ? TrackingMeter(logger: logger) { reads in links?.track(reads: reads) ?? link.track(reads: reads) } : nil
+        (self.link, self.links) = (link, links)
     }
 
     /// Asks to be told of changes in a keyspace.

@@ -44,6 +44,10 @@ extension RedisClient {
     /// Proof that the cast holds: the initialisers above are the only ones that name a companion.
     var cache: CacheContext { unsafeDowncast(companion, to: CacheContext.self) }
 
+    /// Of which changes the server tells this client: what was configured, or with ``TrackingMode/automatic`` what was chosen
+    /// last.
+    public var tracking: TrackingMode { cache.meter?.mode ?? configuration.tracking }
+
     var outage: OutageControl { cache.outage }
 
     /// The link of a single server, or of a cluster's node.

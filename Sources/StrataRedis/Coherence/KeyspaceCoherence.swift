@@ -9,6 +9,8 @@ final class KeyspaceCoherence: PartListener {
     let arrival: LinkArrival
     /// `nil` where no replica is read.
     let changes: RecentChanges?
+    /// `nil` where the mode of tracking is fixed.
+    private let meter: TrackingMeter?
     /// Whether the keyspace has parts.
     let isDivided: Bool
     /// The invalidations of each part; of the whole keyspace where it has no parts.
@@ -35,6 +37,7 @@ final class KeyspaceCoherence: PartListener {
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
+        meter: TrackingMeter? = nil,
         longestWrite: Duration,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
@@ -44,6 +47,7 @@ final class KeyspaceCoherence: PartListener {
         self.keyspace = keyspace
         waiters = KeyWaiters(clock)
         self.changes = changes
+        self.meter = meter
         self.longestWrite = longestWrite
         self.look = look
         self.get = get
@@ -74,6 +78,12 @@ final class KeyspaceCoherence: PartListener {
         isListener && .now < gate.trustedUntil(ofPart: gate.part(of: fingerprint))
     }
 
+    /// A ticket for what is asked of the server from now on.
+    func ticket(for fingerprint: UInt64) -> Ticket {
+        meter?.reads(fingerprint)
+        return gate.ticket(for: fingerprint)
+    }
+
     private func part(of name: [UInt8]) -> KeyspacePart? { isDivided ? KeyspacePart(ofName: name) : nil }
 
     private func fingerprint(of name: [UInt8]) -> UInt64 { KeyNames.fingerprint(of: name, in: part(of: name)) }
@@ -90,6 +100,8 @@ final class KeyspaceCoherence: PartListener {
     /// Its echo will be checked, and not taken for another process's change.
     func beginWrite(_ names: KeyNames, _ version: EntryVersion) {
         changes?.begins(names.fingerprint)
+        // A script that writes reads what it has written.
+        meter?.reads(names.fingerprint)
         guard isListener else { return }
         let fingerprint = names.fingerprint
         guard isTold(fingerprint) else { return }
@@ -133,6 +145,7 @@ final class KeyspaceCoherence: PartListener {
         }
         gate.setTrustedUntil(until, ofPart: part?.number ?? 0)
         tags(of: part).linkTrusted(told: told)
+        meter?.look(at: .coarse)
     }
 
     func lost(_ part: KeyspacePart?) {
@@ -153,6 +166,7 @@ final class KeyspaceCoherence: PartListener {
     func changed(_ name: [UInt8]) {
         let fingerprint = fingerprint(of: name)
         changes?.heard(fingerprint)
+        meter?.changed(fingerprint)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
         case .changed: gate.void(fingerprint)
         case .look(let version): look(at: name, fingerprint, for: version)

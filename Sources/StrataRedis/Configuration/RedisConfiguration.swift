@@ -118,7 +118,7 @@ public struct RedisConfiguration: Sendable {
     ///
     /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
     /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves; `replicaLagLimit`, in milliseconds, for a
-    /// cluster (``replicaLagLimit``); `tracking`, `broadcast` or `per-key` (``tracking``). The schemes for TLS take ``tls`` from
+    /// cluster (``replicaLagLimit``); `tracking`, `broadcast`, `per-key` or `automatic` (``tracking``). The schemes for TLS take ``tls`` from
     /// `ca`, `cert`, `key`, `server-name`, `tls13=true` and `dangerously-accept-any-certificate=true`; without any, the server
     /// is verified as ``TLSOptions`` says.
     ///

@@ -86,7 +86,7 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
     init(_ level: RedisLevel<Key, Value>, _ names: [KeyNames], _ request: ReadRequest) {
         self.level = level
         self.request = request
-        tickets = Dictionary(names.map { ($0, level.shared.gate.ticket(for: $0.fingerprint)) }) { first, _ in first }
+        tickets = Dictionary(names.map { ($0, level.shared.ticket(for: $0.fingerprint)) }) { first, _ in first }
         shared = SharedRead(names) { [tickets] names in
             // This task has a budget of its own; what a key waits for it is charged to the key's.
             try await level.redis.budgeted {

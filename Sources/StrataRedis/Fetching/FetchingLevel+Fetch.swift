@@ -130,7 +130,7 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
-        let ticket = level.shared.gate.ticket(for: names.fingerprint)
+        let ticket = level.shared.ticket(for: names.fingerprint)
         let fetched =
             if slot != nil {
                 try await callSource(key, names, nil, request, slot)

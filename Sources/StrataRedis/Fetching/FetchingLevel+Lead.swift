@@ -47,7 +47,7 @@ extension FetchingLevel {
         while !finding.belongsToNewerRelease {
             let number = level.shared.waiters.enter(names.value.bytes)
             defer { level.shared.waiters.leave(number) }
-            let ticket = level.shared.gate.ticket(for: names.fingerprint)
+            let ticket = level.shared.ticket(for: names.fingerprint)
             let pending = level.redis.outage.replay.reach(over: names, level.keyspace)
             // Redis has answered so far; a long wait must not spend the budget of the call.
             let answer =
@@ -104,7 +104,7 @@ extension FetchingLevel {
         _ request: ReadRequest,
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
-        let ticket = level.shared.gate.ticket(for: names.fingerprint)
+        let ticket = level.shared.ticket(for: names.fingerprint)
         let answer: Lease.Answer
         do {
             answer = try await Lease.readOrLead(

@@ -11,7 +11,7 @@ extension RedisLevel {
         if let rights = request.rights { return await claim(keys, rights) }
         if shared.arrival.isPending { await linkArrives() }
         let names = keys.map { self.names(for: $0) }
-        let tickets = names.map { shared.gate.ticket(for: $0.fingerprint) }
+        let tickets = names.map { shared.ticket(for: $0.fingerprint) }
         let found = try await redis.budgeted { try await look(up: names, tickets, request) }
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)

@@ -37,7 +37,7 @@ extension RedisLevel: AtomicLevel {
         let tags = shared.tags(of: names.part)
         // Before the value is read: what is invalidated from now on voids what is made of it.
         let asOf = try await counting { try await tags.asOfNow(redis) }
-        let ticket = shared.gate.ticket(for: names.fingerprint)
+        let ticket = shared.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let (bytes, asked) = try await counting { try await read(names) }
         let finding = try await open(bytes, ticket, asked)
@@ -64,7 +64,7 @@ extension RedisLevel: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let names = names(for: key)
         if entry == nil { shared.gate.void(names.fingerprint) }
-        let before = shared.gate.ticket(for: names.fingerprint)
+        let before = shared.ticket(for: names.fingerprint)
         do {
             try await redis.budgeted {
                 if let entry { try await replace(entry, names, mark) } else { try await remove(names, mark) }

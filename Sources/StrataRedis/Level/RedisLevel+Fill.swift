@@ -8,7 +8,7 @@ extension RedisLevel {
     ///
     /// One round trip; none where that is not worth it.
     func claim(_ names: KeyNames, _ rights: FillRights) async {
-        let ticket = shared.gate.ticket(for: names.fingerprint)
+        let ticket = shared.ticket(for: names.fingerprint)
         // Before anything is asked below: what is invalidated from now on voids what that answers.
         let asOf = shared.tags(of: names.part).asOf
         var lease: FillLease?

@@ -71,6 +71,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
+            meter: coherence == .tracking ? redis.cache.meter : nil,
             longestWrite: redis.configuration.longestChange,
             look: redis.versionLook(),
             get: redis.valueLook(),

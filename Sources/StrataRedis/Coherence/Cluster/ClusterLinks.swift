@@ -29,6 +29,8 @@ final class ClusterLinks: ClusterObserver {
         var lastNumber: UInt64 = 0
         var queue: [@Sendable () -> Void] = []
         var isDelivering = false
+        /// Whether nodes are to tell only of what was read; `nil` as configured.
+        var tracksReads: Bool?
 
         /// Forgets nodes to which keys were seen to go a while ago.
         ///
@@ -87,6 +89,16 @@ final class ClusterLinks: ClusterObserver {
         state.withLock { state in
             guard let registration = state.registrations.removeValue(forKey: number) else { return }
             for attachment in registration.attachments.values { detach(attachment, &state) }
+        }
+        deliver()
+    }
+
+    /// Has all nodes tell of every change, or only of what was read.
+    func track(reads: Bool) {
+        state.withLock { state in
+            state.tracksReads = reads
+            let nodes = state.view?.nodes ?? []
+            state.queue.append { for node in nodes { node.existing?.link.track(reads: reads) } }
         }
         deliver()
     }
@@ -226,6 +238,9 @@ final class ClusterLinks: ClusterObserver {
                     state.registrations[listener.number]?.attachments[listener.endpoint] = nil
                 }
                 return
+            }
+            if let reads = self.state.withLock({ $0.tracksReads }), client.link.tracksReads != reads {
+                client.link.track(reads: reads)
             }
             let number = client.link.add(listener, for: keyspace)
             let isWanted = self.state.withLock { state in
