@@ -79,7 +79,8 @@ final class TrackingMeter: Sendable {
         logger?
             .info(
                 tracksReads
-                    ? "the server tells only of what is read from now on" : "the server tells of every change from now on",
+                    ? "the server tells only of what is read from now on"
+                    : "the server tells of every change from now on",
                 metadata: [
                     "told_per_second": "\(rates.told.rounded())", "held_per_second": "\(rates.held.rounded())",
                     "read_per_second": "\(rates.read.rounded())",

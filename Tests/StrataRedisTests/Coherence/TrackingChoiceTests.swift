@@ -42,7 +42,7 @@ struct TrackingChoiceTests {
         for _ in 0..<10 { #expect(judge(&choice, Rates(told: told, held: held, read: read), at: &now) == nil) }
     }
 
-    @Test("back when single keys cost more than all changes did; then not again for a minute, and twice as long each time")
+    @Test("back when single keys cost more than all changes did; then not again for a minute, twice as long each time")
     func back() {
         var choice = TrackingChoice()
         var now = MonotonicInstant.now
