@@ -10,6 +10,8 @@ final class CacheContext: ClientCompanion {
     let links: ClusterLinks?
     /// The leases of this client.
     let leases = LeaseKeeper()
+    /// The numbers under which this client is listed among the instances of fleets.
+    let ownNumbers = Locked<Set<String>>([])
 
     init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
         let outage = OutageControl(configuration, logger: logger)
