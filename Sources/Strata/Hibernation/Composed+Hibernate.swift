@@ -39,7 +39,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         wallTime: Int64
     ) async throws -> HibernationReport {
         let form = try HibernationForm(below: lower, codec: codec)
-        let begun = MonotonicInstant.now
+        let begun = time.now
         let slots = upper.hottestSlots(max(limits.entries ?? .max, 0))
         let header = HibernationHeader(form.codec, name: form.name, planned: slots.count, writtenAt: wallTime)
         let writer = try await Self.onThread { try HibernationWriter(path, header) }
@@ -74,7 +74,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     ) {
         guard !chunk.isFull else { return chunk.count(\.left) }
         let entry = glimpse.entry
-        guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false, entry.isUsable(at: .now) else {
+        guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false, entry.isUsable(at: time.now) else {
             return chunk.count(\.void)
         }
         guard form.confirming == nil || entry.version != .none else { return chunk.count(\.unconfirmable) }
@@ -98,7 +98,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
 
 /// Records that are to be written, and what was counted.
 private struct HibernationChunk {
+    /// By the levels' clock.
     let begun: MonotonicInstant
+    /// By the system's: a process is waited for.
     private let end: MonotonicInstant
     private let limit: Int
     private let identity: UInt64
@@ -108,7 +110,7 @@ private struct HibernationChunk {
 
     init(begun: MonotonicInstant, _ limits: HibernationLimits, identity: UInt64) {
         self.begun = begun
-        end = begun.advanced(by: limits.duration)
+        end = MonotonicInstant.now.advanced(by: limits.duration)
         limit = limits.bytes
         self.identity = identity
         report.bytes = HibernationHeader.size + HibernationRecord.endSize

@@ -126,7 +126,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             candidates.append((key, record))
         }
         // Before any ticket is taken: what is kept without a link is kept for a while from here on.
-        let start = MonotonicInstant.now
+        let start = time.now
         let outcomes: [EntryConfirmation]
         do {
             outcomes = try await self.outcomes(of: candidates, judge, at: start)
@@ -229,7 +229,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         askedAt start: MonotonicInstant,
         _ report: inout RestorationReport
     ) async -> Bool {
-        guard entry.isUsable(at: .now) else {
+        guard entry.isUsable(at: time.now) else {
             report.expired += 1
             return false
         }

@@ -47,16 +47,23 @@ struct HibernationFile: ~Copyable, Sendable {
 
     /// A new file that only this user may read, and that no other process makes; locked for as long as it is open.
     ///
+    /// Before it is locked, another process may take it for a forgotten one and remove it; then it is `nil`.
+    ///
     /// - Throws: ``HibernationError/Code/cannotOpen``.
-    init(making path: String) throws(HibernationError) {
+    init?(making path: String) throws(HibernationError) {
         descriptor = openSystemFile(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw HibernationError(.cannotOpen, Self.systemError) }
-        var status = stat()
-        // Between the two calls another process may have taken the file for a forgotten one.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &status) == 0, status.st_nlink > 0
-        else {
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let (isRemoved, reason) = (errno == EWOULDBLOCK, Self.systemError)
             close(descriptor)
-            throw HibernationError(.cannotOpen, "another process has removed the file")
+            if isRemoved { return nil }
+            unsafe unlink(path)
+            throw HibernationError(.cannotOpen, reason)
+        }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
+            close(descriptor)
+            return nil
         }
         size = 0
         device = UInt64(truncatingIfNeeded: status.st_dev)

@@ -42,8 +42,7 @@ final class HibernationWriter: Sendable {
             throw HibernationError(.cannotOpen, "the folder cannot be made")
         }
         Self.removeForgotten(beside: path, in: folder)
-        let temporary = path + Self.marker + String(UInt64.random(in: .min ... .max), radix: 16)
-        let file = try HibernationFile(making: temporary)
+        let (file, temporary) = try Self.begun(beside: path)
         do {
             try file.write(header.bytes)
         } catch {
@@ -54,6 +53,15 @@ final class HibernationWriter: Sendable {
     }
 
     deinit { discard() }
+
+    /// A new file, which other processes that begin at the same moment have not taken for a forgotten one.
+    private static func begun(beside path: String) throws(HibernationError) -> (HibernationFile, String) {
+        for _ in 0..<64 {
+            let temporary = path + marker + String(UInt64.random(in: .min ... .max), radix: 16)
+            if let file = try HibernationFile(making: temporary) { return (file, temporary) }
+        }
+        throw HibernationError(.cannotOpen, "other processes remove the file before it is written")
+    }
 
     /// Files that killed processes have left behind.
     private static func removeForgotten(beside path: String, in folder: String) {

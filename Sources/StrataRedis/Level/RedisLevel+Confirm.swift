@@ -97,7 +97,7 @@ extension RedisLevel: ConfirmingLevel {
             seal: seal,
             asOf: header.asOf
         )
-        return outline.isUsable(at: .now) ? .holds(outline) : .expired
+        return outline.isUsable(at: redis.clock.now) ? .holds(outline) : .expired
     }
 
     /// Replaces what a tag or a clear has voided.

@@ -70,6 +70,44 @@ struct RestorationTests {
         }
     }
 
+    @Test("where Redis tells only those who have read a key, it tells who has restored it")
+    func perKey() async throws {
+        try await RedisServer.withServer { server in
+            _ = try await hibernated(server)
+            let writer = try instance(server)
+            try await writer.listen()
+            let other = try Instance(server.url, keyspace) { $0.tracking = .perKey }
+            #expect(try await other.restore(from: folder).restored == keys.count)
+            try await writer.cache.set("new", for: "k1")
+            await other.hears("k1")
+            #expect(other.remembers("k1") == nil && other.remembers("k2") == "value of k2")
+            try await writer.cache.invalidate(tag: "tag of k2")
+            while other.remembers("k2") != nil { try await other.redis.ping() }
+            #expect(try await other.cache.get("k1") == "new")
+        }
+    }
+
+    @Test("on a clock that a test moves, lifetimes are those of that clock")
+    func movedClock() async throws {
+        let clock = ManualClock()
+        try await RedisServer.withServer { server in
+            func driven() throws -> Instance { try clock.driving { try instance(server) } }
+            let one = try driven()
+            try await one.listen()
+            try await one.cache.set("v", for: "k", lifetime: EntryLifetime(freshFor: .seconds(60)))
+            #expect(try await one.hibernate(to: folder).written == 1)
+            try clock.advance(by: .seconds(20))
+            let other = try driven()
+            #expect(try await other.restore(from: folder).restored == 1)
+            #expect(other.remembers("k") == "v")
+            try clock.advance(by: .seconds(50))
+            #expect(other.remembers("k") == nil)
+            let third = try driven()
+            #expect(try await third.restore(from: folder).restored == 0)
+            for instance in [one, other, third] { await instance.redis.shutDown() }
+        }
+    }
+
     @Test("what was changed, removed, expired or voided while no process ran is not")
     func changed() async throws {
         try await RedisServer.withServer { server in

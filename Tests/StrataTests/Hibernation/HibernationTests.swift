@@ -291,6 +291,28 @@ struct HibernationTests {
         #expect(try folder.bytes() == before && folder.names == ["cache.warm"])
     }
 
+    @Test("on a clock that a test moves, lifetimes are those of that clock")
+    func movedClock() async throws {
+        let clock = ManualClock()
+        func process() -> PlainProcess {
+            clock.driving { PlainProcess(freshness: FreshnessPolicy(freshFor: .seconds(60), jitter: 0)) }
+        }
+        let one = process()
+        _ = try await one.cache.get("a")
+        try clock.advance(by: .seconds(40))
+        #expect(try await one.hibernate(to: folder).written == 1)
+        let other = process()
+        #expect(try await other.restore(from: folder, after: 0).restored == 1)
+        try clock.advance(by: .seconds(19))
+        #expect(try await other.cache.get("a") == "value of a" && other.fetches == 0)
+        try clock.advance(by: .seconds(2))
+        #expect(try await other.cache.get("a") == "value of a" && other.fetches == 1)
+        // What has ended by that clock is not written.
+        try clock.advance(by: .seconds(61))
+        let last = try await other.hibernate(to: folder)
+        #expect(last.written == 0)
+    }
+
     @Test("a change that comes while entries are read back is not undone")
     func race() async throws {
         let one = PlainProcess()
