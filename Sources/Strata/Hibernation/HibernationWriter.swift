@@ -42,23 +42,23 @@ final class HibernationWriter: Sendable {
             throw HibernationError(.cannotOpen, "the folder cannot be made")
         }
         Self.removeForgotten(beside: path, in: folder)
-        let (file, temporary) = try Self.begun(beside: path)
-        do {
-            try file.write(header.bytes)
-        } catch {
-            unsafe unlink(temporary)
-            throw error
-        }
-        state = Locked(State(file: file, path: temporary))
+        state = Locked(try Self.begin(beside: path, header))
     }
 
     deinit { discard() }
 
-    /// A new file, which other processes that begin at the same moment have not taken for a forgotten one.
-    private static func begun(beside path: String) throws(HibernationError) -> (HibernationFile, String) {
+    /// A new file with its header, which other processes that begin at the same moment have not taken for a forgotten one.
+    private static func begin(beside path: String, _ header: HibernationHeader) throws(HibernationError) -> State {
         for _ in 0..<64 {
             let temporary = path + marker + String(UInt64.random(in: .min ... .max), radix: 16)
-            if let file = try HibernationFile(making: temporary) { return (file, temporary) }
+            guard let file = try HibernationFile(making: temporary) else { continue }
+            do {
+                try file.write(header.bytes)
+            } catch {
+                unsafe unlink(temporary)
+                throw error
+            }
+            return State(file: file, path: temporary)
         }
         throw HibernationError(.cannotOpen, "other processes remove the file before it is written")
     }
