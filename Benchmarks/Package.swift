@@ -23,6 +23,7 @@ let package = Package(
                 "CAllocations",
                 "FleetChecker",
                 .product(name: "Strata", package: "strata"),
+                .product(name: "StrataCBOR", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
                 .product(name: "StrataDisk", package: "strata"),
                 .product(name: "StrataTesting", package: "strata"),

@@ -269,21 +269,31 @@ func hotKeys(redis: RedisClient, database: Database) async throws {
 }
 
 func warming(redis: RedisClient, database: Database) async throws {
-    let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))
-    let level = RedisLevel<Int, Product>(redis, keyspace: "products")
-    let products = memory.compose(level.fetching { id in try await database.product(id) })
-    let hotKeys = RedisLevel<String, [Int]>(redis, keyspace: "hot keys", freshness: .immutable)
-
     // snippet.recipe-warming
-    // At the start, before the service takes requests:
-    try await level.ready()
-    if let ids = try await hotKeys.get("products") {
-        _ = try await products.batchGetSome(ids)
-    }
+    let level = RedisLevel<Int, Product>(redis, keyspace: "products")
+    let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+        .compose(level.fetching { id in try await database.product(id) })
 
-    // At the end:
-    try await hotKeys.set(memory.hottest(1_000), for: "products")
+    // At the start, before requests come:
+    let restored = try? await products.restore(from: "/var/lib/shop/products.warm")
+
+    // At the end, when no more requests come:
+    try await products.hibernate(to: "/var/lib/shop/products.warm")
     // snippet.end
+    _ = restored
+}
+
+func untyped(redis: RedisClient) async throws {
+    // snippet.recipe-untyped
+    let documents = MemoryLevel<String, JSONValue>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "documents", codec: .cbor))
+
+    try await documents.set(["title": "Tea", "price": 349, "tags": ["green", "loose"]], for: "tea")
+    var tea = try await documents.get("tea")
+    print(tea?["price"]?.integer ?? 0, tea?["tags"]?[0]?.string ?? "")  // 349 green
+    tea?["price"] = 399
+    // snippet.end
+    _ = tea
 }
 
 #if canImport(StrataHTTP) && HTTP && Disk

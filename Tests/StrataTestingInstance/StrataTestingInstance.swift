@@ -52,6 +52,9 @@ struct StrataTestingInstance {
             guard arguments.count == 6, let writer = Int(arguments[4]), let count = Int(arguments[5]) else { exit(64) }
             try await applyActions(url: arguments[2], keyspace: arguments[3], writer, count)
             exit(0)
+        case "hibernate":
+            guard arguments.count == 3 else { exit(64) }
+            try await hibernate(to: arguments[2])
         case "behind":
             guard arguments.count == 5, let limit = Int(arguments[4]) else { exit(64) }
             try await writeBehind(url: arguments[2], keyspace: arguments[3], limit)
@@ -90,6 +93,18 @@ struct StrataTestingInstance {
         let cache = MemoryLevel<String, [Int]>(limit: .entries(10)).compose(level)
         try await ActionWriter.work(writer, count: count, on: cache) { line in
             print(line)
+            fflush(nil)
+        }
+    }
+
+    /// Writes memory to a file, again and again.
+    private static func hibernate(to path: String) async throws {
+        let cache = MemoryLevel<Int, String>(limit: .entries(3_000))
+            .compose(Source { key in "\(key) " + String(repeating: "x", count: 1_000) })
+        _ = try await cache.warm(from: 0..<3_000)
+        while true {
+            let report = try await cache.hibernate(to: path, codec: .text)
+            print("written", report.written)
             fflush(nil)
         }
     }

@@ -28,7 +28,23 @@ private func instanceRecord(_ bytes: [UInt8]) {
         require(InstanceFigures(record).requests >= 0, "a negative count")
         require(record.bytes.count <= InstanceRecord.longest, "a record that is too long")
     }
+    if let hottest = HottestKeys(bytes, most: 100) {
+        let again = HottestKeys(hottest.bytes, most: 100)
+        require(hottest.keys.count <= 100 && again == hottest, "keys are told otherwise")
+    }
+    hibernated(bytes)
     if let finding = KeyFinding(bytes) { require(KeyFinding(finding.bytes) == finding, "\(finding) is told otherwise") }
+}
+
+/// What a file of a hibernated memory has: its beginning, or a record whose checksum fits.
+private func hibernated(_ bytes: [UInt8]) {
+    if let header = try? HibernationHeader(bytes) {
+        require((try? HibernationHeader(header.bytes)) == header, "a header is told otherwise")
+    }
+    guard let record = HibernationRecord(bytes, checksum: XXH64.hash(bytes, seed: 1), 1) else { return }
+    guard let framed = record.framed(1) else { return require(bytes.count > HibernationRecord.longest, "\(record)") }
+    let body = Array(framed[HibernationRecord.frameSize...])
+    require(HibernationRecord(body, checksum: XXH64.hash(body, seed: 1), 1) == record, "a record is told otherwise")
 }
 
 /// A question to instances, which comes by the channel of the other messages.

@@ -96,6 +96,11 @@ struct MemoryState: ~Copyable, Sendable {
         .nanoseconds(max(start.nanoseconds(to: now) - (Int64(stamp) + 1) << 30, 0))
     }
 
+    /// How old an entry with this stamp is at the most.
+    func mostAge(ofStamp stamp: UInt32, at now: MonotonicInstant) -> Duration {
+        .nanoseconds(max(start.nanoseconds(to: now) - Int64(stamp) << 30, 0))
+    }
+
     /// Stops the program if the bookkeeping contradicts itself; does nothing in release builds.
     ///
     /// O(slots), so it runs only now and then when there are many.

@@ -18,6 +18,21 @@ extension CBORValue {
     }
 }
 
+extension CBORValue {
+    /// The item that a value is to be decoded from; `nil` for a decoder of another format.
+    ///
+    /// - Throws: ``CBORError`` for text that is not UTF-8.
+    package init?(itemOf decoder: any Decoder) throws {
+        guard let item = decoder as? CBORItem else { return nil }
+        guard !item.isMissing else {
+            self = .null
+            return
+        }
+        var offset = Int(item.offset)
+        self = try item.reader.value(&offset)
+    }
+}
+
 extension CBORReader {
     /// Reads the item at an offset and goes on behind it; the scan has bounded the nesting.
     fileprivate func value(_ offset: inout Int) throws -> CBORValue {

@@ -12,6 +12,8 @@ final class CacheContext: ClientCompanion {
     let meter: TrackingMeter?
     /// The leases of this client.
     let leases: LeaseKeeper
+    /// The numbers under which this client is listed among the instances of fleets.
+    let ownNumbers = Locked<Set<String>>([])
 
     init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
         let clock = CacheClock.current

@@ -35,8 +35,18 @@ extension RedisClient {
     /// GETRANGE: the bytes of a value from `first` to `last`, both included; empty when there is no value.
     ///
     /// Negative positions count from the end. One round trip.
-    public func getRange(_ key: RedisKey, from first: Int, through last: Int) async throws -> [UInt8] {
-        let reply = try await execute(.repeatable, slot: HashSlot.of(key), expecting: [.bytes, .large]) { writer in
+    public func getRange(
+        _ key: RedisKey,
+        from first: Int,
+        through last: Int,
+        timeout: Duration? = nil
+    ) async throws -> [UInt8] {
+        let reply = try await execute(
+            .repeatable,
+            timeout: timeout,
+            slot: HashSlot.of(key),
+            expecting: [.bytes, .large]
+        ) { writer in
             writer.begin(4)
             writer.argument("GETRANGE" as StaticString)
             writer.argument(key)

@@ -161,6 +161,29 @@ package struct FleetInspector: Sendable {
         try await ask(.versions(keys), of: instances, within: limit, mute: mute) { VersionAnswer($0, to: keys) }
     }
 
+    /// Asks some instances for the hottest keys in their memory; others leave the question unanswered.
+    ///
+    /// - Parameters:
+    ///   - most: How many keys each names.
+    ///   - instances: The instances; of more than ``FleetQuestion/mostNamed`` the first.
+    ///   - limit: How long to wait for those that do not answer.
+    /// - Returns: The answers, by the instances' numbers.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    package func hottest(
+        _ most: Int,
+        in instances: [FleetInstance],
+        within limit: Duration
+    ) async throws -> [String: Answer<HottestKeys>] {
+        let asked = Array(instances.prefix(FleetQuestion.mostNamed))
+        let numbers = asked.compactMap { QuestionNumber(Array($0.number.utf8)) }
+        return try await ask(
+            .hottest(most, of: numbers),
+            of: asked,
+            within: limit,
+            longest: HottestKeys.longest
+        ) { HottestKeys($0, most: most) }
+    }
+
     /// Asks all, and waits for the answers of some.
     ///
     /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.
@@ -169,6 +192,7 @@ package struct FleetInspector: Sendable {
         of instances: [FleetInstance],
         within limit: Duration,
         mute: Set<String> = [],
+        longest: Int = InstanceRecord.longest,
         read: @escaping @Sendable ([UInt8]) -> Content?
     ) async throws -> [String: Answer<Content>] {
         var answers: [String: Answer<Content>] = [:]
@@ -181,7 +205,7 @@ package struct FleetInspector: Sendable {
         var pause = Duration.milliseconds(2)
         while true {
             let found = try await silent.concurrently { [redis, keyspace] instance in
-                (instance, try await redis.text(of: keyspace.answer(to: number.text, of: instance)))
+                (instance, try await redis.text(of: keyspace.answer(to: number.text, of: instance), upTo: longest))
             }
             for case (let instance, let bytes?) in found {
                 answers[instance] = read(bytes).map { .content($0) } ?? .unusable
@@ -199,9 +223,9 @@ package struct FleetInspector: Sendable {
 
 extension RedisClient {
     /// The first bytes of a record or an answer, one more than it may have; `nil` when there is none.
-    fileprivate func text(of key: RedisKey) async throws -> [UInt8]? {
+    fileprivate func text(of key: RedisKey, upTo longest: Int = InstanceRecord.longest) async throws -> [UInt8]? {
         do {
-            let bytes = try await getRange(key, from: 0, through: InstanceRecord.longest)
+            let bytes = try await getRange(key, from: 0, through: longest)
             return bytes.isEmpty ? nil : bytes
         } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
             return [0]

@@ -4,6 +4,8 @@ internal import Strata
 final class FleetListener: LinkListener, PartListener {
     /// How many questions are answered in a second.
     static let rate = 20
+    /// How many of them may be for the hottest keys, whose answers are longer.
+    static let hottestRate = 4
 
     private struct State: Sendable {
         /// In a cluster each node tells of a question.
@@ -11,12 +13,17 @@ final class FleetListener: LinkListener, PartListener {
         var place = 0
         var second = MonotonicInstant.distantPast
         var count = 0
+        var hottestCount = 0
 
         /// Whether a question is new, and may be answered.
-        mutating func admits(_ number: QuestionNumber, at now: MonotonicInstant) -> Bool {
+        mutating func admits(_ question: FleetQuestion, _ number: QuestionNumber, at now: MonotonicInstant) -> Bool {
             guard !heard.contains(number) else { return false }
-            if second.nanoseconds(to: now) >= 1_000_000_000 { (second, count) = (now, 0) }
+            if second.nanoseconds(to: now) >= 1_000_000_000 { (second, count, hottestCount) = (now, 0, 0) }
             guard count < FleetListener.rate else { return false }
+            if case .hottest = question {
+                guard hottestCount < FleetListener.hottestRate else { return false }
+                hottestCount += 1
+            }
             count += 1
             if heard.count < 64 { heard.append(number) } else { heard[place] = number }
             place = (place + 1) % 64
@@ -26,9 +33,11 @@ final class FleetListener: LinkListener, PartListener {
 
     let questions: AsyncStream<(FleetQuestion, QuestionNumber)>
     private let feed: AsyncStream<(FleetQuestion, QuestionNumber)>.Continuation
+    private let instance: QuestionNumber
     private let state = Locked(State())
 
-    init() {
+    init(of instance: QuestionNumber) {
+        self.instance = instance
         (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.rate))
     }
 
@@ -36,8 +45,8 @@ final class FleetListener: LinkListener, PartListener {
     func finish() { feed.finish() }
 
     func event(_ message: [UInt8], _ part: KeyspacePart?) {
-        guard part == nil, let (question, number) = FleetQuestion.read(message),
-            state.withLock({ $0.admits(number, at: .coarse) })
+        guard part == nil, let (question, number) = FleetQuestion.read(message), question.isMeant(for: instance),
+            state.withLock({ $0.admits(question, number, at: .coarse) })
         else { return }
         feed.yield((question, number))
     }

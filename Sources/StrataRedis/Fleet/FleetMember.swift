@@ -15,10 +15,15 @@ public import ServiceLifecycle
 ///
 /// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its breakers
 /// and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry in its memory
-/// ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a value. Who asks needs the right to publish on the channel of the keyspace; see
-/// ``AccessRules/Purpose/inspect``. The instance itself needs no more than a cache does.
+/// ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a value. Who asks
+/// needs the right to publish on the channel of the keyspace, as a cache and ``AccessRules/Purpose/inspect`` have it. The
+/// instance itself needs no more than a cache does.
 ///
-/// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each.
+/// A new instance fills its memory with what is hot in others that run a member; see
+/// ``/Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
+///
+/// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each;
+/// four of them with the hottest keys, of 256 KiB at most.
 /// Records vanish 15 s after the last one. Failures are of no account to the cache: they are tried again and logged once.
 public final class FleetMember: Sendable {
     /// How often the instance tells that it is there.
@@ -64,7 +69,7 @@ public final class FleetMember: Sendable {
             guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return MemoryFinding(.absent) }
             return MemoryFinding(glimpse, level.shared.gate, by: level.redis.clock)
         } hottest: { most in
-            memory.map { memory in memory.hottest(most).map { PrintableText.escape($0.keyBytes) } }
+            memory?.hottest(most).map(\.keyBytes)
         }
         seats.withLock { $0.append(seat) }
     }

@@ -6,13 +6,17 @@ package enum FleetQuestion: Sendable, Hashable {
     case figures(hottest: Int)
     /// Which versions its memory holds of users' keys, each beside the one that Redis holds.
     case versions([VersionQuestion])
+    /// So many of the hottest keys in the memory of some instances; the others leave it unanswered.
+    case hottest(Int, of: [QuestionNumber])
 
     /// The first byte of the message.
     static let letter = UInt8(ascii: "q")
     /// Longer keys are not asked for.
     package static let longestKey = 4096
-    /// How many keys an instance names at most.
+    /// How many keys an instance names at most beside its figures.
     package static let mostKeys = 50
+    /// How many instances are asked for their hottest keys at most.
+    package static let mostNamed = 8
 
     /// The message with this number.
     func message(_ number: QuestionNumber) -> [UInt8] {
@@ -21,6 +25,8 @@ package enum FleetQuestion: Sendable, Hashable {
             case .key(let key): [UInt8(ascii: "k")] + key
             case .figures(let hottest): Array("f\(hottest)".utf8)
             case .versions(let keys): [UInt8(ascii: "v")] + keys.flatMap(\.bytes)
+            case .hottest(let most, let instances):
+                Array("h\(most):\(instances.map(\.text).joined())".utf8)
             }
         return [Self.letter] + Array(number.text.utf8) + rest
     }
@@ -43,15 +49,35 @@ package enum FleetQuestion: Sendable, Hashable {
         case UInt8(ascii: "v"):
             guard let keys = VersionQuestion.read(rest) else { return nil }
             return (.versions(keys), number)
+        case UInt8(ascii: "h"): return readHottest(rest).map { ($0, number) }
         default: return nil
         }
+    }
+
+    private static func readHottest(_ bytes: ArraySlice<UInt8>) -> FleetQuestion? {
+        let digits = bytes.prefix { $0 != UInt8(ascii: ":") }
+        let names = bytes.dropFirst(digits.count + 1)
+        guard digits.count <= 9, let most = Int(String(decoding: digits, as: UTF8.self)), most >= 0, !names.isEmpty,
+            names.count <= mostNamed * QuestionNumber.length, names.count.isMultiple(of: QuestionNumber.length)
+        else { return nil }
+        var instances: [QuestionNumber] = []
+        for start in stride(from: names.startIndex, to: names.endIndex, by: QuestionNumber.length) {
+            guard let instance = QuestionNumber(names[start..<start + QuestionNumber.length]) else { return nil }
+            instances.append(instance)
+        }
+        return .hottest(min(most, HottestKeys.mostKeys), of: instances)
+    }
+
+    /// Whether an instance with this number is asked.
+    func isMeant(for instance: QuestionNumber) -> Bool {
+        if case .hottest(_, let instances) = self { instances.contains(instance) } else { true }
     }
 }
 
 /// The number of a question or an instance: sixteen hexadecimal digits at random.
 ///
 /// Names in Redis are made of it, so nothing else is accepted.
-struct QuestionNumber: Sendable, Hashable {
+package struct QuestionNumber: Sendable, Hashable {
     static let length = 16
 
     let text: String

@@ -22,7 +22,8 @@ final class FleetSeat: ServerKeyKeeper {
     /// Hears of changes made elsewhere; `nil` for a level without a link.
     private let coherence: KeyspaceCoherence?
     private let trail: Locked<ChangeTrail>
-    private let hottest: @Sendable (Int) -> [String]?
+    /// The hottest keys in memory; `nil` where there is none.
+    private let hottest: @Sendable (Int) -> [[UInt8]]?
     private let number = QuestionNumber()
     private let state = Locked(State())
     private let durations = Locked<[String: DurationWindow]>([:])
@@ -35,7 +36,7 @@ final class FleetSeat: ServerKeyKeeper {
         logger: Logger?,
         label: @escaping @Sendable () -> LevelLabel,
         find: @escaping @Sendable ([UInt8]) -> MemoryFinding,
-        hottest: @escaping @Sendable (Int) -> [String]?
+        hottest: @escaping @Sendable (Int) -> [[UInt8]]?
     ) {
         self.redis = redis
         self.keyspace = keyspace
@@ -56,9 +57,11 @@ final class FleetSeat: ServerKeyKeeper {
 
     /// Until the task is cancelled.
     func run() async {
-        let listener = FleetListener()
+        let listener = FleetListener(of: number)
+        redis.cache.ownNumbers.withLock { _ = $0.insert(number.text) }
         let registration = redis.cache.tell(listener, of: keyspace)
         defer {
+            redis.cache.ownNumbers.withLock { _ = $0.remove(number.text) }
             redis.cache.tellNoMore(registration)
             listener.finish()
         }
@@ -176,7 +179,9 @@ final class FleetSeat: ServerKeyKeeper {
             switch question {
             case .key(let key): find(key).finding.bytes
             case .versions(let keys): versions(of: keys).bytes
-            case .figures(let most): figures(hottest: most == 0 ? nil : hottest(most)).bytes
+            case .figures(let most):
+                figures(hottest: most == 0 ? nil : hottest(most)?.map { PrintableText.escape($0) }).bytes
+            case .hottest(let most, _): HottestKeys(hottest(most) ?? []).bytes
             }
         // Who has asked hears nothing, and says so.
         _ = try? await redis.set(

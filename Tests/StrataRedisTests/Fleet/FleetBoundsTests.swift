@@ -151,7 +151,7 @@ struct FleetBoundsTests {
 
     @Test("a question is answered once, and only so many in a second")
     func rate() async throws {
-        let listener = FleetListener()
+        let listener = FleetListener(of: QuestionNumber())
         let question = FleetQuestion.key([7])
         let message = question.message(QuestionNumber())
         for _ in 0..<3 { listener.event(message, nil) }

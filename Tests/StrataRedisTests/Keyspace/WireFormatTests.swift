@@ -201,7 +201,9 @@ struct WireFormatTests {
         let rows = try rows("Questions").map { try quoted($0[0]) }
         let page = try page()
         let number = QuestionNumber()
-        for question in [FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)])] {
+        for question in [
+            FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)]), .hottest(7, of: [number]),
+        ] {
             let letter = question.message(number)[1 + QuestionNumber.length]
             #expect(rows.contains(String(UnicodeScalar(letter))))
             #expect(question.message(number).starts(with: [FleetQuestion.letter] + Array(number.text.utf8)))
@@ -209,6 +211,9 @@ struct WireFormatTests {
         #expect(page.contains("of \(InstanceRecord.longest) bytes at most"))
         #expect(page.contains("of \(FleetQuestion.longestKey) bytes at most"))
         #expect(page.contains("\(FleetQuestion.mostKeys) at most"))
+        #expect(page.contains("\(HottestKeys.mostKeys) at most") && page.contains("of \(HottestKeys.longest)."))
+        #expect(page.contains("users' keys of \(HottestKeys.longestKey) bytes at most"))
+        #expect(page.contains("\(FleetQuestion.mostNamed) at most") && HottestKeys.form == InstanceRecord.form)
         #expect(page.contains("whose `form` is not \(InstanceRecord.form)") && KeyFinding.form == InstanceRecord.form)
         // Every field of both has a row, or stands in one.
         let documented = page[try #require(page.range(of: "## Instances")).lowerBound...]
@@ -217,7 +222,7 @@ struct WireFormatTests {
         let key = VersionAnswer.Key(state: "")
         for mirror in [
             Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh)), Mirror(reflecting: versions),
-            Mirror(reflecting: key),
+            Mirror(reflecting: key), Mirror(reflecting: HottestKeys([])),
         ] {
             for child in mirror.children { #expect(documented.contains("`\(try #require(child.label))`")) }
         }

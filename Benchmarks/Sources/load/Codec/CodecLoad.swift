@@ -21,6 +21,8 @@ struct CodecLoad: AsyncParsableCommand {
         try measure("product", ShopProduct.sample())
         try measure("document", ShopOrder.sample)
         try measure("list", ShopRow.list)
+        try measureParts()
+        try measureUntyped()
     }
 
     /// Times the coders in turn, so that a busy machine slows all of them alike, and takes medians.
@@ -48,12 +50,12 @@ struct CodecLoad: AsyncParsableCommand {
         }
     }
 
-    private func report(_ name: String, _ value: Double, _ unit: String, _ shape: String) {
+    func report(_ name: String, _ value: Double, _ unit: String, _ shape: String) {
         Measurement(name: name, value: value, unit: unit, comparedTo: "JSON by FoundationEssentials, \(shape)").print()
     }
 
     /// The median seconds a call of each body, out of rounds in which all of them take their turn.
-    private func medians(_ bodies: [() throws -> Void]) throws -> [Double] {
+    func medians(_ bodies: [() throws -> Void]) throws -> [Double] {
         let clock = ContinuousClock()
         var batches: [Int] = []
         for body in bodies {

@@ -114,6 +114,21 @@ extension AnyLevel: AtomicLevel {
     }
 }
 
+// So does whether it can confirm.
+extension AnyLevel: ConfirmingLevel {
+    private var confirming: (any ConfirmingLevel<Key, Value>)? { base as? any ConfirmingLevel<Key, Value> }
+
+    package var confirmation: ConfirmationPlace<Key, Value>? { confirming?.confirmation }
+
+    package func readyToConfirm(within limit: Duration) async throws {
+        try await confirming?.readyToConfirm(within: limit)
+    }
+
+    package func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation] {
+        try await confirming?.confirm(held) ?? held.map { _ in .unknown }
+    }
+}
+
 extension CacheLevel {
     /// This level with its type erased.
     @inlinable

@@ -6,6 +6,8 @@ package struct MemoryGlimpse<Value: Sendable>: Sendable {
     package let age: Duration
     /// How long it has been here at the least.
     package let leastAge: Duration
+    /// How long it has been here at the most.
+    package let mostAge: Duration
     /// Its weight towards the limit.
     package let weight: Int
     /// How often it was read lately, up to 15.
@@ -25,29 +27,38 @@ extension MemoryLevel {
         return writer.withLock { writer in
             let slot = unsafe partitions[number].pointee.find(key, tag: tag(of: hash))
             guard slot != 0 else { return nil }
-            let content = unsafe partitions[number].pointee.slot(slot)
-            let servedUntil = unsafe content.pointee.servedUntil
-            var entry = Entry<Value>(
-                unsafe content.pointee.value.map { .value($0) } ?? .absent,
-                freshUntil: servedUntil,
-                origin: .memory,
-                ticket: unsafe content.pointee.ticket,
-                isSuspect: unsafe content.pointee.isSuspect
-            )
-            let place = MemoryChunk<Key, Value>.place(of: slot)
-            let chunk = unsafe partitions[number].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
-            if unsafe content.pointee.hasDetails, let details = unsafe chunk.details,
-                let minutiae = unsafe chunk.minutiae
-            {
-                unsafe fill(&entry, details + place, minutiae[place], servedUntil)
-            }
-            return MemoryGlimpse(
-                entry: entry,
-                age: writer.state.age(ofStamp: writer.stamp(of: slot), at: now),
-                leastAge: writer.state.leastAge(ofStamp: writer.stamp(of: slot), at: now),
-                weight: writer.state.policy.weight(of: slot),
-                frequency: writer.state.policy.frequency(of: slot)
-            )
+            return glimpse(in: slot, number, writer, at: now)
         }
+    }
+
+    /// The entry in a slot, under the writer's lock.
+    func glimpse(
+        in slot: UInt32,
+        _ partition: Int,
+        _ writer: borrowing Writer,
+        at now: MonotonicInstant
+    ) -> MemoryGlimpse<Value> {
+        let content = unsafe partitions[partition].pointee.slot(slot)
+        let servedUntil = unsafe content.pointee.servedUntil
+        var entry = Entry<Value>(
+            unsafe content.pointee.value.map { .value($0) } ?? .absent,
+            freshUntil: servedUntil,
+            origin: .memory,
+            ticket: unsafe content.pointee.ticket,
+            isSuspect: unsafe content.pointee.isSuspect
+        )
+        let place = MemoryChunk<Key, Value>.place(of: slot)
+        let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        if unsafe content.pointee.hasDetails, let details = unsafe chunk.details, let minutiae = unsafe chunk.minutiae {
+            unsafe fill(&entry, details + place, minutiae[place], servedUntil)
+        }
+        return MemoryGlimpse(
+            entry: entry,
+            age: writer.state.age(ofStamp: writer.stamp(of: slot), at: now),
+            leastAge: writer.state.leastAge(ofStamp: writer.stamp(of: slot), at: now),
+            mostAge: writer.state.mostAge(ofStamp: writer.stamp(of: slot), at: now),
+            weight: writer.state.policy.weight(of: slot),
+            frequency: writer.state.policy.frequency(of: slot)
+        )
     }
 }
