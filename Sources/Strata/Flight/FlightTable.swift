@@ -33,9 +33,10 @@ final class FlightTable: Sendable {
     let watch = Watch()
     let gate: FillGate?
     let anchorLimit: Int
-    let completionLimit: Duration
+    /// How long a flight without callers may go on from now.
+    let completionLimit: @Sendable () -> Duration
 
-    init(gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+    init(gate: FillGate?, anchorLimit: Int, completionLimit: @escaping @Sendable () -> Duration) {
         self.gate = gate
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
@@ -124,7 +125,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
-            let end = MonotonicInstant.now.advanced(by: completionLimit)
+            let end = MonotonicInstant.now.advanced(by: completionLimit())
             state.anchor(flight, until: end)
             return .aboard(starts: true, due: end)
         }

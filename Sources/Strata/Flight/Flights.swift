@@ -24,12 +24,12 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// - Parameters:
     ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
     ///   - anchorLimit: How many flights may go on without waiters.
-    ///   - completionLimit: How long each of those may run before it is cancelled.
+    ///   - completionLimit: How long each of those may run before it is cancelled; asked when a flight loses its last waiter.
     ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
-        completionLimit: Duration = .seconds(30),
+        completionLimit: @autoclosure @escaping @Sendable () -> Duration = .seconds(30),
         unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
         table = FlightTable(gate: gate, anchorLimit: anchorLimit, completionLimit: completionLimit)

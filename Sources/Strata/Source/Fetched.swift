@@ -25,18 +25,18 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let one: One?
     private let several: Several?
-    private let policy: FreshnessPolicy
+    private let policy: Adjustable<FreshnessPolicy>
     /// Counts the fetches.
     package let meter = FetchMeter()
 
-    package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
+    package init(_ policy: Adjustable<FreshnessPolicy>, _ one: @escaping One) {
         self.one = one
         several = nil
         self.policy = policy
     }
 
     /// Nothing to ask but the sources that calls bring.
-    package init(perCall policy: FreshnessPolicy) {
+    package init(perCall policy: Adjustable<FreshnessPolicy>) {
         one = nil
         several = nil
         self.policy = policy
@@ -48,7 +48,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A key that is missing in the answer has no value.
     ///
     /// Keys in it that were not asked for are ignored.
-    package init(_ policy: FreshnessPolicy, several: @escaping Several) {
+    package init(_ policy: Adjustable<FreshnessPolicy>, several: @escaping Several) {
         one = { key, context in try await several([key: context])[key] ?? .absent() }
         self.several = several
         self.policy = policy
@@ -153,13 +153,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 entry.ticket = .void
                 return Fetched(entry: entry, use: .handOut)
             }
-            entry = policy.stamping(entry, fingerprint: fingerprint, lifetime, at: now)
+            entry = policy.value.stamping(entry, fingerprint: fingerprint, lifetime, at: now)
             return Fetched(entry: entry, use: use)
         }
         switch outcome {
         case .value(let value, let lifetime, let tags): return entry(.value(value), lifetime, tags)
         case .absent(let lifetime, let tags):
-            guard lifetime.freshFor ?? policy.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
+            guard lifetime.freshFor ?? policy.value.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
             return entry(.absent, lifetime, tags)
         case .notModified(let lifetime):
             guard let old else {

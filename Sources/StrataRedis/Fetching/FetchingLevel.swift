@@ -20,7 +20,21 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
     /// How the fleet decides which instance fetches.
-    public let options: LeaseOptions
+    ///
+    /// It may be changed at any time: fetches and waits that begin from then on go by the new options. A
+    /// ``LeaseOptions/limiter`` that the level was made with stays, and one that it was not made with is ignored.
+    public var options: LeaseOptions {
+        get { leases.value }
+        set {
+            leases.change {
+                let limiter = $0.limiter
+                $0 = newValue
+                $0.limiter = limiter
+            }
+            if leases.value.limiter == nil { limiter.limit = newValue.fetchLimit }
+        }
+    }
+    private let leases: Adjustable<LeaseOptions>
     let source: Fetch<Key, Value>
     /// The reads that callers wait for: a look in Redis, and a fetch where needed.
     @usableFromInline
@@ -48,7 +62,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         _ source: Fetch<Key, Value>
     ) {
         self.level = level
-        self.options = options
+        leases = Adjustable(options)
         self.source = source
         flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
         fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
@@ -198,7 +212,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness) { key, _ in .found(try await fetch(key)) })
+        FetchingLevel(self, options, Fetch(terms) { key, _ in .found(try await fetch(key)) })
     }
 
     /// This level with a source below it that tells how levels keep its answer.
@@ -212,7 +226,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, fetch))
+        FetchingLevel(self, options, Fetch(terms, fetch))
     }
 
     /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
@@ -230,7 +244,7 @@ extension RedisLevel {
     /// - Parameter options: How the fleet decides which instance fetches.
     /// - Returns: The level.
     public func fetchingPerCall(_ options: LeaseOptions = LeaseOptions()) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(perCall: freshness))
+        FetchingLevel(self, options, Fetch(perCall: terms))
     }
 
     /// This level with a source below it that is asked for several keys by one call.
@@ -262,6 +276,6 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, several: { try await fetch(Array($0.keys), $0) }))
+        FetchingLevel(self, options, Fetch(terms, several: { try await fetch(Array($0.keys), $0) }))
     }
 }
