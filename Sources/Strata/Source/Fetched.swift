@@ -120,7 +120,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             meter.end(from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
-        return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
+        return try fetched(
+            outcome.scoped(by: key),
+            fingerprint: fingerprint,
+            old: old,
+            took: start.duration(to: end),
+            at: end
+        )
     }
 
     private func ask(
