@@ -25,6 +25,7 @@ extension RedisConfiguration {
             .range("reconnectDelay", \.reconnectDelay),
             .duration("linkPingInterval", \.linkPingInterval, .aboveZero),
             .duration("linkPingTimeout", \.linkPingTimeout, .aboveZero),
+            .choice("tracking", \.tracking),
             .duration("replicaLagLimit", orNone: \.replicaLagLimit, from: .milliseconds(100)),
         ] + ReplyLimits.settings.map { $0.within("replyLimits", \.replyLimits) }
 }

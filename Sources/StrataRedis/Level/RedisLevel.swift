@@ -1,5 +1,4 @@
 public import Strata
-internal import Synchronization
 
 /// A level in a Redis server that all instances of a service share.
 ///
@@ -34,7 +33,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public var freshness: FreshnessPolicy {
         get { terms.value }
         set {
-            longest.max(newValue.longestLifetime.saturatedNanoseconds, ordering: .relaxed)
+            longest.change { $0 = max($0, newValue.longestLifetime) }
             terms.change { $0 = newValue }
         }
     }
@@ -43,8 +42,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// What becomes of removals while Redis is away, if their call does not say.
     public let removals: RemovalMode
     let terms: Adjustable<FreshnessPolicy>
-    /// The longest life of an entry by any policy so far, in nanoseconds.
-    private let longest: Atomic<Int64>
+    /// The longest life of an entry by any policy so far.
+    private let longest: Adjustable<Duration>
     let shared: KeyspaceCoherence
     private let listener: UInt64?
     let codec: Codec<Value>
@@ -76,19 +75,22 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         self.codec = schema.map { codec.schema($0) } ?? codec
         let terms = Adjustable(freshness)
         self.terms = terms
-        longest = Atomic(freshness.longestLifetime.saturatedNanoseconds)
+        let longest = Adjustable(freshness.longestLifetime)
+        self.longest = longest
         self.coherence = coherence
         self.removals = removals
         clocks = ServerClocks(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
+            clock: redis.clock,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
+            longestWrite: redis.configuration.longestChange,
             look: redis.versionLook(),
             get: redis.valueLook(),
             parts: redis.parts,
-            tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: terms.value.longestLifetime) }
+            tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: longest.value) }
         )
         listener = coherence == .tracking ? redis.cache.tell(shared, of: keyspace) : nil
     }
@@ -220,6 +222,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     private var fillGate: FillGate { shared.gate }
 
+    /// The client's.
+    public var clock: CacheClock? { redis.clock }
+
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }
 
@@ -257,7 +262,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     // MARK: Inside
 
     /// For how long what was stored may live: by any policy so far.
-    var longestLifetime: Duration { .nanoseconds(longest.load(ordering: .relaxed)) }
+    var longestLifetime: Duration { longest.value }
 
     func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes, isDivided: shared.isDivided) }
 

@@ -4,6 +4,8 @@ internal import Strata
 /// What makes an outage cheap for a client: breakers, and invalidations to repeat.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
+    /// What the breakers go by.
+    let clock: CacheClock
     let refusals: RefusalLog
     /// Hears how long each call took.
     let durations = WorkDurations()
@@ -16,7 +18,8 @@ final class OutageControl: Sendable {
     /// The longest time of one command, in nanoseconds.
     let commandTimeout: Int64
 
-    init(_ configuration: RedisConfiguration, logger: Logger?) {
+    init(_ configuration: RedisConfiguration, _ clock: CacheClock = .current, logger: Logger?) {
+        self.clock = clock
         let endpoint = configuration.place
         let terms = configuration.presentTerms
         self.terms = terms
@@ -31,7 +34,12 @@ final class OutageControl: Sendable {
             )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
-        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
+        replay = InvalidationReplay(
+            limit: configuration.invalidationLimit,
+            endpoint: endpoint,
+            clock: clock,
+            logger: logger
+        )
     }
 
     /// The budget of a call, in nanoseconds.

@@ -109,6 +109,11 @@ extension TenantLevel: AtomicLevel where Base: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: inner(key), change)
     }
+
+    /// Asked of the level inside.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await base.settle(inner(key), write)
+    }
 }
 
 extension CacheLevel {

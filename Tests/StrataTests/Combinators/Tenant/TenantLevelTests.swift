@@ -74,6 +74,19 @@ struct TenantLevelTests {
         #expect(globe.resident(1, at: .now) == nil && acme.resident(1, at: .now) != nil)
     }
 
+    @Test("the tags that a read gives to what it fetches are the tenant's")
+    func readTags() async throws {
+        let cache = shared()
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        for tenant in [acme, globe] { _ = try await tenant.get(1, ReadOptions(tags: ["campaign"])) }
+        try await cache.invalidate(tag: "campaign")
+        #expect(acme.resident(1, at: .now) != nil && globe.resident(1, at: .now) != nil)
+        try await acme.invalidate(tag: "campaign")
+        #expect(acme.resident(1, at: .now) == nil && globe.resident(1, at: .now) != nil)
+        try await globe.clear()
+        #expect(globe.resident(1, at: .now) == nil)
+    }
+
     @Test("an update keeps the tags, and the tenant's own among them")
     func update() async throws {
         let acme = shared().tenant("acme")
