@@ -8,7 +8,7 @@ ARGS ?=
 # The load programs that `make bench` runs, in this order.
 LOADS ?= wire memory codec disk batch herd propagation churn
 # The documented targets, lowest first.
-DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataObservability StrataTesting
+DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataConfiguration StrataCrypto StrataObservability StrataTesting
 
 # For every `swift` command. An index of the sources, which editors make by themselves, takes a tenth of a build; a build
 # without these flags in the same folder begins anew. Homebrew's folders are not on the compiler's default path.

@@ -26,6 +26,11 @@ let lifecycleTestKit: Target.Dependency = .product(
 )
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"]))
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"]))
+let configuration: Target.Dependency = .product(
+    name: "Configuration",
+    package: "swift-configuration",
+    condition: .when(traits: ["Configuration"])
+)
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"]))
 
 let package = Package(
@@ -36,6 +41,7 @@ let package = Package(
         .library(name: "StrataCBOR", targets: ["StrataCBOR"]),
         .library(name: "StrataRedis", targets: ["StrataRedis"]),
         .library(name: "StrataCompression", targets: ["StrataCompression"]),
+        .library(name: "StrataConfiguration", targets: ["StrataConfiguration"]),
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
         .library(name: "StrataDisk", targets: ["StrataDisk"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
@@ -48,6 +54,10 @@ let package = Package(
         // A dependency that only products behind a trait take is not even resolved where the trait is off.
         .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
         .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
+        .trait(
+            name: "Configuration",
+            description: "StrataConfiguration has its content, which takes swift-configuration."
+        ),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
         .trait(
             name: "Observability",
@@ -65,6 +75,11 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(
+            url: "https://github.com/apple/swift-configuration",
+            from: "1.4.0",
+            traits: [.defaults, "Reloading"]
+        ),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
@@ -111,6 +126,11 @@ let package = Package(
         .target(
             name: "StrataCompression",
             dependencies: ["Strata", "CZlib", "CZstd"],
+            swiftSettings: strictSettings
+        ),
+        .target(
+            name: "StrataConfiguration",
+            dependencies: ["Strata", "StrataRedis", configuration, logging, lifecycle],
             swiftSettings: strictSettings
         ),
         .target(
@@ -193,6 +213,15 @@ let package = Package(
         .testTarget(
             name: "StrataCompressionTests",
             dependencies: ["StrataCompression", "StrataTesting"],
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
+            name: "StrataConfigurationTests",
+            dependencies: [
+                "StrataConfiguration", "StrataRedis", "StrataTesting", "StrataTestSupport", configuration, logging,
+                lifecycle,
+                lifecycleTestKit,
+            ],
             swiftSettings: strictSettings
         ),
         .testTarget(

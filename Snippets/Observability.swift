@@ -35,6 +35,12 @@ func service(redis: RedisClient, metrics: CacheMetrics, logger: Logger) async th
     // snippet.end
 }
 
+func registry(caches: RedisCaches, metrics: CacheMetrics) throws {
+    // snippet.observability-registry
+    try metrics.add(caches.registry)
+    // snippet.end
+}
+
 func consistency(redis: RedisClient, metrics: CacheMetrics) async throws {
     // snippet.observability-consistency
     let monitor = ConsistencyMonitor(redis, keyspace: "products")

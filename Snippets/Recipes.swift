@@ -157,14 +157,6 @@ func batchEndpoint(redis: RedisClient, database: Database) async throws {
     _ = page
 }
 
-// snippet.recipe-tenant-key
-struct TenantKey: KeyRepresentable {
-    var tenant: String
-    var id: Int
-    var keyBytes: [UInt8] { KeyBytes.joining(tenant, id) }
-}
-// snippet.end
-
 func tenants(redis: RedisClient, database: Database) async throws {
     // snippet.recipe-tenants
     func products(of tenant: String) -> FetchingLevel<Int, Product> {
@@ -175,13 +167,17 @@ func tenants(redis: RedisClient, database: Database) async throws {
     try await acme.clear()  // no other tenant notices
     // snippet.end
 
-    // snippet.recipe-tenant-tags
-    let all = RedisLevel<TenantKey, Product>(redis, keyspace: "products")
-        .fetching { key, _ in
-            .found(try await database.product(key.id, of: key.tenant), tags: ["tenant:\(key.tenant)"])
-        }
-    try await all.invalidate(tag: "tenant:acme")
+    // snippet.recipe-tenant-parts
+    let all = MemoryLevel<TenantKey<Int>, Product>(limit: .entries(100_000))
+        .compose(
+            RedisLevel(redis, keyspace: "products")
+                .fetching { key in try await database.product(key.key, of: key.tenant) }
+        )
+    let globex = all.tenant("globex")  // a value: make it for each request, or keep it
+    let product = try await globex.get(42)
+    try await globex.clear()  // no other tenant notices
     // snippet.end
+    _ = product
 }
 
 // snippet.recipe-schema-types

@@ -200,6 +200,19 @@ func shutdown(redis: RedisClient) async throws {
     // snippet.end
 }
 
+func named(redis: RedisClient) async throws {
+    // snippet.step-named
+    var plan = CachePlan()
+    plan.defaults.freshness = .resilient
+    plan.override("prices") { $0.freshness.freshFor = .seconds(10) }
+    let caches = RedisCaches(redis, plan)
+
+    let products = try caches.cache("products", Int.self, Product.self)
+    let product = try await products.get(42) { try await database.product(42) }
+    // snippet.end
+    _ = product
+}
+
 func watching(redis: RedisClient, freshness: FreshnessPolicy) async throws {
     // snippet.step-statistics
     let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))

@@ -51,7 +51,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
-        fillGate.reserve(for: (upper as? any CountedLevel)?.entryLimit)
+        if let counted = upper as? any CountedLevel {
+            counted.reserveRoom(in: fillGate)
+        } else {
+            fillGate.reserve(for: nil)
+        }
         // A level with a gate returns that gate's tickets, and so none that it was given.
         ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
     }

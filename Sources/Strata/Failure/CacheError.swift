@@ -49,6 +49,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let outcomeUnknown = Code(description: "outcome unknown")
         /// No level of the cache can compare and store, so nothing can be updated.
         public static let notUpdatable = Code(description: "not updatable")
+        /// No cache is registered by the name.
+        public static let unknownCache = Code(description: "unknown cache")
+        /// Another cache is registered by the name.
+        public static let nameTaken = Code(description: "name taken")
+        /// The cache of the name has other types of keys or values than were asked for.
+        public static let otherTypes = Code(description: "other types")
         /// The source was written, but a level could not forget the old value, and could not keep the removal for later.
         ///
         /// This instance does not serve the old value; others may, until its lifetime ends. ``CacheError/causes`` has the

@@ -17,6 +17,8 @@
 /// ```
 public final class FetchLimiter: Sendable {
     private struct State {
+        /// How many fetches may run at once.
+        var limit: Int
         /// The numbers of the fetches that have a slot.
         var held: Set<UInt64> = []
         /// The cancelled ones among them, and when each loses its slot.
@@ -33,7 +35,14 @@ public final class FetchLimiter: Sendable {
         mutating func takeBack(_ number: UInt64) -> CheckedContinuation<Void, any Error>? {
             cancelled[number] = nil
             guard held.remove(number) != nil else { return nil }
-            while !waiting.isEmpty {
+            return admit()
+        }
+
+        /// Gives a free slot to the first that waits.
+        ///
+        /// - Returns: The continuation to resume; `nil` when none waits, or no slot is free.
+        mutating func admit() -> CheckedContinuation<Void, any Error>? {
+            while held.count < limit, !waiting.isEmpty {
                 defer { first += 1 }
                 if let continuation = waiting.removeValue(forKey: first) {
                     held.insert(first)
@@ -44,11 +53,27 @@ public final class FetchLimiter: Sendable {
         }
     }
 
-    /// How many fetches may run at once.
-    public let limit: Int
+    /// How many fetches may run at once; less than one counts as one.
+    ///
+    /// It may be changed at any time. A larger limit lets fetches that wait begin at once; a smaller one lets those that run
+    /// end, and none begin until there are fewer.
+    ///
+    /// Complexity: O(fetches that begin).
+    public var limit: Int {
+        get { state.withLock { $0.limit } }
+        set {
+            let next = state.withLock { state in
+                state.limit = max(1, newValue)
+                var next: [CheckedContinuation<Void, any Error>] = []
+                while let continuation = state.admit() { next.append(continuation) }
+                return next
+            }
+            for continuation in next { continuation.resume() }
+        }
+    }
     /// How long a cancelled fetch that does not end keeps its slot.
     public let grace: Duration
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let watch: Watch
     private let clock: CacheClock
 
@@ -62,7 +87,7 @@ public final class FetchLimiter: Sendable {
     }
 
     package init(limit: Int, grace: Duration = .seconds(1), clock: CacheClock) {
-        self.limit = max(1, limit)
+        state = Locked(State(limit: max(1, limit)))
         self.grace = max(.zero, grace)
         self.clock = clock
         watch = Watch(clock)
@@ -116,7 +141,7 @@ public final class FetchLimiter: Sendable {
     }
 
     private func enter(_ number: UInt64, _ state: inout State) -> Bool {
-        guard state.held.count < limit else { return false }
+        guard state.held.count < state.limit else { return false }
         state.held.insert(number)
         return true
     }

@@ -25,7 +25,7 @@ extension FlightTable: Watched {
                         release.abandoned.append(flight)
                     }
                 } else if !flight.isAnchored, !leaving.isEmpty, state.anchored < anchorLimit {
-                    state.anchor(flight, until: now.advanced(by: completionLimit))
+                    state.anchor(flight, until: now.advanced(by: completionLimit()))
                 } else if !flight.isAnchored, flight.waiters.isEmpty {
                     state.remove(flight)
                     release.abandoned.append(flight)

@@ -34,9 +34,15 @@ final class FlightTable: Sendable {
     let clock: CacheClock
     let gate: FillGate?
     let anchorLimit: Int
-    let completionLimit: Duration
+    /// How long a flight without callers may go on from now.
+    let completionLimit: @Sendable () -> Duration
 
-    init(clock: CacheClock, gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+    init(
+        clock: CacheClock,
+        gate: FillGate?,
+        anchorLimit: Int,
+        completionLimit: @escaping @Sendable () -> Duration
+    ) {
         self.clock = clock
         watch = Watch(clock)
         self.gate = gate
@@ -129,7 +135,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
-            let end = clock.now.advanced(by: completionLimit)
+            let end = clock.now.advanced(by: completionLimit())
             state.anchor(flight, until: end)
             return .aboard(starts: true, due: end)
         }

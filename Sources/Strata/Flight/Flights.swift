@@ -25,13 +25,13 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - clock: What limits are counted by.
     ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
     ///   - anchorLimit: How many flights may go on without waiters.
-    ///   - completionLimit: How long each of those may run before it is cancelled.
+    ///   - completionLimit: How long each of those may run before it is cancelled; asked when a flight loses its last waiter.
     ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
         clock: CacheClock = .current,
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
-        completionLimit: Duration = .seconds(30),
+        completionLimit: @autoclosure @escaping @Sendable () -> Duration = .seconds(30),
         unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
         table = FlightTable(clock: clock, gate: gate, anchorLimit: anchorLimit, completionLimit: completionLimit)

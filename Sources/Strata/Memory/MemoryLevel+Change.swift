@@ -1,3 +1,5 @@
+internal import Synchronization
+
 extension MemoryLevel: AtomicLevel {
     /// The entry of a key, by its version.
     ///
@@ -26,7 +28,7 @@ extension MemoryLevel: AtomicLevel {
         let hash = hash(of: key)
         // The seal is taken first: an invalidation that comes now voids the old entry, or the new one.
         let entry = entry.map { dated($0, at: now) }
-        let weight = entry.map { limit.weight(of: $0) } ?? 0
+        let weight = entry.map { measure.weight(of: $0) } ?? 0
         try makeRoom(weight)
         var departures = Departures()
         let outcome: (isDone: Bool, isCrowded: Bool) = writer.withLock { writer in
@@ -44,7 +46,7 @@ extension MemoryLevel: AtomicLevel {
             }
             publishNextLook(&writer)
             writer.state.check()
-            return (true, limit.budget != nil && writer.state.isCrowded)
+            return (true, measure.budget != nil && writer.state.isCrowded)
         }
         departures.tell(onRemoval)
         guard outcome.isDone else { throw CacheError.conflict }
@@ -70,8 +72,10 @@ extension MemoryLevel: AtomicLevel {
     /// Gets a larger allowance from the budget for an entry that is larger than the present one.
     private func makeRoom(_ weight: Int) throws(CacheError) {
         let tooLarge = CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
-        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw tooLarge }
-        guard limit.budget != nil else { return }
+        let total = total.load(ordering: .relaxed)
+        guard total > 0 else { return }
+        guard weight <= total, weight <= EvictionPolicy.maximumWeight else { throw tooLarge }
+        guard measure.budget != nil else { return }
         let allowance = writer.withLock { $0.state.policy.limit }
         guard weight > allowance else { return }
         askForMore(weight - allowance)

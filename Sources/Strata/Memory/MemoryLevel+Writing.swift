@@ -33,7 +33,7 @@ extension MemoryLevel {
             hasDetails: false,
             isSuspect: false
         )
-        try keep(consume slot, nil, hash, limit.weight(of: value), at: now)
+        try keep(consume slot, nil, hash, measure.weight(of: value), at: now)
     }
 
     /// Keeps an entry as ``store(_:for:)`` does.
@@ -75,7 +75,7 @@ extension MemoryLevel {
         let entry = dated(entry, at: now)
         let hash = hash(of: key)
         let slot = slot(for: entry, key, hash)
-        let weight = limit.weight(of: entry)
+        let weight = measure.weight(of: entry)
         if slot.hasDetails {
             try keep(consume slot, EntryMetadata(entry), hash, weight, at: now)
         } else {
@@ -121,8 +121,14 @@ extension MemoryLevel {
         _ weight: Int,
         at now: MonotonicInstant
     ) throws(CacheError) {
-        guard weight <= limit.total, weight <= EvictionPolicy.maximumWeight else { throw refuse(slot.key, hash) }
-        if limit.budget != nil { try makeRoom(slot.key, hash, weight) }
+        let total = total.load(ordering: .relaxed)
+        guard weight <= total, weight <= EvictionPolicy.maximumWeight else {
+            let error = refuse(slot.key, hash)
+            // A level that is switched off is no failure of what stands around it.
+            guard total > 0 else { return }
+            throw error
+        }
+        if measure.budget != nil { try makeRoom(slot.key, hash, weight) }
         var departures = Departures()
         let writer = unsafe self.writer.lock()
         unsafe writer.pointee.state.drain(readers)
@@ -138,7 +144,7 @@ extension MemoryLevel {
         )
         unsafe publishNextLook(&writer.pointee)
         unsafe writer.pointee.state.check()
-        let isCrowded = unsafe limit.budget != nil && writer.pointee.state.isCrowded
+        let isCrowded = unsafe measure.budget != nil && writer.pointee.state.isCrowded
         self.writer.unlock()
         departures.tell(onRemoval)
         if isCrowded { askForMore(0) }

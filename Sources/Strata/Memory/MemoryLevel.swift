@@ -54,8 +54,16 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     let time: CacheClock
     @usableFromInline
     let onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)?
-    /// How much the level may hold.
-    public let limit: MemoryLimit<Value>
+    /// What the level was made with: how values weigh, and the budget that it shares.
+    @usableFromInline
+    let measure: MemoryLimit<Value>
+    /// The most that entries may weigh together.
+    @usableFromInline
+    let total: Atomic<Int>
+    /// The gate of the composition that the level belongs to.
+    let composition = Locked(WeakGate())
+    /// How much the level may hold; see ``resize(to:)``.
+    public var limit: MemoryLimit<Value> { measure.resized(to: total.load(ordering: .relaxed)) }
 
     /// An empty level.
     ///
@@ -86,7 +94,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         isTended: Bool = true,
         onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
     ) {
-        self.limit = limit
+        measure = limit
+        total = Atomic(limit.total)
         self.lifetime = lifetime
         self.time = time
         self.onRemoval = onRemoval
@@ -106,12 +115,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
             now: start,
             rows: readers.rowCount
         )
-        // A tenth more than an equal share, because keys do not spread evenly.
-        let share = min(limit.total, 1 << 31) / partitionCount
         let writer = Writer(
             state,
             partitionCount: partitionCount,
-            partitionLimit: isWeighted ? 1 << 31 : share + share / 10,
+            partitionLimit: Self.partitionLimit(limit, partitionCount),
             idleNanoseconds: idleNanoseconds
         )
         partitions = writer.partitions
@@ -127,6 +134,15 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         var count = 1
         while count < ReaderRows.maximumPartitions, count * 32 <= limit { count *= 2 }
         return count
+    }
+
+    /// The most keys that a partition is expected to hold.
+    ///
+    /// A tenth more than an equal share, because keys do not spread evenly.
+    static func partitionLimit(_ limit: MemoryLimit<Value>, _ partitionCount: Int) -> Int {
+        guard limit.weigh == nil else { return 1 << 31 }
+        let share = min(limit.total, 1 << 31) / partitionCount
+        return share + share / 10
     }
 
     @inlinable
@@ -167,6 +183,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// `memory`, with its limit and its counters.
     public var label: LevelLabel {
         let statistics = statistics
+        let limit = limit
         return LevelLabel(
             "memory, at most \(limit.total) \(limit.weigh == nil ? "entries" : "of cost")",
             counters: [
@@ -183,9 +200,4 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
             ]
         )
     }
-}
-
-extension MemoryLevel: CountedLevel {
-    /// No entry weighs less than 1.
-    var entryLimit: Int { limit.total }
 }

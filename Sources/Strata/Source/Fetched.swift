@@ -25,13 +25,13 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     private let one: One?
     private let several: Several?
-    private let policy: FreshnessPolicy
+    private let policy: Adjustable<FreshnessPolicy>
     /// What lifetimes are counted by, and how long fetches take.
     package let clock: CacheClock
     /// Counts the fetches.
     package let meter = FetchMeter()
 
-    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, _ one: @escaping One) {
+    package init(_ policy: Adjustable<FreshnessPolicy>, clock: CacheClock = .current, _ one: @escaping One) {
         self.one = one
         several = nil
         self.policy = policy
@@ -39,7 +39,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Nothing to ask but the sources that calls bring.
-    package init(perCall policy: FreshnessPolicy, clock: CacheClock = .current) {
+    package init(perCall policy: Adjustable<FreshnessPolicy>, clock: CacheClock = .current) {
         one = nil
         several = nil
         self.policy = policy
@@ -52,7 +52,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A key that is missing in the answer has no value.
     ///
     /// Keys in it that were not asked for are ignored.
-    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, several: @escaping Several) {
+    package init(
+        _ policy: Adjustable<FreshnessPolicy>,
+        clock: CacheClock = .current,
+        several: @escaping Several
+    ) {
         one = { key, context in try await several([key: context])[key] ?? .absent() }
         self.several = several
         self.policy = policy
@@ -130,7 +134,15 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         let now = clock.now(at: end)
         let taken = begin.duration(to: now)
-        return try fetched(outcome, fingerprint: fingerprint, old: old, took: taken, at: now, options)
+        let tenant = (key as? any TenantScoped).map { TenantTags($0.tenant) }
+        return try fetched(
+            tenant.map { outcome.scoped(by: $0) } ?? outcome,
+            fingerprint: fingerprint,
+            old: old,
+            took: taken,
+            at: now,
+            tenant.map { options.scoped(by: $0) } ?? options
+        )
     }
 
     private func ask(
@@ -164,14 +176,14 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 entry.ticket = .void
                 return Fetched(entry: entry, use: .handOut)
             }
-            entry = policy.stamping(entry, fingerprint: fingerprint, lifetime, at: now)
+            entry = policy.value.stamping(entry, fingerprint: fingerprint, lifetime, at: now)
             return Fetched(entry: entry, use: use)
         }
         switch outcome {
         case .value(let value, let lifetime, let tags):
             return entry(.value(value), options.lifetime(over: lifetime), options.tags(with: tags))
         case .absent(let lifetime, let tags):
-            guard lifetime.freshFor ?? policy.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
+            guard lifetime.freshFor ?? policy.value.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
             return entry(.absent, lifetime, options.tags(with: tags))
         case .notModified(let lifetime):
             guard let old else {

@@ -17,7 +17,19 @@ internal import Synchronization
 /// failure in a row, up to 5 s. Callers get what the source has thrown until then. At most 4 096 keys are remembered.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, SourcedLevel {
     /// How long values are fresh, and how long callers wait for them.
-    public let freshness: FreshnessPolicy
+    ///
+    /// It may be changed at any time: what is fetched from then on, and who waits from then on, goes by the new policy.
+    public var freshness: FreshnessPolicy {
+        get { terms.value }
+        set { terms.change { $0 = newValue } }
+    }
+    /// How many fetches may run at once; may be changed at any time.
+    public var limit: Int {
+        get { limiter.limit }
+        set { limiter.limit = newValue }
+    }
+
+    private let terms: Adjustable<FreshnessPolicy>
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
     /// Fetches beside another one of the same key, by numbers of their own.
@@ -42,22 +54,23 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) {
-        self.init(freshness, limit, failureBackOff, Fetch(freshness, fetch))
+        let terms = Adjustable(freshness)
+        self.init(terms, limit, failureBackOff, Fetch(terms, fetch))
     }
 
     private init(
-        _ freshness: FreshnessPolicy,
+        _ terms: Adjustable<FreshnessPolicy>,
         _ limit: Int,
         _ failureBackOff: ClosedRange<Duration>?,
         _ fetch: Fetch<Key, Value>
     ) {
-        self.freshness = freshness
+        self.terms = terms
         time = fetch.clock
         pauses = failureBackOff.map { Pauses(steps: $0, clock: fetch.clock) } ?? Pauses(clock: fetch.clock)
         isPausedByErrors = failureBackOff != nil
         self.fetch = fetch
-        flights = Flights(clock: fetch.clock, completionLimit: freshness.completionLimit)
-        apart = Flights(clock: fetch.clock, completionLimit: freshness.completionLimit)
+        flights = Flights(clock: fetch.clock, completionLimit: terms.value.completionLimit)
+        apart = Flights(clock: fetch.clock, completionLimit: terms.value.completionLimit)
         limiter = FetchLimiter(limit: limit, clock: fetch.clock)
     }
 
@@ -100,7 +113,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         limit: Int = 64,
         failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5)
     ) -> Source {
-        Source(freshness, limit, failureBackOff, Fetch(perCall: freshness))
+        let terms = Adjustable(freshness)
+        return Source(terms, limit, failureBackOff, Fetch(perCall: terms))
     }
 
     /// Callers that wait for a fetch now.

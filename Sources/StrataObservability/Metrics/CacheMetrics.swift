@@ -31,6 +31,7 @@ public final class CacheMetrics: Sendable {
         var caches: [CacheReading] = []
         var monitors: [ConsistencyReading] = []
         var listeners: [DurationSource: Listener] = [:]
+        var registries: [RegistryReading] = []
     }
 
     /// The names that caches have in the process's own metrics system.
@@ -83,6 +84,24 @@ public final class CacheMetrics: Sendable {
             throw ObservabilityError(code: .nameTaken, message: "another cache exports metrics by this name: \(name)")
         }
         listen(to: reading)
+    }
+
+    /// Adds all caches of a registry, each by its own name, and those that come later.
+    ///
+    /// A cache that has come or gone is noticed when counters are read: until then nothing of a new one is counted, and its name
+    /// is not free. One that comes later by a name that another cache has here is left out.
+    ///
+    /// - Parameter registry: The caches by name.
+    /// - Throws: ``ObservabilityError/Code/nameTaken`` when another cache has one of the names, and then none is added.
+    public func add(_ registry: CacheRegistry) throws(ObservabilityError) {
+        let reading = RegistryReading(registry)
+        do {
+            try reading.update(self)
+        } catch {
+            reading.end(self)
+            throw error
+        }
+        state.withLock { $0.registries.append(reading) }
     }
 
     /// Adds a monitor of consistency, such as `ConsistencyMonitor` of `StrataRedis`.
@@ -184,6 +203,7 @@ public final class CacheMetrics: Sendable {
     ///
     /// ``run()`` does this at the interval; call it yourself where metrics are pushed at the end of a short process.
     public func record() {
+        for registry in state.withLock({ $0.registries }) { try? registry.update(self) }
         for cache in state.withLock({ $0.caches }) {
             // A level may have been exchanged.
             listen(to: cache)

@@ -13,7 +13,7 @@ extension RedisClient {
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
         try configuration.validate()
-        try self.init(configuration.settled(), logger: logger, loop: IOLoop())
+        try self.init(configuration.settled().withOwnTerms(), logger: logger, loop: IOLoop())
     }
 
     /// - Parameters:

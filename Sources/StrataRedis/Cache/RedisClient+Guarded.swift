@@ -108,8 +108,8 @@ extension RedisClient {
     ///
     /// It ends by its deadline whatever the server does.
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
-        let limit = min(configuration.redisBudget, configuration.commandTimeout)
-        post(deadline: MonotonicInstant.coarse.advanced(by: limit), expecting: .status) { [clock] outcome in
+        let limit = outage.terms.value.probeLimit
+        post(deadline: MonotonicInstant.coarse.advanced(byNanoseconds: limit), expecting: .status) { [clock] outcome in
             var answered = false
             if case .success(.status("PONG")) = outcome { answered = true }
             breaker.probed(number, answered, at: clock.now)

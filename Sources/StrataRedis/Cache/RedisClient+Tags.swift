@@ -143,13 +143,13 @@ extension RedisClient {
     func tagLookout(
         in keyspace: Keyspace,
         _ part: KeyspacePart?,
-        entriesLiving lifetime: Duration
+        entriesLiving lifetime: @autoclosure @escaping @Sendable () -> Duration
     ) -> KeyspaceTags.Lookout {
         let lookout = lookout
         let marks = keyspace.marks(of: part)
         let timeout = configuration.commandTimeout
-        let memory = lifetime + TagMarks.reserve
         return { question, completion in
+            let memory = lifetime() + TagMarks.reserve
             let arguments = Self.arguments(.look, keyspace, part, known: question.known, kept: memory)
             @Sendable func post(_ command: StaticString, _ script: String, _ next: (@Sendable () -> Void)?) {
                 lookout.post(

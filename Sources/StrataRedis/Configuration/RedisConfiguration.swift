@@ -1,3 +1,5 @@
+internal import Strata
+
 /// How a ``RedisClient`` reaches its server and what a call may cost.
 ///
 /// | setting | default | why |
@@ -35,6 +37,8 @@ public struct RedisConfiguration: Sendable {
     var lookUp: (@Sendable (_ host: String, _ port: UInt16) -> Result<[SocketAddress], RedisError>)?
     /// What other nodes of the same client were warned of.
     var warnings: SharedWarnings?
+    /// What calls of caches may cost now; the nodes of one client share it, and another client has its own.
+    var terms: Adjustable<CallTerms>?
     /// The ACL user; `nil` means the server's default user.
     public var username: String?
     /// The password; `nil` means that none is sent.
@@ -152,10 +156,8 @@ public struct RedisConfiguration: Sendable {
         }
         try require((1...64).contains(connections), "connections is not within 1 to 64")
         try require(connectTimeout > .zero && commandTimeout > .zero, "a timeout is not above zero")
-        try require(redisBudget > .zero, "redisBudget is not above zero")
+        try Self.validate(redisBudget, breaker)
         try require(invalidationLimit > 0, "invalidationLimit is not above zero")
-        try require(breaker.window > .zero && breaker.slowAfter > .zero, "a time of the breaker is not above zero")
-        try require(breaker.pause.lowerBound > .zero, "the breaker's pause does not begin above zero")
         try require(healthWindow > .zero && keepalive > .zero, "healthWindow or keepalive is not above zero")
         try require(linkPingInterval > .zero && linkPingTimeout > .zero, "a ping time of the link is not above zero")
         try require(reconnectDelay.lowerBound > .zero, "reconnectDelay does not begin above zero")

@@ -13,7 +13,8 @@ struct ConnectionSettings: Sendable {
     /// How long a connection has to stand before its loss is no reason to wait longer for the next one.
     var stableAfter: Int64 = 1_000_000_000
     /// From when on a reply counts as slow, of a call that may be made of two commands.
-    var slowReply: Int64
+    var slowReply: Int64 { terms.value.slowAfter / 2 }
+    private let terms: Adjustable<CallTerms>
     /// Whether the order of replies is checked; a server that is played by a test may not know how to answer.
     var checksOrder = true
 
@@ -25,7 +26,7 @@ struct ConnectionSettings: Sendable {
         queuedBytesLimit = configuration.queuedBytesLimit
         healthWindow = configuration.healthWindow.saturatedNanoseconds
         keepalive = configuration.keepalive.saturatedNanoseconds
-        slowReply = configuration.breaker.slowAfter.saturatedNanoseconds / 2
+        terms = configuration.presentTerms
         let delay = configuration.reconnectDelay
         reconnectDelay = delay.lowerBound.saturatedNanoseconds...delay.upperBound.saturatedNanoseconds
     }

@@ -21,7 +21,21 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// The Redis level.
     public let level: RedisLevel<Key, Value>
     /// How the fleet decides which instance fetches.
-    public let options: LeaseOptions
+    ///
+    /// It may be changed at any time: fetches and waits that begin from then on go by the new options. A
+    /// ``LeaseOptions/limiter`` that the level was made with stays, and one that it was not made with is ignored.
+    public var options: LeaseOptions {
+        get { leases.value }
+        set {
+            leases.change {
+                let limiter = $0.limiter
+                $0 = newValue
+                $0.limiter = limiter
+            }
+            if leases.value.limiter == nil { limiter.limit = newValue.fetchLimit }
+        }
+    }
+    private let leases: Adjustable<LeaseOptions>
     let source: Fetch<Key, Value>
     /// The reads that callers wait for: a look in Redis, and a fetch where needed.
     @usableFromInline
@@ -52,7 +66,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         _ source: Fetch<Key, Value>
     ) {
         self.level = level
-        self.options = options
+        leases = Adjustable(options)
         self.source = source
         let clock = level.redis.clock
         sourceErrors = Pauses(clock: clock)
@@ -60,10 +74,15 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         let unclaimed: @Sendable (Led) -> Void = { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
-        let limit = level.freshness.completionLimit
-        flights = Flights(clock: clock, gate: level.gate, completionLimit: limit)
-        fetches = Flights(clock: clock, gate: level.gate, completionLimit: limit, unclaimed: unclaimed)
-        apart = Flights(clock: clock, completionLimit: limit, unclaimed: unclaimed)
+        let terms = level.terms
+        flights = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
+        fetches = Flights(
+            clock: clock,
+            gate: level.gate,
+            completionLimit: terms.value.completionLimit,
+            unclaimed: unclaimed
+        )
+        apart = Flights(clock: clock, completionLimit: terms.value.completionLimit, unclaimed: unclaimed)
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
@@ -216,7 +235,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock) { key, _ in .found(try await fetch(key)) })
+        FetchingLevel(self, options, Fetch(terms, clock: redis.clock) { key, _ in .found(try await fetch(key)) })
     }
 
     /// This level with a source below it that tells how levels keep its answer.
@@ -230,7 +249,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock, fetch))
+        FetchingLevel(self, options, Fetch(terms, clock: redis.clock, fetch))
     }
 
     /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
@@ -248,7 +267,7 @@ extension RedisLevel {
     /// - Parameter options: How the fleet decides which instance fetches.
     /// - Returns: The level.
     public func fetchingPerCall(_ options: LeaseOptions = LeaseOptions()) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(perCall: freshness, clock: redis.clock))
+        FetchingLevel(self, options, Fetch(perCall: terms, clock: redis.clock))
     }
 
     /// This level with a source below it that is asked for several keys by one call.
@@ -283,7 +302,7 @@ extension RedisLevel {
         FetchingLevel(
             self,
             options,
-            Fetch(freshness, clock: redis.clock, several: { try await fetch(Array($0.keys), $0) })
+            Fetch(terms, clock: redis.clock, several: { try await fetch(Array($0.keys), $0) })
         )
     }
 }

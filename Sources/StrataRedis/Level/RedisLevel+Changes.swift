@@ -14,7 +14,7 @@ extension RedisLevel {
         while .now < end {
             do {
                 _ = try await redis.ping()
-                if coherence != .tracking || shared.isKnown { return }
+                if isTold { return }
                 failure = untrustedReason ?? "the link does not stand yet"
             } catch let error as RedisError {
                 failure = error.message
@@ -27,6 +27,9 @@ extension RedisLevel {
             endpoint: redis.configuration.place
         )
     }
+
+    /// Whether changes that others make are told, or nobody wants to be told.
+    var isTold: Bool { coherence != .tracking || shared.isKnown }
 
     /// Waits for the link of a level that has just been made.
     func linkArrives() async {

@@ -46,7 +46,7 @@ extension RedisLevel {
         gate?.voidAll()
         defer { gate?.voidAll() }
         _ = try await redis.inEachPart { [self] part in
-            try await removing([.all(keyspace, part)], for: freshness.longestLifetime) {
+            try await removing([.all(keyspace, part)], for: longestLifetime) {
                 try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
             }
         }

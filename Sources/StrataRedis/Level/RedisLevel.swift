@@ -27,11 +27,23 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// The part of the database that belongs to this cache.
     public let keyspace: Keyspace
     /// How long values are fresh, and how long callers wait.
-    public let freshness: FreshnessPolicy
+    ///
+    /// It may be changed at any time: what is stored from then on, and who waits from then on, goes by the new policy. What
+    /// lies in Redis keeps the lifetime that it was stored with.
+    public var freshness: FreshnessPolicy {
+        get { terms.value }
+        set {
+            longest.change { $0 = max($0, newValue.longestLifetime) }
+            terms.change { $0 = newValue }
+        }
+    }
     /// How readers learn of changes that others make.
     public let coherence: Coherence
     /// What becomes of removals while Redis is away, if their call does not say.
     public let removals: RemovalMode
+    let terms: Adjustable<FreshnessPolicy>
+    /// The longest life of an entry by any policy so far.
+    private let longest: Adjustable<Duration>
     let shared: KeyspaceCoherence
     private let listener: UInt64?
     let codec: Codec<Value>
@@ -61,7 +73,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         self.redis = redis
         self.keyspace = keyspace
         self.codec = schema.map { codec.schema($0) } ?? codec
-        self.freshness = freshness
+        let terms = Adjustable(freshness)
+        self.terms = terms
+        let longest = Adjustable(freshness.longestLifetime)
+        self.longest = longest
         self.coherence = coherence
         self.removals = removals
         clocks = ServerClocks(redis)
@@ -76,7 +91,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             look: redis.versionLook(),
             get: redis.valueLook(),
             parts: redis.parts,
-            tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: freshness.longestLifetime) }
+            tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: longest.value) }
         )
         listener = coherence == .tracking ? redis.cache.tell(shared, of: keyspace) : nil
     }
@@ -169,7 +184,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         if let rights = entry.rights { return try await fill(entry, names, rights) }
         let before = fillGate.ticket(for: names.fingerprint)
         do {
-            try await redis.keeping(.key(names, keyspace), .write, for: freshness.longestLifetime) { arrival in
+            try await redis.keeping(.key(names, keyspace), .write, for: longestLifetime) { arrival in
                 try await redis.budgeted { try await write(entry, names, &arrival) }
             }
         } catch {
@@ -192,7 +207,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
         shared.changes?.begins(names.fingerprint)
-        try await removing([.key(names, keyspace)], for: freshness.longestLifetime) {
+        try await removing([.key(names, keyspace)], for: longestLifetime) {
             _ = try await counting {
                 try await redis.guarded(.remove, for: names.value) {
                     try await redis.invalidate(names, in: keyspace, timeout: $0)
@@ -246,6 +261,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public var origin: EntryOrigin? { .redis }
 
     // MARK: Inside
+
+    /// For how long what was stored may live: by any policy so far.
+    var longestLifetime: Duration { longest.value }
 
     func names(for key: Key) -> KeyNames { keyspace.names(for: key.keyBytes, isDivided: shared.isDivided) }
 

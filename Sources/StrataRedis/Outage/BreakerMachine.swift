@@ -42,9 +42,10 @@ struct BreakerMachine: Sendable {
         case none
     }
 
-    private let pause: ClosedRange<Int64>
-    /// How long a probe or a trial may take.
-    private let limit: Int64
+    /// Bounds of the pause before a probe, in nanoseconds.
+    var pause: ClosedRange<Int64>
+    /// How long a probe or a trial may take, in nanoseconds.
+    var limit: Int64
     private var random: SplitMix64
     private(set) var phase = Phase.closed
     /// The number of the running probe or trial, or of the last one.

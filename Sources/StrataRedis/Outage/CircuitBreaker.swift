@@ -30,8 +30,7 @@ final class CircuitBreaker: Sendable {
     }
 
     private let role: RedisRole
-    private let options: BreakerOptions
-    let slowAfter: Int64
+    private let terms: Adjustable<CallTerms>
     private let logger: Logger?
     private let endpoint: String
     private let window: OutcomeWindow
@@ -44,21 +43,28 @@ final class CircuitBreaker: Sendable {
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(_ role: RedisRole, _ options: BreakerOptions, limit: Duration, endpoint: String, logger: Logger?) {
+    init(_ role: RedisRole, _ terms: Adjustable<CallTerms>, endpoint: String, logger: Logger?) {
         self.role = role
-        self.options = options
+        self.terms = terms
         self.logger = logger
         self.endpoint = endpoint
-        slowAfter = options.slowAfter.saturatedNanoseconds
-        window = OutcomeWindow(window: options.window.saturatedNanoseconds)
-        let (low, high) = (options.pause.lowerBound.saturatedNanoseconds, options.pause.upperBound.saturatedNanoseconds)
-        machine = Locked(
-            BreakerMachine(
-                pause: max(1, low)...max(1, high),
-                limit: max(1, limit.saturatedNanoseconds),
-                seed: .random(in: 0 ... .max)
-            )
-        )
+        let now = terms.value
+        window = OutcomeWindow(window: now.window)
+        machine = Locked(BreakerMachine(pause: now.pause, limit: now.probeLimit, seed: .random(in: 0 ... .max)))
+    }
+
+    /// How long a call that succeeds may take without being slow, in nanoseconds.
+    var slowAfter: Int64 { terms.value.slowAfter }
+
+    /// Runs a step of the machine, by the terms that are in force.
+    private func step<Result>(_ body: (inout BreakerMachine) -> Result) -> Result {
+        let terms = terms.value
+        return machine.withLock { machine in
+            machine.pause = terms.pause
+            machine.limit = terms.probeLimit
+            defer { mirror(machine.phase) }
+            return body(&machine)
+        }
     }
 
     var statistics: OutageStatistics.Breaker {
@@ -89,11 +95,7 @@ final class CircuitBreaker: Sendable {
     }
 
     private func ask(at now: MonotonicInstant) throws(Refusal) -> Pass {
-        let admission = machine.withLock { machine in
-            let admission = machine.admit(at: now)
-            mirror(machine.phase)
-            return admission
-        }
+        let admission = step { $0.admit(at: now) }
         switch admission {
         case .pass: return .ordinary(generation: generation.load(ordering: .relaxed))
         case .trial(let number): return .trial(number)
@@ -121,16 +123,14 @@ final class CircuitBreaker: Sendable {
 
     private func complain(_ generation: UInt64, _ outcome: Outcome, at now: MonotonicInstant) {
         guard outcome != .unknown, generation == self.generation.load(ordering: .relaxed) else { return }
+        let terms = terms.value
+        window.resize(terms.window)
         window.count(outcome == .failed ? .failed : .slow, at: now)
         if outcome != .failed { streak.store(0, ordering: .relaxed) }
         let inARow = outcome == .failed ? streak.wrappingAdd(1, ordering: .relaxed).newValue : 0
         let counts = window.counts(at: now)
-        guard inARow >= max(1, options.minimumCalls) || options.isReason(counts) else { return }
-        let isNews = machine.withLock { machine in
-            defer { mirror(machine.phase) }
-            return machine.trip(at: now)
-        }
-        guard isNews else { return }
+        guard inARow >= max(1, terms.breaker.minimumCalls) || terms.breaker.isReason(counts) else { return }
+        guard step({ $0.trip(at: now) }) else { return }
         openings.wrappingAdd(1, ordering: .relaxed)
         log(
             "Redis is not asked for the time being",
@@ -158,15 +158,14 @@ final class CircuitBreaker: Sendable {
     }
 
     /// Runs a step that may close the breaker.
-    private func conclude(_ step: (inout BreakerMachine) -> Bool) {
-        let isClosed = machine.withLock { machine in
-            let isClosed = step(&machine)
+    private func conclude(_ decide: (inout BreakerMachine) -> Bool) {
+        let isClosed = step { machine in
+            let isClosed = decide(&machine)
             if isClosed {
                 window.clear()
                 streak.store(0, ordering: .relaxed)
                 generation.wrappingAdd(1, ordering: .relaxed)
             }
-            mirror(machine.phase)
             return isClosed
         }
         if isClosed { log("Redis is asked again", [:]) }
@@ -174,19 +173,13 @@ final class CircuitBreaker: Sendable {
 
     /// A probe has ended.
     func probed(_ number: UInt64, _ answered: Bool, at now: MonotonicInstant) {
-        machine.withLock { machine in
-            machine.probed(number, answered, at: now)
-            mirror(machine.phase)
-        }
+        step { $0.probed(number, answered, at: now) }
     }
 
     /// The server is there again: a connection was made.
     func returned() {
         guard refusesUntil.load(ordering: .acquiring) != 0 else { return }
-        machine.withLock { machine in
-            machine.returned()
-            mirror(machine.phase)
-        }
+        step { $0.returned() }
     }
 
     /// Under the machine's lock.

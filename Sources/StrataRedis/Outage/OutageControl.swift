@@ -13,19 +13,18 @@ final class OutageControl: Sendable {
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]
     private let spent: RedisError
-    /// The budget of a call, and the longest time of one command, in nanoseconds.
-    let budget: Int64
+    /// What calls may cost now.
+    let terms: Adjustable<CallTerms>
+    /// The longest time of one command, in nanoseconds.
     let commandTimeout: Int64
 
     init(_ configuration: RedisConfiguration, _ clock: CacheClock = .current, logger: Logger?) {
         self.clock = clock
         let endpoint = configuration.place
-        budget = configuration.redisBudget.saturatedNanoseconds
+        let terms = configuration.presentTerms
+        self.terms = terms
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
-        let limit = min(configuration.redisBudget, configuration.commandTimeout)
-        breakers = RedisRole.allCases.map {
-            CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger)
-        }
+        breakers = RedisRole.allCases.map { CircuitBreaker($0, terms, endpoint: endpoint, logger: logger) }
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {
             RedisError(
@@ -42,6 +41,9 @@ final class OutageControl: Sendable {
             logger: logger
         )
     }
+
+    /// The budget of a call, in nanoseconds.
+    var budget: Int64 { terms.value.budget }
 
     func breaker(_ role: RedisRole) -> CircuitBreaker {
         switch role {

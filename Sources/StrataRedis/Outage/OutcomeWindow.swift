@@ -27,11 +27,11 @@ final class OutcomeWindow: Sendable {
 
     /// One word for each slot and kind of outcome: the low half of the slot's number, then the count.
     nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
-    private let slotLength: Int64
+    private let length: Atomic<Int64>
 
     /// - Parameter window: How long it is, in nanoseconds.
     init(window: Int64) {
-        slotLength = max(1, window / Self.slots)
+        length = Atomic(Self.slotLength(window))
         let count = Int(Self.slots) * Self.kinds
         words = .allocate(capacity: count)
         for index in 0..<count { (words + index).initialize(to: Atomic<UInt64>(0)) }
@@ -42,9 +42,19 @@ final class OutcomeWindow: Sendable {
         words.deallocate()
     }
 
+    private static func slotLength(_ window: Int64) -> Int64 { max(1, window / slots) }
+
+    /// Changes how long the window is, in nanoseconds; what was counted is forgotten with it.
+    func resize(_ window: Int64) {
+        let slotLength = Self.slotLength(window)
+        guard slotLength != length.load(ordering: .relaxed) else { return }
+        length.store(slotLength, ordering: .relaxed)
+        clear()
+    }
+
     /// Counts a call.
     func count(_ outcome: Outcome, at now: MonotonicInstant) {
-        let number = now.nanoseconds / slotLength
+        let number = now.nanoseconds / length.load(ordering: .relaxed)
         let word = index(number, outcome)
         let mark = Self.mark(number)
         while true {
@@ -61,7 +71,7 @@ final class OutcomeWindow: Sendable {
 
     /// The counts within the window that ends now.
     func counts(at now: MonotonicInstant) -> Counts {
-        let number = now.nanoseconds / slotLength
+        let number = now.nanoseconds / length.load(ordering: .relaxed)
         var counts = Counts()
         for slot in max(0, number - Self.slots + 1)...max(0, number) {
             let (good, failed, slow) = (value(slot, .good), value(slot, .failed), value(slot, .slow))

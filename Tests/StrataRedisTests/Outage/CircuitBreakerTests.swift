@@ -13,7 +13,8 @@ struct CircuitBreakerTests {
     private func breaker(_ adjust: (inout BreakerOptions) -> Void = { _ in }) -> CircuitBreaker {
         var options = BreakerOptions(window: .seconds(16), minimumCalls: 10, pause: .seconds(1) ... .seconds(8))
         adjust(&options)
-        return CircuitBreaker(.read, options, limit: .seconds(1), endpoint: "somewhere", logger: log.logger)
+        let terms = Adjustable(CallTerms(options, budget: .seconds(1), .seconds(1)))
+        return CircuitBreaker(.read, terms, endpoint: "somewhere", logger: log.logger)
     }
 
     private func instant(_ seconds: Double) -> MonotonicInstant {
@@ -210,13 +211,8 @@ struct CircuitBreakerTests {
 
     @Test("what succeeds although the breaker stands before it closes it, in any phase")
     func proved() throws {
-        let breaker = CircuitBreaker(
-            .remove,
-            BreakerOptions(minimumCalls: 1),
-            limit: .seconds(1),
-            endpoint: "test",
-            logger: nil
-        )
+        let terms = Adjustable(CallTerms(BreakerOptions(minimumCalls: 1), budget: .seconds(1), .seconds(1)))
+        let breaker = CircuitBreaker(.remove, terms, endpoint: "test", logger: nil)
         let now = MonotonicInstant(nanoseconds: 5_000_000_000_000)
         for isBack in [false, true] {
             breaker.leave(try breaker.enter(at: now), .failed, after: 1, at: now)

@@ -138,7 +138,7 @@ struct FetchOptionsTests {
         _ = try await absent.get("none", ReadOptions(tags: ["t"], lifetime: EntryLifetime(freshFor: .seconds(5_000))))
         let entry = try #require(try await memory.entry(for: "none", ReadRequest()))
         #expect(entry.tags == ["t"] && MonotonicInstant.now.duration(to: entry.freshUntil) < .seconds(8))
-        let fetch = Fetch<String, String>(FreshnessPolicy()) { _, _ in .notModified() }
+        let fetch = Fetch<String, String>(Adjustable(FreshnessPolicy())) { _, _ in .notModified() }
         let old = Entry<String>(.value("old"), tags: ["t"])
         func use(_ tags: [String]) async throws -> (Fetched<String>.Use, [String]?) {
             let fetched = try await fetch("k", fingerprint: 0, old: old, nil, nil, for: nil, ReadOptions(tags: tags))

@@ -21,6 +21,6 @@ extension MemoryLevel: BudgetMember {
     @usableFromInline
     @inline(never)
     func askForMore(_ weight: Int) {
-        limit.budget?.grow(self, by: weight)
+        measure.budget?.grow(self, by: weight)
     }
 }

@@ -18,7 +18,7 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
 
     /// At most this many entries.
     ///
-    /// Zero or less refuses everything.
+    /// Zero or less switches the level off: it keeps nothing, which is no error of those who store.
     public static func entries(_ count: Int) -> MemoryLimit {
         MemoryLimit(total: count, weigh: nil)
     }
@@ -49,6 +49,11 @@ public struct MemoryLimit<Value: Sendable>: Sendable {
     ) -> MemoryLimit {
         let most = min(atMost ?? budget.total, budget.total)
         return MemoryLimit(total: most, budget: budget, atLeast: atLeast, weigh: weigh)
+    }
+
+    /// The same with another total.
+    func resized(to total: Int) -> MemoryLimit {
+        MemoryLimit(total: total, budget: budget, atLeast: atLeast, weigh: weigh)
     }
 
     @inlinable

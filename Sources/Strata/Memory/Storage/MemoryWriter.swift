@@ -20,7 +20,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @usableFromInline var chunks: UnsafeMutablePointer<Chunk>
     @usableFromInline var chunkCount = 0
     /// The most keys that a partition is expected to hold.
-    @usableFromInline let partitionLimit: Int
+    @usableFromInline var partitionLimit: Int
     /// After how many nanoseconds without a read an entry leaves; 0 is never.
     @usableFromInline let idleNanoseconds: Int64
 

@@ -1,0 +1,65 @@
+/// A key of one tenant: a customer, a shop, whatever shares a cache with others and must see nothing of theirs.
+///
+/// A cache with such keys has room for any number of tenants: they share its memory limit, its keyspace and its link, and a
+/// tenant costs nothing until it has entries. Use it through ``CacheLevel/tenant(_:)``, which also bounds tags and `clear()`
+/// to one tenant.
+///
+/// ```swift
+/// let carts = MemoryLevel<TenantKey<Int>, Cart>(limit: .entries(100_000))
+///     .compose(RedisLevel(redis, keyspace: "carts").fetching { key in
+///         try await database.cart(key.key, of: key.tenant)
+///     })
+/// let acme = carts.tenant("acme")
+/// let cart = try await acme.get(7)
+/// try await acme.clear()  // no other tenant notices
+/// ```
+///
+/// What a source answers for such a key bears the tag of its tenant, and its own tags are the tenant's.
+public struct TenantKey<Key: Hashable & Sendable>: Hashable, Sendable {
+    /// Whose key it is.
+    public var tenant: String
+    /// The key, as the tenant knows it.
+    public var key: Key
+
+    /// A key of a tenant.
+    @inlinable
+    public init(_ tenant: String, _ key: Key) {
+        self.tenant = tenant
+        self.key = key
+    }
+}
+
+extension TenantKey: KeyRepresentable where Key: KeyRepresentable {
+    /// The tenant and the key with a colon between them.
+    ///
+    /// A colon inside of either is escaped, so no tenant can choose a key that is another tenant's.
+    public var keyBytes: [UInt8] { KeyBytes.joining(tenant, key) }
+}
+
+/// A key whose entries belong to a tenant.
+package protocol TenantScoped {
+    /// Whose key it is.
+    var tenant: String { get }
+}
+
+extension TenantKey: TenantScoped {}
+
+/// The tags of a tenant's entries: one that all of them bear, and their own with the tenant before them.
+package struct TenantTags: Sendable, Hashable {
+    /// The tag that all of them bear.
+    package let all: String
+
+    package init(_ tenant: String) {
+        var name = Array("tenant:".utf8)
+        PercentEncoding.append(Array(tenant.utf8), to: &name) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
+        all = String(decoding: name, as: UTF8.self)
+    }
+
+    /// A tag of the tenant's, as it is stored; one that was stored already stays as it is.
+    func stored(_ tag: String) -> String { tag.hasPrefix(all + ":") ? tag : "\(all):\(tag)" }
+
+    /// The tags of an entry, as they are stored.
+    ///
+    /// Levels hand entries out with these: what voids an entry knows its tags by this form.
+    func stored(_ tags: [String]) -> [String] { [all] + tags.lazy.filter { $0 != all }.map { stored($0) } }
+}

@@ -1,0 +1,49 @@
+#if Configuration
+/// Durations as they are written in a configuration: a number and a unit, `500ms`, or a number of seconds.
+enum DurationText {
+    /// The units, the smallest first, in nanoseconds.
+    private static let units: [(name: String, nanoseconds: Double)] = [
+        ("ms", 1e6), ("s", 1e9), ("m", 60e9), ("h", 3_600e9), ("d", 86_400e9),
+    ]
+    /// A hundred years: as long as anything may take, and no overflow.
+    static let longest: Duration = .seconds(36_525 * 86_400)
+
+    /// Why a text is no duration.
+    enum Failure: Error {
+        case wrongForm
+        case outOfRange
+    }
+
+    static func read(_ text: String) throws(Failure) -> Duration {
+        let unit = units.last { text.hasSuffix($0.name) && !(($0.name == "s") && text.hasSuffix("ms")) }
+        let digits = unit.map { text.dropLast($0.name.count) } ?? text[...]
+        guard !digits.isEmpty, digits.first != ".", digits.utf8.allSatisfy({ isDigit($0) || $0 == UInt8(ascii: ".") }),
+            let number = Double(digits)
+        else { throw .wrongForm }
+        return try duration(number * (unit?.nanoseconds ?? 1e9))
+    }
+
+    static func read(seconds: Double) throws(Failure) -> Duration { try duration(seconds * 1e9) }
+
+    private static func duration(_ nanoseconds: Double) throws(Failure) -> Duration {
+        guard nanoseconds >= 0, nanoseconds <= longest / .nanoseconds(1) else { throw .outOfRange }
+        return .nanoseconds(Int64(nanoseconds.rounded()))
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    /// The shortest way to write a duration: that of the largest unit of which it is a whole number.
+    static func write(_ duration: Duration) -> String {
+        let nanoseconds = duration / .nanoseconds(1)
+        guard nanoseconds > 0 else { return "0s" }
+        let unit = units.last { (nanoseconds / $0.nanoseconds).rounded() * $0.nanoseconds == nanoseconds }
+        guard let unit else { return "\(nanoseconds / 1e6)ms" }
+        return "\(Int64(nanoseconds / unit.nanoseconds))\(unit.name)"
+    }
+
+    /// Two durations with three dots between them, as the bounds of a range.
+    static func write(_ range: ClosedRange<Duration>) -> String {
+        "\(write(range.lowerBound))...\(write(range.upperBound))"
+    }
+}
+#endif

@@ -1,0 +1,96 @@
+public import Strata
+
+/// One tenant's part of a named cache.
+public typealias TenantCache<Key: KeyRepresentable, Value: Sendable> = TenantLevel<
+    NamedCache<TenantKey<Key>, Value>, Key
+>
+
+/// The named caches of one tenant: a customer, a shop, whatever must see nothing of others.
+///
+/// ```swift
+/// let acme = caches.tenant("acme")
+/// let carts = try acme.cache("carts", Int.self, Cart.self)
+/// let cart = try await carts.get(7) { try await database.cart(7, of: "acme") }
+/// try await acme.drop(clearing: true)
+/// ```
+///
+/// It is a value: a tenant costs nothing until it has entries. All tenants of a name share its memory limit, its keyspace and
+/// its link, so any number of them may come and go.
+public struct TenantCaches: Sendable {
+    /// Whose caches these are.
+    public let name: String
+    private let caches: RedisCaches
+
+    init(_ caches: RedisCaches, _ name: String) {
+        self.caches = caches
+        self.name = name
+    }
+
+    /// The tenant's part of the cache of a name, whose keys are ``/Strata/TenantKey``.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the cache, which all tenants share.
+    ///   - key: The type of the tenant's keys.
+    ///   - value: The type of the values.
+    /// - Returns: The tenant's part.
+    /// - Throws: As ``RedisCaches``: ``/Strata/CacheError/Code/otherTypes`` also for a cache whose keys name no tenant.
+    public func cache<Key: KeyRepresentable, Value: Codable & Sendable>(
+        _ name: String,
+        _ key: Key.Type = Key.self,
+        _ value: Value.Type = Value.self
+    ) throws -> TenantCache<Key, Value> {
+        try caches.cache(name, TenantKey<Key>.self, Value.self).tenant(self.name)
+    }
+
+    /// The tenant's part of the cache of a name, with a codec of its own.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the cache, which all tenants share.
+    ///   - key: The type of the tenant's keys.
+    ///   - codec: How values become bytes.
+    /// - Returns: The tenant's part.
+    /// - Throws: As the other form.
+    public func cache<Key: KeyRepresentable, Value: Sendable>(
+        _ name: String,
+        _ key: Key.Type = Key.self,
+        codec: Codec<Value>
+    ) throws -> TenantCache<Key, Value> {
+        try caches.cache(name, TenantKey<Key>.self, codec: codec).tenant(self.name)
+    }
+
+    /// Voids what all caches have of the tenant, in Redis and in the memory of every instance.
+    ///
+    /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, whatever they void. The bytes leave Redis
+    /// when they expire, or by a sweep.
+    ///
+    /// - Parameter mode: What becomes of it while Redis is away.
+    /// - Throws: The error of the first cache that could not be reached, when all were tried; with
+    ///   ``/Strata/RemovalMode/deferred`` no error of an outage.
+    public func clear(_ mode: RemovalMode = .confirmed) async throws {
+        let tags = [TenantTags(name).all]
+        let outcomes = await caches.tenanted.outcomes { try await $0.cache.invalidate(tags: tags, mode) }
+        for outcome in outcomes { _ = try outcome.get() }
+    }
+
+    /// Lets the tenant go: its entries leave this instance's memory.
+    ///
+    /// What lies in Redis stays until it expires, and is there if the tenant comes back; unless it is cleared.
+    ///
+    /// - Parameter clearing: Whether to ``clear(_:)`` first, which takes the entries from everybody.
+    /// - Throws: As ``clear(_:)``; the entries have left this instance's memory all the same.
+    public func drop(clearing: Bool = false) async throws {
+        defer { for member in caches.tenanted { member.forget?(name) } }
+        if clearing { try await clear() }
+    }
+}
+
+extension RedisCaches {
+    /// The caches of a tenant.
+    ///
+    /// - Parameter name: Any text; different texts are different tenants.
+    /// - Returns: The tenant's caches. Nothing is made or kept for them.
+    public func tenant(_ name: String) -> TenantCaches { TenantCaches(self, name) }
+
+    /// The caches whose keys name tenants.
+    var tenanted: [CacheMember] { members.map(\.member).filter { $0.forget != nil } }
+}

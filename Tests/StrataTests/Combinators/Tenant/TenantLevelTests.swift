@@ -1,0 +1,139 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("Tenants of one cache", .timeLimit(.minutes(1)))
+struct TenantLevelTests {
+    private typealias Shared = Composed<MemoryLevel<TenantKey<Int>, String>, Source<TenantKey<Int>, String>>
+
+    private func shared() -> Shared {
+        MemoryLevel(limit: .entries(1_000)).compose(Source { "\($0.tenant) \($0.key)" })
+    }
+
+    @Test("each tenant has values of its own, from a source that knows whom it asks for")
+    func separate() async throws {
+        let cache = shared()
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        #expect(try await acme.get(1) == "acme 1")
+        #expect(try await globe.get(1) == "globe 1")
+        try await acme.set("changed", for: 1)
+        #expect(try await acme.get(1) == "changed")
+        #expect(try await globe.get(1) == "globe 1")
+        #expect(try await acme.get([1, 2]) == ["changed", "acme 2"])
+        try await acme.remove(1)
+        #expect(try await acme.get(1) == "acme 1")
+        #expect(cache.upper.statistics.entries == 3)
+    }
+
+    @Test("clear voids what the tenant has, set or fetched, and nothing of another")
+    func clear() async throws {
+        let cache = shared()
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        try await acme.set("set", for: 1)
+        try await acme.set("tagged", for: 2, tags: ["red"])
+        try await globe.set("set", for: 1)
+        _ = try await (acme.get(3), globe.get(3))
+        try await acme.clear()
+        #expect(acme.resident(1, at: .now) == nil)
+        #expect(acme.resident(2, at: .now) == nil)
+        #expect(acme.resident(3, at: .now) == nil)
+        #expect(globe.resident(1, at: .now)?.value == "set")
+        #expect(globe.resident(3, at: .now)?.value == "globe 3")
+        #expect(try await acme.get(1) == "acme 1")
+    }
+
+    @Test("a tag is the tenant's, whether a set or a source has given it")
+    func tags() async throws {
+        let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(100))
+            .compose(Source { key, _ in .value("\(key.tenant) \(key.key)", tags: ["fetched"]) })
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        for tenant in [acme, globe] {
+            try await tenant.set("set", for: 1, tags: ["red"])
+            _ = try await tenant.get(2)
+        }
+        try await acme.invalidate(tag: "red")
+        try await acme.invalidate(tag: "fetched")
+        #expect(acme.resident(1, at: .now) == nil && acme.resident(2, at: .now) == nil)
+        #expect(globe.resident(1, at: .now) != nil && globe.resident(2, at: .now) != nil)
+        // Nor is a tag of the cache a tenant's.
+        try await cache.invalidate(tags: ["red", "fetched"])
+        #expect(globe.resident(1, at: .now) != nil && globe.resident(2, at: .now) != nil)
+    }
+
+    @Test("a source with the call, and its tags, are the tenant's as well")
+    func perCall() async throws {
+        let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(100)).compose(Source.perCall())
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        #expect(try await acme.get(1) { "for acme" } == "for acme")
+        #expect(try await globe.get(1) { _ in .value("for globe", tags: ["red"]) } == "for globe")
+        #expect(try await acme.get(1) == "for acme")
+        try await acme.invalidate(tag: "red")
+        #expect(globe.resident(1, at: .now) != nil)
+        try await globe.clear()
+        #expect(globe.resident(1, at: .now) == nil && acme.resident(1, at: .now) != nil)
+    }
+
+    @Test("the tags that a read gives to what it fetches are the tenant's")
+    func readTags() async throws {
+        let cache = shared()
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        for tenant in [acme, globe] { _ = try await tenant.get(1, ReadOptions(tags: ["campaign"])) }
+        try await cache.invalidate(tag: "campaign")
+        #expect(acme.resident(1, at: .now) != nil && globe.resident(1, at: .now) != nil)
+        try await acme.invalidate(tag: "campaign")
+        #expect(acme.resident(1, at: .now) == nil && globe.resident(1, at: .now) != nil)
+        try await globe.clear()
+        #expect(globe.resident(1, at: .now) == nil)
+    }
+
+    @Test("an update keeps the tags, and the tenant's own among them")
+    func update() async throws {
+        let acme = shared().tenant("acme")
+        try await acme.set("a", for: 1, tags: ["red"])
+        for letter in ["b", "c"] { try await acme.update(1) { ($0 ?? "") + letter } }
+        #expect(try await acme.get(1) == "abc")
+        try await acme.invalidate(tag: "red")
+        #expect(acme.resident(1, at: .now) == nil)
+        try await acme.update(2) { _ in "new" }
+        #expect(acme.resident(2, at: .now)?.value == "new")
+        try await acme.clear()
+        #expect(acme.resident(2, at: .now) == nil)
+    }
+
+    @Test("memory above a tenant's part is voided by the tenant's tags, also when they come from below")
+    func memoryAbove() async throws {
+        let cache = shared()
+        let acme = cache.tenant("acme")
+        let above = MemoryLevel<Int, String>(limit: .entries(10)).compose(acme)
+        try await acme.set("old", for: 1, tags: ["red"])
+        #expect(try await above.get(1) == "old")
+        try await above.invalidate(tag: "red")
+        #expect(try await above.get(1) == "acme 1")
+    }
+
+    @Test("no tenant and key look like others, whatever is in them")
+    func bytes() {
+        let parts = ["a", "a:b", "b", "%", "%3A", ":", "", "é", "a%3Ab"]
+        var keys: [[UInt8]: TenantKey<String>] = [:]
+        var tags: [String: [String]] = [:]
+        for tenant in parts {
+            for key in parts {
+                let key = TenantKey(tenant, key)
+                #expect(keys.updateValue(key, forKey: key.keyBytes) == nil, "\(key)")
+                tags[TenantTags(tenant).stored(key.key), default: []].append("\(tenant) \(key.key)")
+            }
+        }
+        #expect(tags.values.allSatisfy { $0.count == 1 })
+        #expect(String(decoding: TenantKey("acme", 7).keyBytes, as: UTF8.self) == "acme:7")
+    }
+
+    @Test("a part is a level like any other")
+    func conformance() async throws {
+        let suite = CacheLevelConformance {
+            MemoryLevel<TenantKey<String>, String>(limit: .entries(1_000)).tenant("acme")
+        }
+        let findings = await suite.run()
+        #expect(findings.isEmpty, "\(findings)")
+    }
+}
