@@ -73,6 +73,8 @@ public struct ReadTrace: Sendable, Hashable {
         public let whom: String?
         /// The name of the error's type, or its code for a ``CacheError``; `nil` when the step did not fail.
         public let error: String?
+        /// The span of the read that was fetching, for a read that waited for another process.
+        package let leader: TraceParent?
     }
 
     /// The level that had the value; `nil` when none had.

@@ -27,8 +27,44 @@ public final class ReadTraceRecorder: Sendable {
         whom: String? = nil,
         error: String? = nil
     ) {
-        let duration = start.duration(to: end)
-        let step = ReadTrace.Step(event: event, origin: origin, duration: duration, whom: whom, error: error)
+        add(event, at: origin, from: start, to: end, whom: whom, error: error)
+    }
+
+    /// Takes down for how long the read has waited for another process.
+    ///
+    /// - Parameters:
+    ///   - whom: The name of the instance that was fetching.
+    ///   - leader: The span of its read.
+    ///   - origin: Where.
+    ///   - start: When the wait began.
+    ///   - end: When it ended.
+    package func waited(
+        for whom: String,
+        _ leader: TraceParent?,
+        at origin: EntryOrigin,
+        from start: MonotonicInstant,
+        to end: MonotonicInstant
+    ) {
+        add(.waited, at: origin, from: start, to: end, whom: whom, leader: leader)
+    }
+
+    private func add(
+        _ event: ReadTrace.Event,
+        at origin: EntryOrigin,
+        from start: MonotonicInstant,
+        to end: MonotonicInstant,
+        whom: String? = nil,
+        error: String? = nil,
+        leader: TraceParent? = nil
+    ) {
+        let step = ReadTrace.Step(
+            event: event,
+            origin: origin,
+            duration: start.duration(to: end),
+            whom: whom,
+            error: error,
+            leader: leader
+        )
         recorded.withLock { $0.append(step) }
     }
 

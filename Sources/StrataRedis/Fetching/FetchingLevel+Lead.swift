@@ -52,9 +52,9 @@ extension FetchingLevel {
             // Redis has answered so far; a long wait must not spend the budget of the call.
             let answer =
                 if waiting.hasWaited {
-                    try await level.redis.budgeted { try await ask(names, replacing: finding) }
+                    try await level.redis.budgeted { try await ask(names, replacing: finding, request) }
                 } else {
-                    try await ask(names, replacing: finding)
+                    try await ask(names, replacing: finding, request)
                 }
             switch answer {
             case .value(let bytes):
@@ -82,14 +82,16 @@ extension FetchingLevel {
 
     private func ask(
         _ names: KeyNames,
-        replacing finding: RedisLevel<Key, Value>.Finding
+        replacing finding: RedisLevel<Key, Value>.Finding,
+        _ request: ReadRequest
     ) async throws -> Lease.Answer {
         try await Lease.readOrLead(
             level.redis,
             level.keyspace,
             names,
             duration: options.duration,
-            replacing: finding.stamp
+            replacing: finding.stamp,
+            traceParent: request.recorder.traceParent
         )
     }
 
@@ -113,7 +115,8 @@ extension FetchingLevel {
                 names,
                 duration: options.duration,
                 replacing: nil,
-                .beside
+                .beside,
+                traceParent: request.recorder.traceParent
             )
         } catch is RedisError {
             return .othersLead
@@ -148,20 +151,23 @@ extension FetchingLevel {
     private static var comparedLength: Int { 24 }
 }
 
-/// The waiting of one caller for another process.
+/// The waiting of one caller for other processes.
 private struct Waiting {
     private let request: ReadRequest
     private let since = MonotonicInstant.now
     private let giveUp: MonotonicInstant
     private let durations: WorkDurations
     private(set) var hasWaited = false
-    private var holder = ""
+    private var holder = Lease.Holder()
+    /// Since when the present holder is waited for.
+    private var begin: MonotonicInstant
     private var pause = 2.0
 
     init(_ request: ReadRequest, upTo limit: Duration, _ durations: WorkDurations) {
         self.request = request
         self.durations = durations
         giveUp = since.advanced(by: limit)
+        begin = since
     }
 
     /// When to compete again: after the end of the lease, with some jitter so that not all instances do at once.
@@ -170,13 +176,14 @@ private struct Waiting {
     ///
     /// - Throws: ``WaitLimitReached`` after that.
     mutating func deadline(
-        _ holder: String,
+        _ holder: Lease.Holder,
         _ remaining: Duration,
         isTold: Bool
     ) throws -> MonotonicInstant {
+        let now = MonotonicInstant.now
+        if hasWaited, holder != self.holder { note(until: now) }
         hasWaited = true
         self.holder = holder
-        let now = MonotonicInstant.now
         guard now < giveUp else { throw WaitLimitReached() }
         let look = now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
         pause = min(pause * 1.5, 100)
@@ -184,10 +191,16 @@ private struct Waiting {
         return min(isTold ? max(lease, look) : look, giveUp)
     }
 
-    func end() {
+    mutating func end() {
         guard hasWaited else { return }
         let now = MonotonicInstant.now
         durations.tell(.wait, since.nanoseconds(to: now))
-        request.recorder?.step(.waited, at: .redis, from: since, to: now, whom: holder)
+        note(until: now)
+    }
+
+    /// Takes down how long the present holder was waited for.
+    private mutating func note(until now: MonotonicInstant) {
+        request.recorder?.waited(for: holder.name, holder.traceParent, at: .redis, from: begin, to: now)
+        begin = now
     }
 }

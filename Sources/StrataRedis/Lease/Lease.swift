@@ -9,9 +9,17 @@ struct Lease: Sendable {
         /// The caller fetches and ends the lease; the number of failures in a row before.
         case leads(Lease, failures: Int)
         /// Another instance fetches; its lease stands for this long.
-        case waits(Duration, holder: String)
+        case waits(Duration, holder: Holder)
         /// The last fetch failed, and must not be tried again for this long.
         case failed(String, retryAfter: Duration)
+    }
+
+    /// The instance that fetches, as it has told of itself.
+    struct Holder: Sendable, Hashable {
+        /// Its name.
+        var name = ""
+        /// The span of its read; `nil` for one that is not traced.
+        var traceParent: TraceParent?
     }
 
     /// Which answers satisfy a caller that asks for the lease.
@@ -74,6 +82,7 @@ struct Lease: Sendable {
     ///   - duration: How long the lease stands without being renewed.
     ///   - stamp: The version stamp of the value to replace; `nil` for none.
     ///   - mode: Which answers satisfy the caller.
+    ///   - traceParent: The span of the caller's read, for the others that wait.
     /// - Returns: The value, the lease, that another instance holds it, or that the last fetch failed.
     /// - Throws: ``RedisError``; `CancellationError`.
     static func readOrLead(
@@ -82,7 +91,8 @@ struct Lease: Sendable {
         _ names: KeyNames,
         duration: Duration,
         replacing stamp: [UInt8]?,
-        _ mode: Mode = .ordinary
+        _ mode: Mode = .ordinary,
+        traceParent: TraceParent? = nil
     ) async throws -> Answer {
         var lease = Lease(
             redis: redis,
@@ -90,7 +100,7 @@ struct Lease: Sendable {
             names: names,
             duration: duration,
             grantedAt: .now,
-            record: LeaseRecord.new(holder: redis.configuration.instanceName).bytes
+            record: LeaseRecord.new(holder: redis.configuration.instanceName, traceParent: traceParent).bytes
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory
         // The same for both commands, so that the second cannot overtake the first.
@@ -131,8 +141,9 @@ struct Lease: Sendable {
             if case .failed(let attempts, _) = other { return .leads(lease, failures: attempts) }
             return .leads(lease, failures: 0)
         case (4, .failed(_, let message)): return .failed(printable(message), retryAfter: left)
-        case (_, .held(_, let holder)): return .waits(left, holder: printable(holder))
-        default: return .waits(left, holder: "")
+        case (_, .held(_, let holder, let traceParent)):
+            return .waits(left, holder: Holder(name: printable(holder), traceParent: traceParent))
+        default: return .waits(left, holder: Holder())
         }
     }
 

@@ -59,6 +59,7 @@ struct LeasesCommand: AsyncParsableCommand {
         let timeLeft: JSONTimeToLive
         let token: String?
         let holder: String?
+        let trace: String?
         let failure: String?
         let failedAttempts: Int?
 
@@ -67,6 +68,7 @@ struct LeasesCommand: AsyncParsableCommand {
             timeLeft = JSONTimeToLive(lease.timeLeft)
             token = lease.token.map { Hexadecimal.text($0) }
             holder = lease.holder
+            trace = lease.trace
             failure = lease.failure?.message
             failedAttempts = lease.failure?.attempts
         }

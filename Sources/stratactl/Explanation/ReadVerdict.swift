@@ -119,9 +119,12 @@ enum LeaseText {
         guard let lease, lease.failure == nil else { return "none" }
         let left = TimeSpan.text(lease.timeLeft)
         return lease.standing == .held
-            ? "held by \(holder(of: lease)), for another \(left) if it is not renewed"
+            ? "held by \(holder(of: lease))\(trace(of: lease)), for another \(left) if it is not renewed"
             : "not believed: it stands longer than any lease of an instance (\(left))"
     }
+
+    /// The trace of the read for which the holder fetches; empty for one that is not traced.
+    static func trace(of lease: LeaseInspection) -> String { lease.trace.map { ", trace \($0)" } ?? "" }
 
     /// The failure of the last fetch.
     static func failure(_ lease: LeaseInspection?) -> String {

@@ -137,7 +137,10 @@ struct WireFormatTests {
         let token = Array(repeating: UInt8(7), count: 16)
         let long = String(repeating: "x", count: 300)
         let records: [String: (record: LeaseRecord, form: String, tail: [UInt8])] = [
-            "held": (.held(token: token, holder: long), "a token of 16 random bytes, the holder's name", token),
+            "held": (
+                .held(token: token, holder: long),
+                "a token of 16 random bytes, the holder's name; then, if its read is traced, a space and `traceparent`", token
+            ),
             "failed": (
                 .failed(attempts: 12, message: long), "the number of failures in a row in decimal, `:`, a message",
                 Array("12:".utf8)
@@ -154,6 +157,10 @@ struct WireFormatTests {
             #expect(record.bytes == expected)
             #expect(LeaseRecord(record.bytes)?.bytes == record.bytes)
         }
+        let field = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        let traced = LeaseRecord.held(token: token, holder: "web", traceParent: TraceParent(field.utf8))
+        #expect(traced.bytes == Array("T".utf8) + token + Array("web \(field)".utf8))
+        #expect(LeaseRecord(traced.bytes) == traced)
         let new = LeaseRecord.new(holder: "").bytes
         #expect(new.count == 1 + 16)
         #expect(LeaseRecord(Array("F1000001:".utf8)) == .failed(attempts: 1_000_000, message: ""))
