@@ -34,21 +34,23 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
         let value: Value?
-        meter.begin()
+        meter.begin(key)
         do {
             value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
-            meter.end(with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
+            meter.end(key, with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
             request.recorder?.failed(error, at: .source, from: start)
             throw error
         }
         let end = MonotonicInstant.now
-        meter.end(from: start, to: end)
+        meter.end(key, from: start, to: end)
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         return Entry(.value(value), fetchDuration: start.duration(to: end))
     }
 
     /// `fetcher`.
-    public var label: LevelLabel { LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations]) }
+    public var label: LevelLabel {
+        LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations], hubs: [meter.events])
+    }
 }

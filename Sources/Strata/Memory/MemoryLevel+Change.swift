@@ -46,7 +46,7 @@ extension MemoryLevel: AtomicLevel {
             writer.state.check()
             return (true, limit.budget != nil && writer.state.isCrowded)
         }
-        departures.tell(onRemoval)
+        tell(departures)
         guard outcome.isDone else { throw CacheError.conflict }
         if outcome.isCrowded { askForMore(0) }
         return nil

@@ -109,7 +109,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         let fingerprint = fingerprint(of: key)
         if let (left, reason) = pauses.left(for: key, at: start) {
             request.retryHint?.tell(left)
-            throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
+            let error = reason ?? CacheError.sourceFailed("an error", retryAfter: left)
+            request.recorder?.backedOff(error, since: start)
+            throw error
         }
         do {
             let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
@@ -174,7 +176,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         LevelLabel(
             "source",
             counters: [.init("under_way", flights.count), .init("unattended", flights.anchored)] + fetch.meter.counters,
-            durations: [fetch.meter.durations]
+            durations: [fetch.meter.durations],
+            hubs: [fetch.meter.events]
         )
     }
 }

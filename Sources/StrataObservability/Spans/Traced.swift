@@ -141,11 +141,12 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     private func addEvents(_ steps: ArraySlice<ReadTrace.Step>, to span: any Span) {
         guard span.isRecording else { return }
-        for step in steps {
+        for step in steps.prefix(Self.mostEvents) {
             var attributes: SpanAttributes = [:]
             attributes["cache.level"] = step.origin.description
             attributes["cache.step.duration"] = step.duration / .seconds(1)
             if let whom = step.whom { attributes["cache.waited.for"] = whom }
+            if let reason = step.reason { attributes["cache.reason"] = reason.description }
             if let error = step.error { attributes["error.type"] = error }
             span.addEvent(SpanEvent(name: step.event.description, attributes: attributes))
         }
@@ -175,6 +176,8 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     /// The most links of a batch, whose keys may be fetched by many reads.
     private static var mostLeaders: Int { 32 }
+    /// The most events of a batch, whose keys may be many: OpenTelemetry keeps no more.
+    private static var mostEvents: Int { 128 }
 
     private static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)

@@ -11,8 +11,8 @@ final class CacheContext: ClientCompanion {
     /// The leases of this client.
     let leases = LeaseKeeper()
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
-        let outage = OutageControl(configuration, logger: logger)
+    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?, _ events: EventHub = EventHub()) {
+        let outage = OutageControl(configuration, logger: logger, events)
         self.outage = outage
         link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()

@@ -16,6 +16,8 @@ final class KeyspaceCoherence: PartListener {
     /// The parts whose links stand.
     private let standing = Locked<Set<KeyspacePart?>>([])
     private let keyspace: Keyspace
+    /// Tells what is heard, and whether anything can be.
+    private let events: EventHub
     /// Whether the level has a link.
     private let isListener: Bool
     /// Reads the version of the value under a name and passes it on, on the I/O thread; `nil` when it cannot be read.
@@ -29,6 +31,7 @@ final class KeyspaceCoherence: PartListener {
 
     init(
         keyspace: Keyspace,
+        events: EventHub = EventHub(),
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
@@ -38,6 +41,7 @@ final class KeyspaceCoherence: PartListener {
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        self.events = events
         self.changes = changes
         self.look = look
         self.get = get
@@ -56,6 +60,9 @@ final class KeyspaceCoherence: PartListener {
 
     /// The invalidations of a part, or of the whole keyspace where it has no parts.
     func tags(of part: KeyspacePart?) -> KeyspaceTags { parts[part?.number ?? 0] }
+
+    /// The highest invalidation number that is known, of the keyspace or of each part.
+    var numbers: [UInt64] { parts.indices.map { gate.sequence(ofPart: $0) } }
 
     /// Whether entries of all parts can be judged without asking the server.
     var isKnown: Bool { parts.allSatisfy { $0.isKnown } }
@@ -86,12 +93,14 @@ final class KeyspaceCoherence: PartListener {
         guard isListener else { return }
         let fingerprint = names.fingerprint
         guard isTold(fingerprint) else { return }
-        if ownWrites.withLock({ $0.begin(fingerprint, version) }) { gate.void(fingerprint) }
+        if ownWrites.withLock({ $0.begin(fingerprint, version) }) { gate.void(fingerprint, because: .changedElsewhere) }
     }
 
     /// The write did not happen.
     func abandonWrite(_ names: KeyNames, _ version: EntryVersion) {
-        if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) { gate.void(names.fingerprint) }
+        if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) {
+            gate.void(names.fingerprint, because: .changedElsewhere)
+        }
     }
 
     /// Keeps the ticket of a value that this process has written and with which levels above are being filled.
@@ -117,6 +126,7 @@ final class KeyspaceCoherence: PartListener {
         guard isWhole else { return }
         arrival.end()
         report(.listening)
+        events.tell(.linkEstablished) { CacheEvent($0, at: .redis) }
     }
 
     func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {
@@ -132,8 +142,12 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         arrival.end()
-        _ = standing.withLock { $0.remove(part) }
+        let wasWhole = standing.withLock { standing in
+            defer { standing.remove(part) }
+            return standing.count == parts.count
+        }
         report(.untrusted)
+        if wasWhole { events.tell(.linkLost) { CacheEvent($0, at: .redis) } }
     }
 
     private func removeOwnWrites(_ part: KeyspacePart?) {
@@ -144,15 +158,25 @@ final class KeyspaceCoherence: PartListener {
         let fingerprint = fingerprint(of: name)
         changes?.heard(fingerprint)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
-        case .changed: gate.void(fingerprint)
+        case .changed: changedElsewhere(name, fingerprint)
         case .look(let version):
             look(name) { [self] found in
                 let isChange = ownWrites.withLock { $0.looked(fingerprint, for: version, found: found) }
-                if isChange { gate.void(fingerprint) }
+                if isChange { changedElsewhere(name, fingerprint) }
             }
         }
         wakeWaiters(for: name, fingerprint)
         report(.changed(RedisKey(name)))
+    }
+
+    private func changedElsewhere(_ name: [UInt8], _ fingerprint: UInt64) {
+        gate.void(fingerprint, because: .changedElsewhere)
+        tellOfChange("a key", RedisKey(name))
+    }
+
+    /// Tells those that observe the level that Redis has told of a change.
+    private func tellOfChange(_ what: String, _ name: RedisKey? = nil) {
+        events.tell(.invalidationHeard) { CacheEvent($0, at: .redis, key: name, detail: what) }
     }
 
     /// Wakes the waiters of a key with the value that is stored now: reading it here saves each of them two changes of
@@ -186,6 +210,7 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
+        tellOfChange("everything")
     }
 
     func marksChanged(_ part: KeyspacePart?) {
@@ -207,7 +232,7 @@ final class KeyspaceCoherence: PartListener {
             let fingerprint = fingerprint(of: name)
             changes?.heard(fingerprint)
             ownWrites.withLock { $0.believe(fingerprint) }
-            gate.void(fingerprint)
+            changedElsewhere(name, fingerprint)
             report(.changed(RedisKey(name)))
         case .ended: break
         }
@@ -216,7 +241,10 @@ final class KeyspaceCoherence: PartListener {
 
     private func tagEvent(_ message: [UInt8], _ part: KeyspacePart?) {
         let effects = tags(of: part).heard(message)
-        if !effects.voided.isEmpty { report(.tagsChanged) }
+        if !effects.voided.isEmpty {
+            report(.tagsChanged)
+            tellOfChange(effects.voided.count == 1 ? "a tag" : "\(effects.voided.count) tags")
+        }
         if effects.voidsEverything { cleared(part) }
     }
 
@@ -226,6 +254,7 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
+        tellOfChange("everything")
     }
 
     // MARK: Observers

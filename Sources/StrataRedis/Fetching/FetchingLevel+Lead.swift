@@ -63,7 +63,9 @@ extension FetchingLevel {
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
-                throw sourceFailure(key, message, retryAfter: retryAfter)
+                let failure = sourceFailure(key, message, retryAfter: retryAfter)
+                request.recorder?.backedOff(failure.cause, since: .now)
+                throw failure
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
                 slot?.leave()
@@ -129,7 +131,9 @@ extension FetchingLevel {
             }
             return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
-            throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
+            let error = CacheError.sourceFailed(message, retryAfter: retryAfter)
+            request.recorder?.backedOff(error, since: .now)
+            throw SourceFailure(error)
         case .waits, .value: return .othersLead
         }
     }

@@ -37,10 +37,22 @@ struct Lease: Sendable {
     /// Each outcome ends the lease.
     enum StoreOutcome: Sendable {
         case stored
-        /// The lease was gone, or another program changed the value: the fetched value may be older.
-        case refused
+        /// The lease was gone: the fetched value may be older than a change.
+        case leaseLost
+        /// Another program has changed the value: the fetched value may be older.
+        case changedMeanwhile
         /// The server has no memory for the value.
         case outOfMemory
+
+        /// Why nothing was stored.
+        var refusal: ReadTrace.Reason? {
+            switch self {
+            case .stored: nil
+            case .leaseLost: .leaseLost
+            case .changedMeanwhile: .changedMeanwhile
+            case .outOfMemory: .outOfMemory
+            }
+        }
     }
 
     /// How a lease ends.
@@ -188,7 +200,8 @@ struct Lease: Sendable {
         return switch reply.integer {
         case 1: .stored
         case -1: .outOfMemory
-        default: .refused
+        case -2: .changedMeanwhile
+        default: .leaseLost
         }
     }
 

@@ -37,6 +37,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     let codec: Codec<Value>
     let clocks: ServerClocks
     let counters = RedisLevelCounters()
+    /// Tells what happens here.
+    let events: EventHub
 
     /// A level in a keyspace.
     ///
@@ -65,8 +67,11 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         self.coherence = coherence
         self.removals = removals
         clocks = ServerClocks(redis)
+        let events = EventHub()
+        self.events = events
         shared = KeyspaceCoherence(
             keyspace: keyspace,
+            events: events,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
@@ -124,7 +129,15 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             await claim(names(for: key), rights)
             return nil
         }
-        return try await redis.budgeted { try await look(up: names(for: key), request).entry }
+        let finding: Finding
+        do {
+            finding = try await redis.budgeted { try await look(up: names(for: key), request) }
+        } catch {
+            tellFailure(error, key)
+            throw error
+        }
+        tell(finding, key, request)
+        return finding.entry
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
@@ -141,7 +154,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             request.recorder?.failed(error, at: .redis, from: start)
             finding = spare
         }
-        request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
+        note(finding, request.recorder, since: start)
         return finding
     }
 
@@ -171,7 +184,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             }
         } catch {
             // The server may have written it all the same.
-            fillGate.void(names.fingerprint)
+            fillGate.void(names.fingerprint, because: .replaced)
             throw error
         }
         return fillGate.renew(before, for: names.fingerprint) ?? .void
@@ -196,6 +209,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 }
             }
         }
+        tellInvalidation("a key", key)
     }
 
     // MARK: Coherence
@@ -232,7 +246,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .init(detail: "refused_stores", counted.refusedStores),
             ] + redis.outageCounters,
             place: redis.configuration.telemetryPlace,
-            durations: [redis.outage.durations]
+            durations: [redis.outage.durations],
+            hubs: [events, redis.outage.events]
         )
     }
 

@@ -34,6 +34,7 @@ final class CircuitBreaker: Sendable {
     let slowAfter: Int64
     private let logger: Logger?
     private let endpoint: String
+    private let events: EventHub
     private let window: OutcomeWindow
     private let machine: Locked<BreakerMachine>
     /// Zero while the breaker is closed, otherwise when to ask the machine again.
@@ -44,8 +45,16 @@ final class CircuitBreaker: Sendable {
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(_ role: RedisRole, _ options: BreakerOptions, limit: Duration, endpoint: String, logger: Logger?) {
+    init(
+        _ role: RedisRole,
+        _ options: BreakerOptions,
+        limit: Duration,
+        endpoint: String,
+        logger: Logger?,
+        _ events: EventHub = EventHub()
+    ) {
         self.role = role
+        self.events = events
         self.options = options
         self.logger = logger
         self.endpoint = endpoint
@@ -132,6 +141,7 @@ final class CircuitBreaker: Sendable {
         }
         guard isNews else { return }
         openings.wrappingAdd(1, ordering: .relaxed)
+        tell(.circuitOpened)
         log(
             "Redis is not asked for the time being",
             ["calls": "\(counts.total)", "failed": "\(counts.failed)", "slow": "\(counts.slow)"]
@@ -169,7 +179,13 @@ final class CircuitBreaker: Sendable {
             mirror(machine.phase)
             return isClosed
         }
-        if isClosed { log("Redis is asked again", [:]) }
+        guard isClosed else { return }
+        tell(.circuitClosed)
+        log("Redis is asked again", [:])
+    }
+
+    private func tell(_ kind: CacheEvent.Kind) {
+        events.tell(kind) { CacheEvent($0, at: .redis, detail: "\(role.rawValue) at \(endpoint)") }
     }
 
     /// A probe has ended.

@@ -7,6 +7,8 @@ final class OutageControl: Sendable {
     let refusals: RefusalLog
     /// Hears how long each call took.
     let durations = WorkDurations()
+    /// Tells when a breaker opens and closes.
+    let events: EventHub
     /// By the roles' order.
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]
@@ -15,13 +17,14 @@ final class OutageControl: Sendable {
     let budget: Int64
     let commandTimeout: Int64
 
-    init(_ configuration: RedisConfiguration, logger: Logger?) {
+    init(_ configuration: RedisConfiguration, logger: Logger?, _ events: EventHub = EventHub()) {
+        self.events = events
         let endpoint = configuration.place
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
         let limit = min(configuration.redisBudget, configuration.commandTimeout)
         breakers = RedisRole.allCases.map {
-            CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger)
+            CircuitBreaker($0, configuration.breaker, limit: limit, endpoint: endpoint, logger: logger, events)
         }
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {

@@ -234,7 +234,7 @@ struct ConsistencyMonitorTests {
                 _ = try await liar.send(["HSET", keyspace.instances.description, number, end].map { Array($0.utf8) })
                 try await liar.set(keyspace.record(of: number), record.bytes, expiringIn: .seconds(100))
             }
-            let listener = FleetListener()
+            let listener = FleetListener(QuestionNumber())
             let registration = liar.cache.tell(listener, of: keyspace)
             liar.begin()
             let keyspace = keyspace

@@ -139,7 +139,8 @@ struct WireFormatTests {
         let records: [String: (record: LeaseRecord, form: String, tail: [UInt8])] = [
             "held": (
                 .held(token: token, holder: long),
-                "a token of 16 random bytes, the holder's name; then, if its read is traced, a space and `traceparent`", token
+                "a token of 16 random bytes, the holder's name; then, if its read is traced, a space and `traceparent`",
+                token
             ),
             "failed": (
                 .failed(attempts: 12, message: long), "the number of failures in a row in decimal, `:`, a message",
@@ -208,7 +209,10 @@ struct WireFormatTests {
         let rows = try rows("Questions").map { try quoted($0[0]) }
         let page = try page()
         let number = QuestionNumber()
-        for question in [FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)])] {
+        let warming = WarmQuestion(QuestionNumber(), [[7]])
+        for question in [
+            FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)]), .warm(warming),
+        ] {
             let letter = question.message(number)[1 + QuestionNumber.length]
             #expect(rows.contains(String(UnicodeScalar(letter))))
             #expect(question.message(number).starts(with: [FleetQuestion.letter] + Array(number.text.utf8)))
@@ -216,6 +220,8 @@ struct WireFormatTests {
         #expect(page.contains("of \(InstanceRecord.longest) bytes at most"))
         #expect(page.contains("of \(FleetQuestion.longestKey) bytes at most"))
         #expect(page.contains("\(FleetQuestion.mostKeys) at most"))
+        #expect(page.contains("reads up to \(WarmQuestion.mostKeys) keys") && WarmQuestion.longestKey == 512)
+        #expect(warming.bytes == Array(warming.instance.text.utf8) + [1, 0, 7])
         #expect(page.contains("whose `form` is not \(InstanceRecord.form)") && KeyFinding.form == InstanceRecord.form)
         // Every field of both has a row, or stands in one.
         let documented = page[try #require(page.range(of: "## Instances")).lowerBound...]
@@ -224,7 +230,7 @@ struct WireFormatTests {
         let key = VersionAnswer.Key(state: "")
         for mirror in [
             Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh)), Mirror(reflecting: versions),
-            Mirror(reflecting: key),
+            Mirror(reflecting: key), Mirror(reflecting: WarmAnswer([])),
         ] {
             for child in mirror.children { #expect(documented.contains("`\(try #require(child.label))`")) }
         }
@@ -232,5 +238,6 @@ struct WireFormatTests {
         {
             #expect(documented.contains("`\(state.rawValue)`"))
         }
+        for outcome in WarmAnswer.Outcome.allCases { #expect(documented.contains("`\(outcome.rawValue)`")) }
     }
 }
