@@ -252,7 +252,7 @@ struct WhyTests {
             let run = try await CommandRun.of(
                 "export PROGRAM=\"$0\"; "
                     + "script -qec 'stty cols 40; \"$PROGRAM\" why things a' /dev/null </dev/null",
-                environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh"]
+                environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh", "NO_COLOR": "1"]
             )
             let lines = run.text.split(whereSeparator: \.isNewline).map(String.init)
             #expect(lines.count > 12)

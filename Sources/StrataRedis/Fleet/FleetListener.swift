@@ -27,8 +27,11 @@ final class FleetListener: LinkListener, PartListener {
     let questions: AsyncStream<(FleetQuestion, QuestionNumber)>
     private let feed: AsyncStream<(FleetQuestion, QuestionNumber)>.Continuation
     private let state = Locked(State())
+    private let instance: QuestionNumber
 
-    init() {
+    /// - Parameter instance: The number of the instance that listens.
+    init(_ instance: QuestionNumber) {
+        self.instance = instance
         (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.rate))
     }
 
@@ -36,10 +39,14 @@ final class FleetListener: LinkListener, PartListener {
     func finish() { feed.finish() }
 
     func event(_ message: [UInt8], _ part: KeyspacePart?) {
-        guard part == nil, let (question, number) = FleetQuestion.read(message),
+        guard part == nil, let (question, number) = FleetQuestion.read(message), isMeant(by: question),
             state.withLock({ $0.admits(number, at: .coarse) })
         else { return }
         feed.yield((question, number))
+    }
+
+    private func isMeant(by question: FleetQuestion) -> Bool {
+        if case .warm(let warming) = question { warming.instance == instance } else { true }
     }
 
     // Nothing else is of interest.

@@ -6,6 +6,8 @@ package enum FleetQuestion: Sendable, Hashable {
     case figures(hottest: Int)
     /// Which versions its memory holds of users' keys, each beside the one that Redis holds.
     case versions([VersionQuestion])
+    /// What comes of reading users' keys through one instance's cache.
+    case warm(WarmQuestion)
 
     /// The first byte of the message.
     static let letter = UInt8(ascii: "q")
@@ -21,6 +23,7 @@ package enum FleetQuestion: Sendable, Hashable {
             case .key(let key): [UInt8(ascii: "k")] + key
             case .figures(let hottest): Array("f\(hottest)".utf8)
             case .versions(let keys): [UInt8(ascii: "v")] + keys.flatMap(\.bytes)
+            case .warm(let question): [UInt8(ascii: "w")] + question.bytes
             }
         return [Self.letter] + Array(number.text.utf8) + rest
     }
@@ -43,6 +46,9 @@ package enum FleetQuestion: Sendable, Hashable {
         case UInt8(ascii: "v"):
             guard let keys = VersionQuestion.read(rest) else { return nil }
             return (.versions(keys), number)
+        case UInt8(ascii: "w"):
+            guard let question = WarmQuestion(rest) else { return nil }
+            return (.warm(question), number)
         default: return nil
         }
     }

@@ -23,6 +23,7 @@ final class FleetSeat: Sendable {
     private let coherence: KeyspaceCoherence?
     private let trail: Locked<ChangeTrail>
     private let hottest: @Sendable (Int) -> [String]?
+    private let warmer: KeyWarmer
     private let number = QuestionNumber()
     private let state = Locked(State())
     private let durations = Locked<[String: DurationWindow]>([:])
@@ -33,6 +34,7 @@ final class FleetSeat: Sendable {
         _ coherence: KeyspaceCoherence?,
         interval: Duration,
         logger: Logger?,
+        warmer: KeyWarmer,
         label: @escaping @Sendable () -> LevelLabel,
         find: @escaping @Sendable ([UInt8]) -> MemoryFinding,
         hottest: @escaping @Sendable (Int) -> [String]?
@@ -46,11 +48,12 @@ final class FleetSeat: Sendable {
         self.coherence = coherence
         trail = Locked(ChangeTrail(at: .now))
         self.hottest = hottest
+        self.warmer = warmer
     }
 
     /// Until the task is cancelled.
     func run() async {
-        let listener = FleetListener()
+        let listener = FleetListener(number)
         let registration = redis.cache.tell(listener, of: keyspace)
         defer {
             redis.cache.tellNoMore(registration)
@@ -62,9 +65,16 @@ final class FleetSeat: Sendable {
         let sources = Set(label().nodes.flatMap(\.label.durations))
         let numbers = sources.map { source in (source, source.add { [self] work, time, _ in record(work, time) }) }
         defer { for (source, number) in numbers { source.remove(number) } }
-        await withTaskGroup { group in
+        await withDiscardingTaskGroup { group in
             group.addTask { await self.keepListed() }
-            for await (question, number) in listener.questions { await answer(question, number) }
+            for await (question, number) in listener.questions {
+                guard case .warm(let warming) = question else {
+                    await answer(question, number)
+                    continue
+                }
+                // Other questions do not wait for it.
+                group.addTask { await self.answer(number, with: await self.warmer.warm(warming.keys).bytes) }
+            }
         }
     }
 
@@ -96,7 +106,8 @@ final class FleetSeat: Sendable {
             link: redis.cache.refusal,
             label: label(),
             durations: durations,
-            hottest: hottest
+            hottest: hottest,
+            numbers: coherence?.numbers
         )
     }
 
@@ -166,12 +177,15 @@ final class FleetSeat: Sendable {
     // MARK: Answers
 
     private func answer(_ question: FleetQuestion, _ asked: QuestionNumber) async {
-        let bytes =
-            switch question {
-            case .key(let key): find(key).finding.bytes
-            case .versions(let keys): versions(of: keys).bytes
-            case .figures(let most): figures(hottest: most == 0 ? nil : hottest(most)).bytes
-            }
+        switch question {
+        case .key(let key): await answer(asked, with: find(key).finding.bytes)
+        case .versions(let keys): await answer(asked, with: versions(of: keys).bytes)
+        case .figures(let most): await answer(asked, with: figures(hottest: most == 0 ? nil : hottest(most)).bytes)
+        case .warm: break
+        }
+    }
+
+    private func answer(_ asked: QuestionNumber, with bytes: [UInt8]) async {
         // Who has asked hears nothing, and says so.
         _ = try? await redis.set(
             keyspace.answer(to: asked.text, of: number.text),

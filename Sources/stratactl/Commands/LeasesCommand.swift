@@ -19,7 +19,7 @@ struct LeasesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let (leases, more, absence) = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let (leases, more) = try await inspector.leases(limit: limit == 0 ? nil : limit)

@@ -16,6 +16,16 @@ struct ReadVerdict {
     }
 
     let outcome: Outcome
+
+    /// The colour in which a person sees it.
+    var tint: Tint {
+        switch outcome {
+        case .served: .good
+        case .stale, .fetched, .waits: .notice
+        case .failed: .warning
+        }
+    }
+
     /// The outcome in words.
     let text: String
     /// What to do next; one sentence or two each.
