@@ -44,7 +44,7 @@ extension Composed {
     ///   - ticket: Taken from the fill gate before the lower level was asked, for an entry that has none.
     ///   - heard: Taken before anything was asked.
     ///   - request: The read.
-    ///   - start: When the lower level was asked.
+    ///   - start: When the lower level was asked, by the levels' clock.
     /// - Returns: The entry with a ticket for the levels above.
     func filling(
         _ below: Entry<Value>,
@@ -61,10 +61,10 @@ extension Composed {
         let isSealed = seal(&entry, heard)
         if !isSealed { entry.ticket = .void }
         let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
+        let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             if ledger == nil {
                 // Memory: at once, and without a call more.
-                let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
                 do {
                     kept = try await keep(entry, for: key, askedAt: start)
                     let refusal = kept == .void ? refusal(of: entry, key, isSealed: true) : nil
@@ -83,7 +83,7 @@ extension Composed {
             }
         } else {
             let isLeftOut = request.leavesUnfilled(upper)
-            filled(isLeftOut ? .skipped : refusal(of: entry, key, isSealed: isSealed), key, request, since: .now)
+            filled(isLeftOut ? .skipped : refusal(of: entry, key, isSealed: isSealed), key, request, since: begin)
         }
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.

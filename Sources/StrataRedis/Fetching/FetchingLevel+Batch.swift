@@ -51,7 +51,7 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
-        let start = MonotonicInstant.now
+        let (start, since) = (MonotonicInstant.now, time.running)
         let request = request.of(key)
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
@@ -75,7 +75,7 @@ extension FetchingLevel {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
         }
     }
 }

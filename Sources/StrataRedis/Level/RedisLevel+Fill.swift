@@ -61,7 +61,7 @@ extension RedisLevel {
         var dated = entry
         if dated.asOf == 0 { dated.asOf = right.asOf }
         let outcome = try await redis.budgeted {
-            let sealed = try await seal(dated, names, fetchedSince: lease.lease.grantedAt)
+            let sealed = try await seal(dated, names, fetchedSince: lease.lease.askedAt)
             shared.beginWrite(names, sealed.entry.version)
             do {
                 let outcome = try await counting { try await lease.store(sealed.bytes, expiry: sealed.expiry) }

@@ -4,6 +4,8 @@ internal import Strata
 /// What makes an outage cheap for a client: breakers, and invalidations to repeat.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
+    /// What the breakers go by.
+    let clock: CacheClock
     let refusals: RefusalLog
     /// Hears how long each call took.
     let durations = WorkDurations()
@@ -17,7 +19,13 @@ final class OutageControl: Sendable {
     let budget: Int64
     let commandTimeout: Int64
 
-    init(_ configuration: RedisConfiguration, logger: Logger?, _ events: EventHub = EventHub()) {
+    init(
+        _ configuration: RedisConfiguration,
+        _ clock: CacheClock = .current,
+        logger: Logger?,
+        _ events: EventHub = EventHub()
+    ) {
+        self.clock = clock
         self.events = events
         let endpoint = configuration.place
         budget = configuration.redisBudget.saturatedNanoseconds
@@ -35,7 +43,12 @@ final class OutageControl: Sendable {
             )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
-        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
+        replay = InvalidationReplay(
+            limit: configuration.invalidationLimit,
+            endpoint: endpoint,
+            clock: clock,
+            logger: logger
+        )
     }
 
     func breaker(_ role: RedisRole) -> CircuitBreaker {

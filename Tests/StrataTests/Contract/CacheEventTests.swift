@@ -84,7 +84,12 @@ struct CacheEventTests {
     @Test("what leaves for want of room or time is told; what is removed or replaced is not")
     func evicted() async throws {
         let time = HandMovedTime()
-        let level = MemoryLevel<String, Int>(limit: .entries(2), lifetime: .seconds(5), clock: { time.now })
+        let level = MemoryLevel<String, Int>(
+            limit: .entries(2),
+            lifetime: .seconds(5),
+            time: time.clock,
+            isTended: false
+        )
         var events = level.observe([.evicted]).makeAsyncIterator()
         try await level.set(1, for: "a")
         try await level.set(2, for: "a")

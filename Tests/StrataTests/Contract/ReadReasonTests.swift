@@ -59,7 +59,8 @@ struct ReadReasonTests {
                 limit: .entries(10),
                 lifetime: idle == nil ? .seconds(5) : nil,
                 idleLifetime: idle,
-                clock: { time.now }
+                time: time.clock,
+                isTended: false
             )
             let reason: ReadTrace.Reason = idle == nil ? .expired : .idle
             try await level.set(1, for: "k")
