@@ -12,8 +12,9 @@ struct Stratactl: AsyncParsableCommand {
             Values are shown only on request. Redis is walked over with SCAN, never with a command that blocks it. \
             What removes something shows first what that would touch, and does it only with --yes.
 
-            A password comes from --password-file, STRATA_REDIS_PASSWORD or the address in STRATA_REDIS_URL; the first of \
-            them counts. There is no option for it, because every user of a machine can read the arguments of a program.
+            A password comes from --password-file, the passwordFile of a context, STRATA_REDIS_PASSWORD or the address in \
+            STRATA_REDIS_URL; the first of them counts. There is no option for it, because every user of a machine can \
+            read the arguments of a program.
 
             A key or keyspace that begins with a hyphen goes behind a -- of its own.
 
