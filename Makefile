@@ -7,6 +7,8 @@ SHELL := /bin/bash
 ARGS ?=
 # The load programs that `make bench` runs, in this order.
 LOADS ?= wire memory codec disk batch herd propagation churn
+# Where `make install` puts the command line.
+PREFIX ?= /usr/local
 # The documented targets, lowest first.
 DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataConfiguration StrataCrypto StrataObservability StrataTesting
 
@@ -21,7 +23,7 @@ STRATA_SWIFT_FLAGS ?= --disable-index-store
 endif
 export STRATA_SWIFT_FLAGS
 
-.PHONY: help setup demo example test compat bench build-benchmarks plan-benchmarks soak snippets lint sanitize fuzz model mutants faults docs clean
+.PHONY: help setup demo example test compat bench build-benchmarks plan-benchmarks soak snippets lint sanitize fuzz model mutants faults docs install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +87,9 @@ faults: setup ## run the catalogue of faults and write its table (ARGS="--print 
 
 docs: setup ## build the documentation into docs/build/site; a dead link is an error
 	@.ci/docs $(DOCUMENTED)
+
+install: setup ## stratactl with completions and man page, below PREFIX (/usr/local)
+	@PREFIX="$(PREFIX)" DESTDIR="$(DESTDIR)" .ci/install
 
 clean: ## remove everything built
 	rm -rf .build .build-* Benchmarks/.build Fuzzing/.build Examples/*/.build docs/build

@@ -12,8 +12,9 @@ let package = Package(
     name: "strata-benchmarks",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "strata", path: "..", traits: [.defaults, "Disk"]),
+        .package(name: "strata", path: "..", traits: [.defaults, "Disk", "Observability"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
@@ -26,9 +27,11 @@ let package = Package(
                 .product(name: "StrataCBOR", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
                 .product(name: "StrataDisk", package: "strata"),
+                .product(name: "StrataObservability", package: "strata"),
                 .product(name: "StrataTesting", package: "strata"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ],
             swiftSettings: settings
         ),

@@ -60,6 +60,18 @@ func fleet(redis: RedisClient, database: Database) async {
     // snippet.end
 }
 
+func observe(redis: RedisClient, database: Database, logger: Logger) async {
+    let level = RedisLevel<Int, Product>(redis, keyspace: "products")
+    let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+        .compose(level.fetching { id in try await database.product(id) })
+    // snippet.observability-events
+    let events = products.observe([.storeRefused, .linkLost, .circuitOpened])
+    for await event in events {
+        logger.notice("\(event)", metadata: ["dropped": "\(events.dropped)"])
+    }
+    // snippet.end
+}
+
 func spans(redis: RedisClient, database: Database) {
     let memory = MemoryLevel<Int, Product>(limit: .entries(10_000))
     let level = RedisLevel<Int, Product>(redis, keyspace: "products")

@@ -54,19 +54,25 @@ func receipts(redis: RedisClient, database: Database) async throws {
         .compose(RedisLevel(redis, keyspace: "products").fetching { id in try await database.product(id) })
     // snippet.recipe-receipt
     let (product, trace) = try await products.getWithTrace(42)
-    print(trace.origin as Any, trace.state, trace.age as Any, trace.staleReason as Any)
+    print(trace)
     for step in trace.steps {
-        print(step.origin, step.event, step.duration, step.whom ?? "", step.error ?? "")
+        print(step.origin, step.event, step.duration, step.reason ?? "", step.whom ?? "", step.error ?? "")
     }
     // snippet.end
     _ = product
+
+    // snippet.recipe-receipt-batch
+    let (several, account) = try await products.getWithTrace([41, 42, 43])
+    print(account)
+    // snippet.end
+    _ = several
 
     // snippet.recipe-receipt-failed
     let recorder = ReadTraceRecorder()
     do {
         _ = try await products.entry(for: 42, ReadRequest(recorder: recorder))
     } catch {
-        for step in recorder.steps { print(step.origin, step.event, step.error ?? "") }
+        for step in recorder.steps { print(step) }
     }
     // snippet.end
 }

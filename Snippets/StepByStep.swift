@@ -233,8 +233,6 @@ func watching(redis: RedisClient, freshness: FreshnessPolicy) async throws {
     // snippet.step-receipt
     let (product, trace) = try await products.getWithTrace(42)
     print(product?.name ?? "none", trace.state, trace.duration)
-    for step in trace.steps {
-        print(step.event, "at", step.origin, step.duration)
-    }
+    print(trace)
     // snippet.end
 }

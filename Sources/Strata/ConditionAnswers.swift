@@ -3,7 +3,7 @@ internal import Synchronization
 /// The answers that conditions gave while a read looked into memory, so that the rest of the read asks none of them
 /// twice.
 ///
-/// A read first looks into memory without suspending. When that finds nothing it goes on to
+/// It is also told whether a level above tells of hits. A read first looks into memory without suspending. When that finds nothing it goes on to
 /// ``CacheLevel/entry(for:_:)`` and takes the answers along: one of a condition that held, and one of a condition that
 /// did not.
 @frozen
@@ -24,6 +24,9 @@ public struct ConditionAnswers: Sendable {
     var failing: UInt64 = 0
     @usableFromInline
     var error: (any Error)?
+    /// Whether a level above decides whether what is found is served, and so tells of hits.
+    @usableFromInline
+    var isJudgedAbove = false
 
     /// No answers yet.
     @inlinable

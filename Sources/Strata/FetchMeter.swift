@@ -4,26 +4,43 @@ package final class FetchMeter: Sendable {
     private let failed = Tally()
     /// Hears how long each fetch took.
     package let durations = WorkDurations()
+    /// Hears of each fetch.
+    package let events = EventHub()
 
     package init() {}
 
     /// A fetch begins.
-    func begin() { begun.add() }
+    func begin(_ key: some Hashable & Sendable) {
+        begun.add()
+        events.tell(.fetchBegan) { CacheEvent($0, at: .source, key: key) }
+    }
 
     /// A fetch has ended with a value, or with the knowledge that there is none.
-    func end(from start: MonotonicInstant, to end: MonotonicInstant) {
+    func end(_ key: some Hashable & Sendable, from start: MonotonicInstant, to end: MonotonicInstant) {
         durations.tell(.fetch, start.nanoseconds(to: end))
+        events.tell(.fetchEnded) { CacheEvent($0, at: .source, key: key, duration: start.duration(to: end)) }
     }
 
     /// A fetch has ended with an error.
     ///
     /// - Parameters:
+    ///   - key: The key.
     ///   - error: The error.
     ///   - start: When the fetch began.
     ///   - isFailure: False for a fetch that was cancelled.
-    func end(with error: any Error, from start: MonotonicInstant, isFailure: Bool = true) {
+    func end(
+        _ key: some Hashable & Sendable,
+        with error: any Error,
+        from start: MonotonicInstant,
+        isFailure: Bool = true
+    ) {
         if isFailure { failed.add() }
-        durations.tell(.fetch, start.nanoseconds(to: .now), error: CacheError.name(of: error))
+        let end = MonotonicInstant.now
+        durations.tell(.fetch, start.nanoseconds(to: end), error: CacheError.name(of: error))
+        events.tell(.fetchEnded) { kind in
+            let name = CacheError.name(of: error)
+            return CacheEvent(kind, at: .source, key: key, duration: start.duration(to: end), error: name)
+        }
     }
 
     /// What a label says of the fetches.

@@ -2,6 +2,9 @@
 ///
 /// A fetch runs in a task of its own, which has no task-local values of its callers.
 package protocol FetchScope: Sendable {
+    /// The read's span, for other processes that wait for its fetch; `nil` when they cannot be told.
+    var traceParent: TraceParent? { get }
+
     /// Runs a fetch.
     ///
     /// - Parameters:
@@ -16,6 +19,9 @@ package protocol FetchScope: Sendable {
 }
 
 extension ReadTraceRecorder? {
+    /// The read's span, for other processes that wait for its fetch; `nil` for a read without a span.
+    package var traceParent: TraceParent? { self?.scope?.traceParent }
+
     /// Runs a fetch in the scope of its read, if that has one.
     package func inScope<Output: Sendable>(
         _ fetch: () async throws -> Output,

@@ -36,16 +36,16 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         let start = MonotonicInstant.now
         let begin = time.now(at: start)
         let value: Value?
-        meter.begin()
+        meter.begin(key)
         do {
             value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
-            meter.end(with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
+            meter.end(key, with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
             request.recorder?.failed(error, at: .source, from: start)
             throw error
         }
         let end = MonotonicInstant.now
-        meter.end(from: start, to: end)
+        meter.end(key, from: start, to: end)
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         let now = time.now(at: end)
@@ -59,5 +59,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
     public var clock: CacheClock? { time }
 
     /// `fetcher`.
-    public var label: LevelLabel { LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations]) }
+    public var label: LevelLabel {
+        LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations], hubs: [meter.events])
+    }
 }

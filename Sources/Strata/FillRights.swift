@@ -8,7 +8,7 @@
 package final class FillRights: Sendable, Equatable {
     private struct State: Sendable {
         var rights: [ObjectIdentifier: [[UInt8]: any FillRight]] = [:]
-        var refusals = 0
+        var refusal: ReadTrace.Reason?
     }
 
     /// Whether levels are to be asked at all: not when they could not be read just now.
@@ -30,10 +30,10 @@ package final class FillRights: Sendable, Equatable {
     }
 
     /// A level has not stored what it was to be filled with.
-    package func refuse() { state.withLock { $0.refusals += 1 } }
+    package func refuse(because reason: ReadTrace.Reason) { state.withLock { $0.refusal = reason } }
 
-    /// Whether a level has not stored what it was to be filled with.
-    package var isRefused: Bool { state.withLock { $0.refusals > 0 } }
+    /// Why a level has not stored what it was to be filled with; `nil` when it has.
+    package var refusal: ReadTrace.Reason? { state.withLock { $0.refusal } }
 
     /// Whether both are the same rights.
     @usableFromInline

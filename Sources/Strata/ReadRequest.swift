@@ -26,6 +26,9 @@ public struct ReadRequest: Sendable {
     package var callSource: (any AnyObject & Sendable)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
+    /// Whether a level above decides whether what is found is served, and so tells of hits.
+    @usableFromInline
+    package var isJudgedAbove = false
 
     /// Where the right to be filled goes that is asked for; then nothing is read, and the answer is `nil`.
     @usableFromInline
@@ -64,6 +67,14 @@ public struct ReadRequest: Sendable {
     /// Whether the answer may be shared with others who ask for the same key at the same time.
     package var isShareable: Bool { purpose == .read && options == .ordinary && rights == nil }
 
+    /// The same request for one key of those that it is for, which has a record of its own.
+    package func of(_ key: some Hashable & Sendable) -> ReadRequest {
+        guard let part = recorder?.part(of: key) else { return self }
+        var request = self
+        request.recorder = part
+        return request
+    }
+
     /// The same request, failing with the first key that fails.
     package var strict: ReadRequest {
         var request = self
@@ -100,6 +111,13 @@ public struct ReadRequest: Sendable {
         if case .refresh = purpose { throw CacheError.missing }
         var request = self
         request.options.source = .never
+        return request
+    }
+
+    /// The same request by a level that decides whether what is found is served.
+    package var judged: ReadRequest {
+        var request = self
+        request.isJudgedAbove = true
         return request
     }
 

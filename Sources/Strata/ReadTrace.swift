@@ -1,4 +1,7 @@
-/// The account of one read: where the value was found, how old it is, and how long each step took.
+/// The account of one read: where the value was found, how old it is, why each level before had none, and how long each step
+/// took.
+///
+/// `description` is that account in a line. It holds neither the key nor the value.
 public struct ReadTrace: Sendable, Hashable {
     /// The state of the value that was returned.
     public enum State: Sendable, Hashable {
@@ -44,6 +47,8 @@ public struct ReadTrace: Sendable, Hashable {
         public static let miss = Event(description: "miss")
         /// The level failed.
         public static let failed = Event(description: "failed")
+        /// The level was not asked: the read's options leave it out.
+        public static let skipped = Event(description: "skipped")
         /// The level was not asked: its condition did not hold.
         public static let excluded = Event(description: "excluded")
         /// The level is still being filled; the read did not wait.
@@ -56,15 +61,14 @@ public struct ReadTrace: Sendable, Hashable {
         public static let fetched = Event(description: "fetched")
         /// The level was filled with the value.
         public static let stored = Event(description: "stored")
-        /// The level was not filled with the value: the key has changed since the read began, another instance fetches it, or
-        /// there is no room.
+        /// The level was not filled with the value; ``ReadTrace/Step/reason`` says why.
         public static let refused = Event(description: "refused")
     }
 
     /// One step of the read.
     public struct Step: Sendable, Hashable {
         /// What happened.
-        public let event: Event
+        public internal(set) var event: Event
         /// Where.
         public let origin: EntryOrigin
         /// How long it took.
@@ -73,6 +77,29 @@ public struct ReadTrace: Sendable, Hashable {
         public let whom: String?
         /// The name of the error's type, or its code for a ``CacheError``; `nil` when the step did not fail.
         public let error: String?
+        /// Why there was nothing to serve, the level was not asked, or it was not filled; `nil` where that does not arise, or is
+        /// not known.
+        public internal(set) var reason: Reason?
+        /// The span of the read that was fetching, for a read that waited for another process.
+        package let leader: TraceParent?
+
+        init(
+            _ event: Event,
+            _ origin: EntryOrigin,
+            _ duration: Duration,
+            whom: String? = nil,
+            error: String? = nil,
+            reason: Reason? = nil,
+            leader: TraceParent? = nil
+        ) {
+            self.event = event
+            self.origin = origin
+            self.duration = duration
+            self.whom = whom
+            self.error = error
+            self.reason = reason
+            self.leader = leader
+        }
     }
 
     /// The level that had the value; `nil` when none had.

@@ -2,21 +2,65 @@
 ///
 /// Safe to share: a read may run in several tasks.
 public final class ReadTraceRecorder: Sendable {
-    private let recorded = Locked<[ReadTrace.Step]>([])
+    /// What the recorders of a batch's keys have in common.
+    private final class Common: Sendable {
+        /// The steps of all keys.
+        let steps = Locked<[ReadTrace.Step]>([])
+        let scope = Locked<(any FetchScope)?>(nil)
+    }
+
+    private let common: Common
+    /// The steps of one key of a batch; `nil` where all steps are those of the read.
+    private let own: Locked<[ReadTrace.Step]>?
     private let staleReason = Locked<ReadTrace.StaleReason?>(nil)
-    private let fetchScope = Locked<(any FetchScope)?>(nil)
+    /// The recorders of a batch's keys.
+    private let parts = Locked<[AnyKey: ReadTraceRecorder]>([:])
 
     /// An empty record.
-    public init() {}
+    public init() {
+        common = Common()
+        own = nil
+    }
+
+    private init(_ common: Common) {
+        self.common = common
+        own = Locked([])
+    }
+
+    /// An empty record of a read of several keys, with a part for each.
+    package init(for keys: some Sequence<any Hashable & Sendable>) {
+        common = Common()
+        own = nil
+        let parts = Dictionary(keys.map { (AnyKey($0), ReadTraceRecorder(common)) }) { first, _ in first }
+        self.parts.withLock { $0 = parts }
+    }
 
     /// The steps so far, in order; also those of a read that failed.
-    public var steps: [ReadTrace.Step] { recorded.withLock { $0 } }
+    public var steps: [ReadTrace.Step] { own?.withLock { $0 } ?? common.steps.withLock { $0 } }
 
     /// What surrounds the fetches of this read; `nil` for nothing.
     package var scope: (any FetchScope)? {
-        get { fetchScope.withLock { $0 } }
-        set { fetchScope.withLock { $0 = newValue } }
+        get { common.scope.withLock { $0 } }
+        set { common.scope.withLock { $0 = newValue } }
     }
+
+    // MARK: Batches
+
+    /// Whether each key has a record of its own.
+    package var isOfSeveral: Bool { parts.withLock { !$0.isEmpty } }
+
+    /// The record of one key of a batch; `nil` where keys have none of their own.
+    package func part(of key: some Hashable & Sendable) -> ReadTraceRecorder? { parts.withLock { $0[AnyKey(key)] } }
+
+    /// Has the record of a key continued under another name, by which levels below know it.
+    func rename(_ key: some Hashable & Sendable, to other: some Hashable & Sendable) {
+        parts.withLock { parts in
+            // Two keys may become one, whose steps are then those of the first.
+            if let part = parts[AnyKey(key)], parts[AnyKey(other)] == nil { parts[AnyKey(other)] = part }
+        }
+    }
+
+    // MARK: Steps
 
     /// Adds a step.
     public func step(
@@ -25,11 +69,52 @@ public final class ReadTraceRecorder: Sendable {
         from start: MonotonicInstant,
         to end: MonotonicInstant,
         whom: String? = nil,
-        error: String? = nil
+        error: String? = nil,
+        reason: ReadTrace.Reason? = nil
     ) {
-        let duration = start.duration(to: end)
-        let step = ReadTrace.Step(event: event, origin: origin, duration: duration, whom: whom, error: error)
-        recorded.withLock { $0.append(step) }
+        add(ReadTrace.Step(event, origin, start.duration(to: end), whom: whom, error: error, reason: reason))
+    }
+
+    /// Takes down for how long the read has waited for another process.
+    ///
+    /// - Parameters:
+    ///   - whom: The name of the instance that was fetching.
+    ///   - leader: The span of its read.
+    ///   - origin: Where.
+    ///   - start: When the wait began.
+    ///   - end: When it ended.
+    package func waited(
+        for whom: String,
+        _ leader: TraceParent?,
+        at origin: EntryOrigin,
+        from start: MonotonicInstant,
+        to end: MonotonicInstant
+    ) {
+        add(ReadTrace.Step(.waited, origin, start.duration(to: end), whom: whom, leader: leader))
+    }
+
+    private func add(_ step: ReadTrace.Step) {
+        own?.withLock { $0.append(step) }
+        common.steps.withLock { $0.append(step) }
+    }
+
+    /// Takes back that the level asked last has served the read: it had something that cannot be served.
+    ///
+    /// - Parameters:
+    ///   - reason: Why not.
+    ///   - origin: The level, for one that has not taken down its hit.
+    package func reject(because reason: ReadTrace.Reason, at origin: EntryOrigin) {
+        let old = steps.last { $0.event == .hit }
+        var new = old ?? ReadTrace.Step(.miss, origin, .zero)
+        new.event = .miss
+        new.reason = reason
+        guard let old else { return add(new) }
+        own?.withLock { Self.replace(old, by: new, in: &$0) }
+        common.steps.withLock { Self.replace(old, by: new, in: &$0) }
+    }
+
+    private static func replace(_ old: ReadTrace.Step, by new: ReadTrace.Step, in steps: inout [ReadTrace.Step]) {
+        if let place = steps.lastIndex(of: old) { steps[place] = new }
     }
 
     /// Says why a stale value is returned.
@@ -38,6 +123,8 @@ public final class ReadTraceRecorder: Sendable {
     public func stale(because reason: ReadTrace.StaleReason) {
         staleReason.withLock { $0 = reason }
     }
+
+    // MARK: Result
 
     /// A value within its lifetime needs a reason as well, if the read was to replace it and that was in vain.
     private func reason(for state: ReadTrace.State) -> ReadTrace.StaleReason? {
@@ -65,4 +152,17 @@ public final class ReadTraceRecorder: Sendable {
             steps: steps
         )
     }
+}
+
+/// A key of any type.
+private struct AnyKey: Hashable, Sendable {
+    private let key: any Hashable & Sendable
+
+    init(_ key: any Hashable & Sendable) {
+        self.key = key
+    }
+
+    static func == (left: AnyKey, right: AnyKey) -> Bool { AnyHashable(left.key) == AnyHashable(right.key) }
+
+    func hash(into hasher: inout Hasher) { AnyHashable(key).hash(into: &hasher) }
 }

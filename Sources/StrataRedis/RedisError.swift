@@ -1,3 +1,5 @@
+internal import Strata
+
 /// Why a call to Redis did not succeed.
 ///
 /// `description` names the server and what went wrong. It never holds a key, a value or a password; the server's own
@@ -108,6 +110,11 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     public var serverCode: Substring? {
         serverMessage?.prefix { $0 != " " }
     }
+}
+
+extension RedisError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { code.description }
 }
 
 extension RedisError {

@@ -12,8 +12,9 @@ struct Stratactl: AsyncParsableCommand {
             Values are shown only on request. Redis is walked over with SCAN, never with a command that blocks it. \
             What removes something shows first what that would touch, and does it only with --yes.
 
-            A password comes from --password-file, STRATA_REDIS_PASSWORD or the address in STRATA_REDIS_URL; the first of \
-            them counts. There is no option for it, because every user of a machine can read the arguments of a program.
+            A password comes from --password-file, the passwordFile of a context, STRATA_REDIS_PASSWORD or the address in \
+            STRATA_REDIS_URL; the first of them counts. There is no option for it, because every user of a machine can \
+            read the arguments of a program.
 
             A key or keyspace that begins with a hyphen goes behind a -- of its own.
 
@@ -21,8 +22,9 @@ struct Stratactl: AsyncParsableCommand {
               0   done
               1   failed: server out of reach, login refused, an error reply;
                   or `doctor` has warnings, or `acl --check` has found a
-                  missing rule, or `verify` an inconsistency
-              2   nothing was removed or invalidated, for lack of --yes
+                  missing rule, or `verify` an inconsistency, or `warm` a
+                  key that could not be read
+              2   nothing was removed, invalidated or read, for lack of --yes
               3   there is no such key, or no such keyspace
               64  the arguments cannot be used
             """,
@@ -31,8 +33,8 @@ struct Stratactl: AsyncParsableCommand {
             PingCommand.self, KeyspacesCommand.self, KeysCommand.self, GetCommand.self, TimeToLiveCommand.self,
             LeasesCommand.self, WhyCommand.self, TagsCommand.self, SizesCommand.self, MemoryCommand.self,
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
-            InstancesCommand.self, WatchCommand.self, TopCommand.self, VerifyCommand.self, AccessCommand.self,
-            ConfigCommand.self,
+            WarmCommand.self, InstancesCommand.self, WatchCommand.self, TopCommand.self, VerifyCommand.self,
+            BenchCommand.self, AccessCommand.self, ConfigCommand.self,
         ]
     )
 
@@ -43,7 +45,7 @@ struct Stratactl: AsyncParsableCommand {
         do {
             try ArgumentBytes.check()
             try CommandName.check(CommandLine.arguments.dropFirst())
-            var command = try parseAsRoot()
+            var command = try await asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -60,11 +62,25 @@ struct Stratactl: AsyncParsableCommand {
         }
     }
 
+    /// Whether a shell has asked: for a script that completes words, or for the words.
+    ///
+    /// That is the program's own text, and names without anything that acts on a terminal.
+    private static var isForShell: Bool {
+        CommandLine.arguments.dropFirst().first
+            .map {
+                $0.hasPrefix("--generate-completion-script") || $0 == "---completion"
+            } ?? false
+    }
+
     /// Shows the parser's own message: help, or what is wrong with the arguments.
     ///
     /// It quotes arguments, and those may be keys that came out of Redis through `xargs`.
     private static func endParsing(with error: any Error) -> Never {
         let status = exitCode(for: error)
+        if isForShell, status.isSuccess {
+            StandardOutput.bytes(Array((fullMessage(for: error) + "\n").utf8))
+            exit(withError: status)
+        }
         let lines = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         if status.isSuccess { StandardOutput.lines(lines) } else { for line in lines { StandardError.line(line) } }
         exit(withError: status)

@@ -58,6 +58,7 @@ struct TracedTests {
         #expect(text(get, "cache.level") == "source")
         #expect(text(get, "cache.key.hash")?.count == 16)
         #expect(get.events.map(\.name) == ["miss", "fetched", "stored"])
+        #expect(get.events.first?.attributes.get("cache.reason") == "absent".toSpanAttribute())
         #expect(get.status == nil)
         // Neither key nor value stands anywhere.
         #expect(!tracer.finishedSpans.contains { "\($0.attributes)".contains("value 1") })

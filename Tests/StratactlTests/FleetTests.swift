@@ -11,15 +11,20 @@ final class Teller: Sendable {
     let cache: Composed<MemoryLevel<String, String>, FetchingLevel<String, String>>
     private let running: Task<Void, Never>
 
-    init(_ cache: Cache, name: String) async throws {
+    init(
+        _ cache: Cache,
+        name: String,
+        warmRate: Int = 250,
+        fetch: @escaping @Sendable (String) async throws -> String? = { "fetched \($0)" }
+    ) async throws {
         var settings = cache.redis.configuration
         settings.instanceName = name
         settings.linkPingTimeout = .seconds(60)
         redis = try RedisClient(settings)
         let freshness = FreshnessPolicy(freshFor: .seconds(1000))
         level = RedisLevel(redis, keyspace: cache.keyspace, codec: .text, freshness: freshness)
-        self.cache = memory.compose(level.fetching { "fetched \($0)" })
-        let member = FleetMember()
+        self.cache = memory.compose(level.fetching(LeaseOptions(failureBackOff: nil), fetch))
+        let member = FleetMember(warmRate: warmRate)
         member.add(self.cache, of: level, memory: memory)
         running = Task { await member.run() }
         try await level.ready()
@@ -159,7 +164,7 @@ struct FleetTests {
                 let run = try await CommandRun.of(
                     "export PROGRAM=\"$0\"; "
                         + "script -qec 'stty cols 40; \"$PROGRAM\" \(arguments)' /dev/null </dev/null",
-                    environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh"]
+                    environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh", "NO_COLOR": "1"]
                 )
                 let lines = run.text.split(whereSeparator: \.isNewline).map(String.init)
                 #expect(lines.count >= 10)

@@ -74,6 +74,46 @@ struct InvalidationTests {
         }
     }
 
+    @Test("instances say whether they have heard; who may not ask them invalidates all the same")
+    func acknowledged() async throws {
+        let remover = RedisServer.Directive(
+            stringLiteral: "user remover on nopass \(AccessRules(for: [.remove]).description)"
+        )
+        try await Cache.withTellers("web-1/7", "web-2/8", configuration: .init(directives: [remover])) {
+            cache,
+            tellers in
+            try await tellers[0].cache.set("v", for: "a", lifetime: EntryLifetime(), tags: ["red"])
+            try await cache.list([(cache.number(1), try InstanceRecord.written(as: "ghost/1"))])
+            let arguments = ["invalidate", "things", "--tag", "red", "--yes", "--wait", "1"]
+            let environment = ["STRATA_REDIS_URL": cache.server.url]
+            let run = try await CommandRun.of(arguments, environment: environment)
+            #expect(run.status.isSuccess, "\(run.errorText)")
+            run.expectHarmless()
+            #expect(run.errorLines.count == 2 && run.errorLines[0].contains(": audit: "))
+            #expect(run.errorLines[1].contains("1 of 3 instances has not said that the invalidation was heard"))
+            for name in ["web-1/7", "web-2/8"] {
+                #expect(run.lines.contains { $0.split(separator: " ").map(String.init) == [name, "has", "heard"] })
+            }
+            #expect(run.lines.contains { $0.hasPrefix("ghost/1") && $0.hasSuffix("no answer") })
+            #expect(tellers[0].cache.resident("a", at: .coarse) == nil)
+            let json = try await CommandRun.of(arguments + ["--format", "json"], environment: environment).json()
+            let states = json["instances"]?.elements.map { $0["state"] }
+            #expect(states == [.string("silent"), .string("told"), .string("told")])
+            let plain = try await CommandRun.of(arguments + ["--format", "plain"], environment: environment)
+            #expect(
+                plain.lines.dropFirst() == [
+                    "instance\tghost/1\tsilent", "instance\tweb-1/7\ttold", "instance\tweb-2/8\ttold",
+                ]
+            )
+            let none = try await CommandRun.of(arguments.dropLast(2) + ["--wait", "0"], environment: environment)
+            #expect(none.status.isSuccess && none.errorLines.count == 1 && !none.text.contains("INSTANCE"))
+            let url = cache.server.url.replacing("://", with: "://remover@")
+            let other = ["STRATA_REDIS_URL": url, "STRATA_REDIS_PASSWORD": "any"]
+            let limited = try await CommandRun.of(arguments, environment: other)
+            #expect(limited.status.isSuccess, "\(limited.errorText)")
+        }
+    }
+
     @Test("the result of a fetch that runs meanwhile is void as well")
     func fetchUnderWay() async throws {
         try await Cache.with { cache in

@@ -133,6 +133,27 @@ struct WhyTests {
         }
     }
 
+    @Test("a fetch for a read that is traced: in which trace; of what only looks like one nothing is told")
+    func traced() async throws {
+        try await Cache.with { cache in
+            let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+            let records = [
+                ("a", "web-2/811 00-\(trace)-00f067aa0ba902b7-01", "held by web-2/811, trace \(trace), for another "),
+                ("b", "web-2/811 00-\(trace)", "held by web-2/811 00-\(trace), for another "),
+            ]
+            for (name, text, expected) in records {
+                let lease = RedisKey("strata:things:l:{\(name)}")
+                try await cache.redis.set(lease, Array("T0123456789abcdef\(text)".utf8), expiringIn: .seconds(50))
+                let (fields, json) = try await page(cache, name)
+                #expect(fields["lease"]?.hasPrefix(expected) == true, "\(fields)")
+                #expect(json["lease"]?["trace"] == (name == "a" ? .string(trace) : nil))
+                #expect(json["lease"]?["isBelieved"] == .bool(true))
+            }
+            let leases = try await cache.run("leases", "things", "--format", "json").json()
+            #expect(leases["leases"]?.elements.compactMap { $0["trace"] } == [.string(trace)])
+        }
+    }
+
     @Test("a fetch that has failed: with what, how often, and for how long it is not tried again")
     func failed() async throws {
         try await Cache.with { cache in
@@ -231,7 +252,7 @@ struct WhyTests {
             let run = try await CommandRun.of(
                 "export PROGRAM=\"$0\"; "
                     + "script -qec 'stty cols 40; \"$PROGRAM\" why things a' /dev/null </dev/null",
-                environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh"]
+                environment: ["STRATA_REDIS_URL": cache.server.url, "SHELL": "/bin/sh", "NO_COLOR": "1"]
             )
             let lines = run.text.split(whereSeparator: \.isNewline).map(String.init)
             #expect(lines.count > 12)

@@ -67,12 +67,12 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
             answer = try await lower.changeLifetime(of: key, change)
         } catch {
             // It may have been changed all the same.
-            if !CacheError.isConflict(error) { fillGate.void(fingerprint) }
+            if !CacheError.isConflict(error) { fillGate.void(fingerprint, because: .replaced) }
             throw error
         }
         guard let answer else { return try await exchangeLifetime(of: key, change) }
         guard answer else { return false }
-        fillGate.void(fingerprint)
+        fillGate.void(fingerprint, because: .replaced)
         do {
             try await removeAbove(key)
         } catch {
@@ -133,7 +133,9 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
             told = try await lower.exchange(entry, for: key, if: mark)
         } catch {
             // It may have been changed all the same.
-            if !CacheError.isConflict(error) { fillGate.void(fingerprint) }
+            if !CacheError.isConflict(error) {
+                fillGate.void(fingerprint, because: entry == nil ? .removed : .replaced)
+            }
             throw error
         }
         var heard: Ticket?

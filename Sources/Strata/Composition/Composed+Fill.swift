@@ -67,10 +67,11 @@ extension Composed {
                 // Memory: at once, and without a call more.
                 do {
                     kept = try await keep(entry, for: key, askedAt: start)
-                    request.filled(upper, isStored: kept != .void, since: begin)
+                    let refusal = kept == .void ? refusal(of: entry, key, isSealed: true) : nil
+                    filled(refusal, key, request, since: begin)
                 } catch {
                     failures.fill(error, of: upper)
-                    request.failed(error, at: upper, since: begin)
+                    notFilled(error, key, request, since: begin)
                 }
             } else {
                 // Not before: what is returned must not hold them.
@@ -80,8 +81,9 @@ extension Composed {
                 entry.rights = nil
                 entry.hasNewVersion = false
             }
-        } else if isWanted {
-            request.filled(upper, isStored: false, since: begin)
+        } else {
+            let isLeftOut = request.leavesUnfilled(upper)
+            filled(isLeftOut ? .skipped : refusal(of: entry, key, isSealed: isSealed), key, request, since: begin)
         }
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.
@@ -115,9 +117,10 @@ extension Composed {
         }
         switch outcome {
         case .done(let kept):
-            request.filled(upper, isStored: kept != .void && entry.rights?.isRefused != true, since: begin)
+            let refusal = entry.rights?.refusal ?? (kept == .void ? refusal(of: entry, key, isSealed: true) : nil)
+            filled(refusal, key, request, since: begin)
             return kept
-        case .failed(let error): request.failed(error, at: upper, since: begin)
+        case .failed(let error): notFilled(error, key, request, since: begin)
         case .late:
             failures.lateFills.add()
             let origin = upper.origin ?? EntryOrigin(upper.label.kind)
@@ -125,7 +128,7 @@ extension Composed {
         case .refused:
             let error = CacheError(code: .timeout, message: "too many fills of the level have not ended")
             failures.fill(error, of: upper)
-            request.failed(error, at: upper, since: begin)
+            notFilled(error, key, request, since: begin)
         }
         return nil
     }

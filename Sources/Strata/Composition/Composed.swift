@@ -41,6 +41,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     let refreshes: Refreshes<Lower.Key>
     @usableFromInline
     let time: CacheClock
+    /// Tells what the upper level is asked for, and filled with.
+    @usableFromInline
+    let events = EventHub()
 
     init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
         time = .common(upper.clock, lower.clock) ?? .current
@@ -80,11 +83,18 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     ) -> Resident<Value>? {
         // Before: what is found may be older than a fill that comes meanwhile.
         let fill = ledger?.fill(of: key)
-        guard let resident = upper.resident(key, at: now, &answers) else { return nil }
-        guard ledger != nil else { return fillGate.admits(resident.ticket, at: now) ? resident : nil }
-        guard fill?.seal?.isLive != false else { return nil }
-        let ticket = fill?.ticket ?? .none
-        return fillGate.admits(ticket, at: now) ? resident : nil
+        let isJudgedAbove = answers.isJudgedAbove
+        answers.isJudgedAbove = true
+        let found = upper.resident(key, at: now, &answers)
+        answers.isJudgedAbove = isJudgedAbove
+        guard let found else { return nil }
+        if ledger == nil {
+            guard fillGate.admits(found.ticket, at: now) else { return nil }
+        } else {
+            guard fill?.seal?.isLive != false, fillGate.admits(fill?.ticket ?? .none, at: now) else { return nil }
+        }
+        if events.wants(.hit), !isJudgedAbove { tellHit(key) }
+        return found
     }
 
     /// The upper level's entry if it is valid and may be served; otherwise the lower level's, which then fills the
@@ -100,10 +110,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var above: Entry<Value>?
         var isFailing = false
         var heard = heardTicket(key)
-        if !request.leavesOut(upper) {
+        if request.leavesOut(upper) {
+            request.skipped(upper)
+        } else {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             do {
-                above = try await upper.entry(for: key, request)
+                above = try await upper.entry(for: key, request.judged)
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -113,9 +125,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         let start = MonotonicInstant.now
         let now = time.now(at: start)
+        let found = above
         above = above.flatMap { judged($0, key, heard, at: start) }
         let spare: Entry<Value>?
-        switch above.map({ verdict(on: $0, of: key, request, at: now) }) ?? .useless {
+        let decision = above.map { verdict(on: $0, of: key, request, at: now) } ?? .useless
+        if let found { note(decision, on: found, above, of: key, heard, request, at: now) }
+        switch decision {
         case .serve:
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return above
@@ -128,7 +143,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .fallBack: spare = above
         case .useless: spare = nil
         }
-        guard !request.spares(lower) else { return nil }
+        guard !request.spares(lower) else {
+            request.skipped(lower)
+            return nil
+        }
         if let rights = await rightsAbove([key], request, isFailing: isFailing) {
             // The upper level may have begun to hear of changes while it was asked, which voids what was taken down before.
             heard = heardTicket(key)
@@ -171,11 +189,13 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
         var heard = keys.map { heardTicket($0) }
-        if !request.leavesOut(upper) {
+        if request.leavesOut(upper) {
+            for key in keys { request.of(key).skipped(upper) }
+        } else {
             let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
             let notes = FailureNotes()
             do {
-                entries = try await upper.entries(for: keys, request.going(on: notes))
+                entries = try await upper.entries(for: keys, request.going(on: notes).judged)
             } catch {
                 notes.add(error)
             }
@@ -193,11 +213,18 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let now = time.now(at: start)
         var missing: [Int] = []
         for index in keys.indices {
-            let above = entries[index].flatMap { judged($0, keys[index], heard[index], at: start) }
+            let (key, single, found) = (keys[index], request.of(keys[index]), entries[index])
+            let above = found.flatMap { judged($0, key, heard[index], at: start) }
             entries[index] = above
-            switch above.map({ verdict(on: $0, of: keys[index], request, at: now) }) ?? .useless {
+            let decision = above.map { verdict(on: $0, of: key, single, at: now) } ?? .useless
+            if let found { note(decision, on: found, above, of: key, heard[index], single, at: now) }
+            switch decision {
             case .serve: continue
-            case .serveAndRefresh: if let above { refresh(keys[index], above, for: request) }
+            case .serveAndRefresh:
+                if let above {
+                    single.recorder?.stale(because: .refreshing)
+                    refresh(key, above, for: request)
+                }
             case .fallBack: missing.append(index)
             case .useless:
                 entries[index] = nil
@@ -206,7 +233,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         guard !missing.isEmpty else { return entries }
         guard !request.spares(lower) else {
-            for index in missing { entries[index] = nil }
+            for index in missing {
+                request.of(keys[index]).skipped(lower)
+                entries[index] = nil
+            }
             return entries
         }
         if let rights = await rightsAbove(missing.map { keys[$0] }, request, isFailing: isFailing) {
@@ -225,7 +255,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 entries[index] = nil
                 if let entry = below[position] {
                     let (key, ticket) = (keys[index], tickets[position])
-                    entries[index] = await filling(entry, for: key, ticket, heard[index], request, askedAt: now)
+                    let single = request.of(key)
+                    entries[index] = await filling(entry, for: key, ticket, heard[index], single, askedAt: now)
                 }
             }
             return entries
@@ -345,11 +376,6 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         _ = await (above, own, filled)
     }
 
-    func throwAny(_ errors: [any Error]) throws {
-        if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
-        if !errors.isEmpty { throw CacheError.combining(errors) }
-    }
-
     // MARK: Coherence
 
     /// The gate of whichever level has one: the lower level's, if both have.
@@ -370,21 +396,4 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// The lower level's; the upper one's if that has none.
     public var policy: FreshnessPolicy? { lower.policy ?? upper.policy }
-
-    /// `composed`, with all levels that are composed, however that was nested.
-    public var label: LevelLabel {
-        let (above, below) = (upper.label, lower.label)
-        let inner = [above, below].filter { $0.kind == "composed" }.flatMap(\.counters)
-        func total(_ name: String, _ own: Int) -> LevelLabel.Counter {
-            .init(name, inner.reduce(own) { $0 + ($1.name == name ? $1.value : 0) })
-        }
-        return LevelLabel(
-            "composed",
-            counters: [
-                total("failed_reads", failedReads), total("failed_fills", failedFills), total("late_fills", lateFills),
-                total("refreshes_under_way", refreshes.count),
-            ],
-            parts: [above, below].flatMap { $0.kind == "composed" ? $0.parts : [$0] }
-        )
-    }
 }

@@ -59,3 +59,11 @@ final class LevelFailures: Sendable {
             )
     }
 }
+
+extension Composed {
+    /// - Throws: `CancellationError` if one of them is, otherwise all in one; nothing when there is none.
+    func throwAny(_ errors: [any Error]) throws {
+        if errors.contains(where: { $0 is CancellationError }) { throw CancellationError() }
+        if !errors.isEmpty { throw CacheError.combining(errors) }
+    }
+}

@@ -66,34 +66,55 @@ extension FillGate {
     ///
     /// O(1). Writes nothing when the key has no ticket.
     public func void(_ fingerprint: UInt64) {
-        void(fingerprint, but: nil)
+        void(fingerprint, because: .removed)
     }
 
+    /// Voids every ticket of a key, and notes by what.
+    package func void(_ fingerprint: UInt64, because cause: VoidCause) {
+        if void(fingerprint, but: nil) { recentVoids.note(Self.mixed(fingerprint), cause) }
+    }
+
+    /// What has voided the tickets of a key, as far as that is known; for accounts of reads.
+    package func voidCause(of fingerprint: UInt64) -> VoidCause? { recentVoids.cause(of: Self.mixed(fingerprint)) }
+
     /// Voids every ticket of a key, except those of one word.
-    func void(_ fingerprint: UInt64, but exempt: Int?) {
+    ///
+    /// - Returns: Whether there may have been one.
+    @discardableResult
+    func void(_ fingerprint: UInt64, but exempt: Int?) -> Bool {
         let hash = rowed(Self.mixed(fingerprint), fingerprint)
         let tag = Self.tag(hash)
+        var isVoided = false
         var region = Region(smallest, limit.load(ordering: .acquiring))
         repeat {
             let first = region.row(of: hash)
             for slot in first..<first + Self.row where slot != exempt {
-                advance(slot) { $0 & Self.tagMask == tag || $0 & Self.tagMask == Self.sharedTag }
+                let isChanged = advance(slot) { $0 & Self.tagMask == tag || $0 & Self.tagMask == Self.sharedTag }
+                isVoided = isVoided || isChanged
             }
         } while region.advance()
+        return isVoided
     }
 
     /// Voids every ticket that was ever taken.
     ///
     /// O(size of the table).
-    public func voidAll() {
+    public func voidAll() { voidAll(because: .cleared) }
+
+    /// Voids every ticket that was ever taken, and notes by what.
+    ///
+    /// O(size of the table).
+    package func voidAll(because cause: VoidCause) {
+        recentVoids.noteAll(cause)
         for slot in 0..<limit.load(ordering: .acquiring) { advance(slot) { $0 & Self.tagMask != 0 } }
     }
 
     /// Voids every ticket of a part's keys.
     ///
     /// O(size of the table).
-    package func voidAll(ofPart part: Int) {
-        guard partMask > 0 else { return voidAll() }
+    package func voidAll(ofPart part: Int, because cause: VoidCause = .cleared) {
+        guard partMask > 0 else { return voidAll(because: cause) }
+        recentVoids.noteAll(cause)
         let rows = limit.load(ordering: .acquiring) / Self.row
         for row in stride(from: part & partMask, to: rows, by: partMask + 1) {
             for slot in row * Self.row..<(row + 1) * Self.row { advance(slot) { $0 & Self.tagMask != 0 } }
@@ -101,12 +122,16 @@ extension FillGate {
     }
 
     /// Voids the tickets of a word and frees it, if `isMeant` accepts the word.
-    private func advance(_ slot: Int, where isMeant: (UInt64) -> Bool) {
+    ///
+    /// - Returns: Whether `isMeant` has accepted it.
+    @discardableResult
+    private func advance(_ slot: Int, where isMeant: (UInt64) -> Bool) -> Bool {
         var word = unsafe counters[slot].load(ordering: .acquiring)
         while isMeant(word) {
-            if exchange(word, for: Self.count(after: word), at: slot) { return }
+            if exchange(word, for: Self.count(after: word), at: slot) { return true }
             word = unsafe counters[slot].load(ordering: .acquiring)
         }
+        return false
     }
 
     /// The count after every live ticket, including a prepared one.
@@ -205,7 +230,7 @@ extension FillGate {
     ///
     /// The finalizer of SplitMix64 (Steele, Lea and Flood,
     /// "Fast Splittable Pseudorandom Number Generators", 2014).
-    private static func mixed(_ fingerprint: UInt64) -> UInt64 {
+    static func mixed(_ fingerprint: UInt64) -> UInt64 {
         var hash = fingerprint &+ 0x9e37_79b9_7f4a_7c15
         hash = (hash ^ hash >> 30) &* 0xbf58_476d_1ce4_e5b9
         hash = (hash ^ hash >> 27) &* 0x94d0_49bb_1331_11eb

@@ -23,11 +23,12 @@ extension FillGate {
             if exchange(word, for: word & ~(Self.countMask | Self.prepared) | count, at: slot) {
                 // Two reads that began together may each have got a word.
                 void(fingerprint, but: slot)
+                recentVoids.note(Self.mixed(fingerprint), .replaced)
                 return ticket.counting(count)
             }
             word = unsafe counters[slot].load(ordering: .acquiring)
         }
-        void(fingerprint)
+        void(fingerprint, because: .replaced)
         return nil
     }
 
@@ -58,7 +59,9 @@ extension FillGate {
         while Self.prepares(ticket, word) {
             // When that fails, another thread has used, voided or committed the word.
             if exchange(word, for: word & ~(Self.countMask | Self.prepared) | ticket.count, at: ticket.slot) {
-                return void(fingerprint(), but: ticket.slot)
+                let fingerprint = fingerprint()
+                void(fingerprint, but: ticket.slot)
+                return recentVoids.note(Self.mixed(fingerprint), .replaced)
             }
             word = unsafe counters[ticket.slot].load(ordering: .acquiring)
         }

@@ -23,7 +23,7 @@ extension FillGate {
         guard !tagFingerprints.isEmpty else { return }
         // Comes first: this count shows that a seal is late that is taken after the counters have moved.
         tagChangeCount.wrappingAdd(1, ordering: .acquiringAndReleasing)
-        for fingerprint in tagFingerprints { void(apart(fingerprint)) }
+        for fingerprint in tagFingerprints { void(apart(fingerprint), but: nil) }
     }
 
     /// A seal of these tags, taken before they are checked; `nil` for no tags.

@@ -77,6 +77,8 @@ public final class FillGate: Sendable {
     let claims = Atomic<Int>(0)
     let shared = Atomic<Int>(0)
     let tagChangeCount = Atomic<UInt64>(0)
+    /// What has voided keys lately.
+    let recentVoids = RecentVoids()
     /// The number of words at the beginning.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.

@@ -8,12 +8,15 @@ public final class TagSeal: Sendable, Equatable {
     private let gate: FillGate
     private let slots: [UInt32]
     private let sum: UInt64
+    /// How often everything had been voided.
+    private let voids: UInt64
     /// Seals that must live, too.
     private let others: [TagSeal]
 
     init(_ gate: FillGate, slots: [UInt32], others: [TagSeal] = []) {
         self.gate = gate
         self.slots = slots
+        voids = gate.recentVoids.countOfAll
         sum = gate.sum(ofSlots: slots)
         self.others = others
     }
@@ -22,6 +25,16 @@ public final class TagSeal: Sendable, Equatable {
     @usableFromInline
     package var isLive: Bool {
         gate.sum(ofSlots: slots) == sum && others.allSatisfy { $0.isLive }
+    }
+
+    /// What has voided all entries since, where that has ended the seal, too; `nil` where a tag has ended it.
+    ///
+    /// For accounts of reads.
+    package var voidCause: VoidCause? {
+        guard gate.sum(ofSlots: slots) == sum else {
+            return gate.recentVoids.countOfAll == voids ? nil : gate.recentVoids.lastOfAll
+        }
+        return others.first { !$0.isLive }?.voidCause
     }
 
     /// Whether this seal, or one that must live, too, covers these slots of a gate.

@@ -48,7 +48,7 @@ extension MemoryLevel: AtomicLevel {
             writer.state.check()
             return (true, measure.budget != nil && writer.state.isCrowded)
         }
-        departures.tell(onRemoval)
+        tell(departures)
         guard outcome.isDone else { throw CacheError.conflict }
         if outcome.isCrowded { askForMore(0) }
         return nil

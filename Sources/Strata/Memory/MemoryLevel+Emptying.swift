@@ -37,7 +37,7 @@ extension MemoryLevel {
                 writer.removeVictims(because: .pressure, readers, &departures)
                 writer.state.check()
             }
-            departures.tell(onRemoval)
+            tell(departures)
         }
     }
 
@@ -45,7 +45,11 @@ extension MemoryLevel {
     func empty(because cause: RemovalCause) {
         let remains = writer.withLock { writer in writer.removeAll(because: cause, readers) }
         nextLook.store(.max, ordering: .relaxed)
-        guard let onRemoval else { return }
-        remains.visit { onRemoval(MemoryRemoval(key: $0, value: $1, cause: cause)) }
+        let isTold = cause == .pressure && events.wants(.evicted)
+        guard onRemoval != nil || isTold else { return }
+        remains.visit { key, value in
+            onRemoval?(MemoryRemoval(key: key, value: value, cause: cause))
+            if isTold { tell(.evicted, of: key, because: .evicted) }
+        }
     }
 }

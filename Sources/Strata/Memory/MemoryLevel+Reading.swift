@@ -6,6 +6,26 @@ extension MemoryLevel {
     /// On a clock that a test moves, that decides, and not the given instant.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        let found = found(key, at: now)
+        if events.wants(.hit), found != nil { tell(.hit, of: key) }
+        return found
+    }
+
+    /// A fresh value.
+    @inlinable
+    public func resident(
+        _ key: Key,
+        at now: MonotonicInstant,
+        _ answers: inout ConditionAnswers
+    ) -> Resident<Value>? {
+        let found = found(key, at: now)
+        if events.wants(.hit), found != nil, !answers.isJudgedAbove { tell(.hit, of: key) }
+        return found
+    }
+
+    @inlinable
+    @inline(__always)
+    func found(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         let now = time.now(at: now)
         let hash = hash(of: key)
         let number = partition(of: hash)
@@ -106,16 +126,16 @@ extension MemoryLevel {
             writer.state.drain(readers)
             expire(&writer, at: now, &departures)
         }
-        departures.tell(onRemoval)
+        tell(departures)
     }
 
     /// The entry of a key, also when it is stale but may still be served.
     @inlinable
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let recorder = request.recorder else { return entry(for: key, at: now) }
+        guard request.recorder != nil || events.wantsReads else { return entry(for: key, at: now) }
         let start = MonotonicInstant.now
         let entry = entry(for: key, at: now)
-        recorder.step(entry == nil ? .miss : .hit, at: .memory, from: start, to: .now)
+        note(entry, of: key, request, since: start)
         return entry
     }
 
@@ -132,7 +152,10 @@ extension MemoryLevel {
         let isLacking =
             unsafe !partitions.isChanging(number) && partitions[number].pointee.find(key, tag: tag(of: hash)) == 0
         row.leave(number)
-        if isLacking, isRead { row.countMiss() }
+        if isLacking, isRead {
+            row.countMiss()
+            if events.wants(.miss) { tell(.miss, of: key, because: reason(forMissing: key)) }
+        }
         return isLacking
     }
 
@@ -142,7 +165,8 @@ extension MemoryLevel {
     @inlinable
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let now = now
-        return keys.map { entry(for: $0, at: now) }
+        guard request.recorder != nil || events.wantsReads else { return keys.map { entry(for: $0, at: now) } }
+        return keys.map { entry(for: $0, among: request, at: now) }
     }
 
     @inlinable

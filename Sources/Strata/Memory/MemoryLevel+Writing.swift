@@ -146,7 +146,7 @@ extension MemoryLevel {
         unsafe writer.pointee.state.check()
         let isCrowded = unsafe measure.budget != nil && writer.pointee.state.isCrowded
         self.writer.unlock()
-        departures.tell(onRemoval)
+        tell(departures)
         if isCrowded { askForMore(0) }
     }
 
@@ -170,7 +170,8 @@ extension MemoryLevel {
             writer.state.counts.refusals &+= 1
             writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
         }
-        departures.tell(onRemoval)
+        tell(departures)
+        tell(.storeRefused, of: key, because: .tooLarge)
         return CacheError(code: .tooLarge, message: "the entry is larger than the memory level's limit")
     }
 
@@ -185,7 +186,7 @@ extension MemoryLevel {
             expire(&writer, at: now, &departures)
             writer.state.check()
         }
-        departures.tell(onRemoval)
+        tell(departures)
     }
 
     /// Removes everything.

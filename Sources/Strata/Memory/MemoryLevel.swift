@@ -49,6 +49,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     @usableFromInline
     let writer: Locked<Writer>
     @usableFromInline
+    let events = EventHub()
+    @usableFromInline
     let lifetime: Duration?
     @usableFromInline
     let time: CacheClock
@@ -197,7 +199,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
                 .init(detail: "replacements", statistics.replacements),
                 .init(detail: "removals", statistics.removals), .init(detail: "clearings", statistics.clearings),
                 .init(detail: "refusals", statistics.refusals),
-            ]
+            ],
+            durations: [],
+            hubs: [events]
         )
     }
 }

@@ -22,6 +22,8 @@ struct MemoryState: ~Copyable, Sendable {
     @usableFromInline let start: MonotonicInstant
     /// The metadata of the last entry without tags, which later ones share.
     @usableFromInline var lastLabel: MemoryEntryTags?
+    /// Why entries have left lately.
+    @usableFromInline var departures: RecentDepartures
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
 
@@ -30,6 +32,7 @@ struct MemoryState: ~Copyable, Sendable {
         wheel = TimerWheel(now: now.nanoseconds, expected: expected)
         start = now
         drained = Array(repeating: 0, count: rows)
+        departures = RecentDepartures(expected: expected)
     }
 
     /// The metadata of entries without tags; `nil` where there is none.

@@ -99,7 +99,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
         let begin = clock.now(at: start)
-        meter.begin()
+        meter.begin(key)
         let outcome: FetchOutcome<Value>
         do {
             let context = FetchContext(old: old, at: begin, recorder: recorder)
@@ -112,24 +112,24 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 }
         } catch {
             if Task.isCancelled, error is CancellationError {
-                meter.end(with: error, from: start, isFailure: false)
+                meter.end(key, with: error, from: start, isFailure: false)
                 throw error
             }
-            meter.end(with: error, from: start)
+            meter.end(key, with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
         // A source that returns its cancellation as a failure has not failed.
         if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError {
-            meter.end(with: error, from: start, isFailure: false)
+            meter.end(key, with: error, from: start, isFailure: false)
             throw error
         }
         let end = MonotonicInstant.now
         if case .failure(let error, _) = outcome {
-            meter.end(with: error, from: start)
+            meter.end(key, with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
         } else {
-            meter.end(from: start, to: end)
+            meter.end(key, from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
         let now = clock.now(at: end)

@@ -132,7 +132,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         let fingerprint = fingerprint(of: key)
         if let (left, reason) = pauses.left(for: key, at: time.now(at: start)) {
             request.retryHint?.tell(left)
-            throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
+            let error = reason ?? CacheError.sourceFailed("an error", retryAfter: left)
+            request.recorder?.backedOff(error, since: start)
+            throw error
         }
         do {
             let (entry, role) = try await fetched(key, fingerprint, request)
@@ -229,7 +231,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
             counters: [
                 .init("under_way", flights.count + apart.count), .init("unattended", flights.anchored + apart.anchored),
             ] + fetch.meter.counters,
-            durations: [fetch.meter.durations]
+            durations: [fetch.meter.durations],
+            hubs: [fetch.meter.events]
         )
     }
 }

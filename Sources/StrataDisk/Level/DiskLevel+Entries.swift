@@ -33,7 +33,7 @@ extension DiskLevel {
         return relived
     }
 
-    private func isInTime(_ stored: StoredEntry, _ now: ClockReading) -> Bool {
+    func isInTime(_ stored: StoredEntry, _ now: ClockReading) -> Bool {
         stored.ends > now.wall && stored.stored <= now.wall + Self.tolerance
     }
 

@@ -48,6 +48,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     let space: DiskSpace
     let counters = DiskCounters()
     let sweeps = DiskSweeps()
+    /// Tells what reads find here.
+    let events = EventHub()
     private let time: CacheClock
     var wall: WallClock
 
@@ -118,9 +120,37 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
-        let entry = try await counting { try await open(try await space.find(bytes), bytes) }
-        request.recorder?.step(entry == nil ? .miss : .hit, at: .disk, from: start, to: .now)
+        let found = try await counting { try await space.find(bytes) }
+        let entry = try await counting { try await open(found, bytes) }
+        note(entry, found, key, request.recorder, request, since: start)
         return entry
+    }
+
+    /// Takes down what a look has found, and tells those that observe the level.
+    private func note(
+        _ entry: Entry<Value>?,
+        _ found: DiskSpace.Found,
+        _ key: Key,
+        _ recorder: ReadTraceRecorder?,
+        _ request: ReadRequest,
+        since start: MonotonicInstant
+    ) {
+        guard entry == nil else {
+            recorder?.step(.hit, at: .disk, from: start, to: .now)
+            if !request.isJudgedAbove { events.tell(.hit) { CacheEvent($0, at: .disk, key: key) } }
+            return
+        }
+        let reason = reason(forMissing: found)
+        recorder?.step(.miss, at: .disk, from: start, to: .now, reason: reason)
+        events.tell(.miss) { CacheEvent($0, at: .disk, key: key, reason: reason) }
+    }
+
+    private func reason(forMissing found: DiskSpace.Found) -> ReadTrace.Reason {
+        switch found {
+        case .nothing: .absent
+        case .damaged: .damaged
+        case .entry(let stored): isInTime(stored, wall.now()) ? .otherSchema : .expired
+        }
     }
 
     /// The entries of several keys, as they are at one moment.
@@ -133,9 +163,14 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)
         for (index, one) in found.enumerated() {
-            entries.append(try await request.leavingOut { try await open(one, bytes[index]) })
+            let entry = try await request.leavingOut { try await open(one, bytes[index]) }
+            note(entry, one, keys[index], request.recorder?.part(of: keys[index]), request, since: start)
+            entries.append(entry)
         }
-        request.recorder?.step(entries.contains { $0 == nil } ? .miss : .hit, at: .disk, from: start, to: .now)
+        if request.recorder?.isOfSeveral == false {
+            let event: ReadTrace.Event = entries.contains { $0 == nil } ? .miss : .hit
+            request.recorder?.step(event, at: .disk, from: start, to: .now)
+        }
         return entries
     }
 
@@ -241,7 +276,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
                 .init("failures", counted.failures),
                 .init("unkept", counted.unkept),
                 .init("swept", counted.swept),
-            ]
+            ],
+            durations: [],
+            hubs: [events]
         )
     }
 

@@ -10,6 +10,15 @@ struct SpanScope: FetchScope {
     let name: String
     let context: ServiceContext
 
+    /// The identity of the read's span, as the tracer would put it into the header of a request.
+    ///
+    /// `nil` for a tracer that does not follow W3C Trace Context. Baggage, which may hold anything, stays here.
+    var traceParent: TraceParent? {
+        var fields = TraceFields()
+        tracer.inject(context, into: &fields, using: TraceFields.Access())
+        return fields.traceParent
+    }
+
     func run<Output: Sendable>(
         _ fetch: () async throws -> Output,
         failure: (Output) -> (any Error)?

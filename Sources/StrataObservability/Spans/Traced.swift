@@ -16,8 +16,9 @@ public import Tracing
 /// | `cache fetch`, its child | this read asks the source | `cache.name` |
 ///
 /// The steps of the read are events of its span: their level, their duration in seconds, and whom it waited for. A read that
-/// joins another one is linked to that one's span. Spans of the source are children of `cache fetch`. An error is noted by its
-/// kind (`error.type`) and not by its text.
+/// joins another one is linked to that one's span, and so is a read that waits for another instance, if the tracers of both
+/// follow W3C Trace Context. Spans of the source are children of `cache fetch`. An error is noted by its kind (`error.type`) and
+/// not by its text.
 ///
 /// A value in the memory of the level inside is returned without a span.
 public struct Traced<Base: CacheLevel>: TransparentLevel {
@@ -110,22 +111,42 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         if case .refresh = request.purpose { span.attributes["cache.refresh"] = true }
         do {
             let result = try await ServiceContext.$current.withValue(span.context) { try await body(span, traced) }
-            addEvents(traced.newSteps, to: span)
+            note(traced.newSteps, in: span, tracer)
             return result
         } catch {
-            addEvents(traced.newSteps, to: span)
+            note(traced.newSteps, in: span, tracer)
             span.note(error)
             throw error
         }
     }
 
+    private func note(_ steps: ArraySlice<ReadTrace.Step>, in span: any Span, _ tracer: any Tracer) {
+        addEvents(steps, to: span)
+        linkToLeaders(steps, span, tracer)
+    }
+
+    /// Links the span to those of the reads in other processes that it has waited for.
+    ///
+    /// What names them has come from Redis, where others may write, so they are no more than linked: no span here is a child of
+    /// theirs.
+    private func linkToLeaders(_ steps: ArraySlice<ReadTrace.Step>, _ span: any Span, _ tracer: any Tracer) {
+        var linked: Set<TraceParent> = []
+        for step in steps {
+            guard let leader = step.leader, linked.count < Self.mostLeaders, linked.insert(leader).inserted,
+                let context = TraceFields(leader).context(by: tracer)
+            else { continue }
+            span.addLink(SpanLink(context: context, attributes: [:]))
+        }
+    }
+
     private func addEvents(_ steps: ArraySlice<ReadTrace.Step>, to span: any Span) {
         guard span.isRecording else { return }
-        for step in steps {
+        for step in steps.prefix(Self.mostEvents) {
             var attributes: SpanAttributes = [:]
             attributes["cache.level"] = step.origin.description
             attributes["cache.step.duration"] = step.duration / .seconds(1)
             if let whom = step.whom { attributes["cache.waited.for"] = whom }
+            if let reason = step.reason { attributes["cache.reason"] = reason.description }
             if let error = step.error { attributes["error.type"] = error }
             span.addEvent(SpanEvent(name: step.event.description, attributes: attributes))
         }
@@ -152,6 +173,11 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         if let origin = entry?.origin { span.attributes["cache.level"] = origin.description }
         if let age = entry?.age(at: now) { span.attributes["cache.age"] = age / .seconds(1) }
     }
+
+    /// The most links of a batch, whose keys may be fetched by many reads.
+    private static var mostLeaders: Int { 32 }
+    /// The most events of a batch, whose keys may be many: OpenTelemetry keeps no more.
+    private static var mostEvents: Int { 128 }
 
     private static func hexadecimal(_ number: UInt64) -> String {
         let digits = String(number, radix: 16)

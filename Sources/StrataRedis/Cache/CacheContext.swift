@@ -15,10 +15,10 @@ final class CacheContext: ClientCompanion {
     /// The numbers under which this client is listed among the instances of fleets.
     let ownNumbers = Locked<Set<String>>([])
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
+    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?, _ events: EventHub = EventHub()) {
         let clock = CacheClock.current
         leases = LeaseKeeper(clock)
-        let outage = OutageControl(configuration, clock, logger: logger)
+        let outage = OutageControl(configuration, clock, logger: logger, events)
         self.outage = outage
         let link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()

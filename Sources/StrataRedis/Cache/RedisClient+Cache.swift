@@ -13,19 +13,25 @@ extension RedisClient {
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
         try configuration.validate()
-        try self.init(configuration.settled().withOwnTerms(), logger: logger, loop: IOLoop())
+        try self.init(configuration.settled().withOwnTerms(), logger: logger, loop: IOLoop(), events: EventHub())
     }
 
     /// - Parameters:
     ///   - configuration: The server, which is known to be a cluster, or none.
     ///   - logger: As above.
     ///   - loop: The I/O thread, also of all nodes of a cluster.
+    ///   - events: Tells what becomes of the breakers, also of those of all nodes.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
-    private convenience init(_ configuration: RedisConfiguration, logger: Logger?, loop: IOLoop) throws {
+    private convenience init(
+        _ configuration: RedisConfiguration,
+        logger: Logger?,
+        loop: IOLoop,
+        events: EventHub
+    ) throws {
         try self.init(configuration, logger: logger, loop: loop) {
-            CacheContext(configuration, wakeup: $0, logger: logger)
+            CacheContext(configuration, wakeup: $0, logger: logger, events)
         } node: {
-            try RedisClient($0, logger: logger, loop: loop)
+            try RedisClient($0, logger: logger, loop: loop, events: events)
         }
     }
 

@@ -72,7 +72,7 @@ extension RedisClient {
                 after: charged(duration, breaker, since: start),
                 at: outage.clock.now(at: end)
             )
-            outage.durations.tell(.call(role.rawValue), duration, error: kind(of: error))
+            outage.durations.tell(.call(role.rawValue), duration, error: CacheError.name(of: error))
             throw error
         }
     }
@@ -89,11 +89,6 @@ extension RedisClient {
     @inline(__always)
     func budgeted<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await CallBudget.$current.withValue(CallBudget(outage.budget)) { try await body() }
-    }
-
-    /// The kind of an error: a number of values that the code sets.
-    private func kind(of error: any Error) -> String {
-        (error as? RedisError)?.code.description ?? CacheError.name(of: error)
     }
 
     private func outcome(of error: any Error, _ role: RedisRole) -> CircuitBreaker.Outcome {

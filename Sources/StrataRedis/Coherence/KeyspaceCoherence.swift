@@ -18,6 +18,8 @@ final class KeyspaceCoherence: PartListener {
     /// The parts whose links stand.
     private let standing = Locked<Set<KeyspacePart?>>([])
     private let keyspace: Keyspace
+    /// Tells what is heard, and whether anything can be.
+    private let events: EventHub
     /// Whether the level has a link.
     private let isListener: Bool
     /// Reads the version of the value under a name and passes it on, on the I/O thread; `nil` when it cannot be read.
@@ -34,6 +36,7 @@ final class KeyspaceCoherence: PartListener {
     init(
         keyspace: Keyspace,
         clock: CacheClock = .current,
+        events: EventHub = EventHub(),
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
@@ -45,6 +48,7 @@ final class KeyspaceCoherence: PartListener {
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        self.events = events
         waiters = KeyWaiters(clock)
         self.changes = changes
         self.meter = meter
@@ -67,6 +71,9 @@ final class KeyspaceCoherence: PartListener {
 
     /// The invalidations of a part, or of the whole keyspace where it has no parts.
     func tags(of part: KeyspacePart?) -> KeyspaceTags { parts[part?.number ?? 0] }
+
+    /// The highest invalidation number that is known, of the keyspace or of each part.
+    var numbers: [UInt64] { parts.indices.map { gate.sequence(ofPart: $0) } }
 
     /// Whether entries of all parts can be judged without asking the server.
     var isKnown: Bool { parts.allSatisfy { $0.isKnown } }
@@ -105,12 +112,14 @@ final class KeyspaceCoherence: PartListener {
         guard isListener else { return }
         let fingerprint = names.fingerprint
         guard isTold(fingerprint) else { return }
-        if ownWrites.withLock({ $0.begin(fingerprint, version) }) { gate.void(fingerprint) }
+        if ownWrites.withLock({ $0.begin(fingerprint, version) }) { gate.void(fingerprint, because: .changedElsewhere) }
     }
 
     /// The write did not happen.
     func abandonWrite(_ names: KeyNames, _ version: EntryVersion) {
-        if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) { gate.void(names.fingerprint) }
+        if ownWrites.withLock({ $0.abandon(names.fingerprint, version) }) {
+            gate.void(names.fingerprint, because: .changedElsewhere)
+        }
     }
 
     /// Keeps the ticket of a value that this process has written and with which levels above are being filled.
@@ -136,6 +145,7 @@ final class KeyspaceCoherence: PartListener {
         guard isWhole else { return }
         arrival.end()
         report(.listening)
+        events.tell(.linkEstablished) { CacheEvent($0, at: .redis) }
     }
 
     func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {
@@ -155,8 +165,12 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         arrival.end()
-        _ = standing.withLock { $0.remove(part) }
+        let wasWhole = standing.withLock { standing in
+            defer { standing.remove(part) }
+            return standing.count == parts.count
+        }
         report(.untrusted)
+        if wasWhole { events.tell(.linkLost) { CacheEvent($0, at: .redis) } }
     }
 
     private func removeOwnWrites(_ part: KeyspacePart?) {
@@ -168,7 +182,7 @@ final class KeyspaceCoherence: PartListener {
         changes?.heard(fingerprint)
         meter?.changed(fingerprint)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
-        case .changed: gate.void(fingerprint)
+        case .changed: changedElsewhere(name, fingerprint)
         case .look(let version): look(at: name, fingerprint, for: version)
         case .held: break
         }
@@ -176,12 +190,22 @@ final class KeyspaceCoherence: PartListener {
         report(.changed(RedisKey(name)))
     }
 
+    private func changedElsewhere(_ name: [UInt8], _ fingerprint: UInt64) {
+        gate.void(fingerprint, because: .changedElsewhere)
+        tellOfChange("a key", RedisKey(name))
+    }
+
+    /// Tells those that observe the level that Redis has told of a change.
+    private func tellOfChange(_ what: String, _ name: RedisKey? = nil) {
+        events.tell(.invalidationHeard) { CacheEvent($0, at: .redis, key: name, detail: what) }
+    }
+
     /// Finds out whether an own write is still the one that is stored.
     private func look(at name: [UInt8], _ fingerprint: UInt64, for version: EntryVersion) {
         look(name) { [self] found in
             switch ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) {
             case .nothing: break
-            case .changed: gate.void(fingerprint)
+            case .changed: changedElsewhere(name, fingerprint)
             case .look(let version): look(at: name, fingerprint, for: version)
             }
         }
@@ -218,6 +242,7 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
+        tellOfChange("everything")
     }
 
     func marksChanged(_ part: KeyspacePart?) {
@@ -239,7 +264,7 @@ final class KeyspaceCoherence: PartListener {
             let fingerprint = fingerprint(of: name)
             changes?.heard(fingerprint)
             ownWrites.withLock { $0.believe(fingerprint) }
-            gate.void(fingerprint)
+            changedElsewhere(name, fingerprint)
             report(.changed(RedisKey(name)))
         case .ended: break
         }
@@ -248,7 +273,10 @@ final class KeyspaceCoherence: PartListener {
 
     private func tagEvent(_ message: [UInt8], _ part: KeyspacePart?) {
         let effects = tags(of: part).heard(message)
-        if !effects.voided.isEmpty { report(.tagsChanged) }
+        if !effects.voided.isEmpty {
+            report(.tagsChanged)
+            tellOfChange(effects.voided.count == 1 ? "a tag" : "\(effects.voided.count) tags")
+        }
         if effects.voidsEverything { cleared(part) }
     }
 
@@ -258,6 +286,7 @@ final class KeyspaceCoherence: PartListener {
         removeOwnWrites(part)
         waiters.wakeAll()
         report(.everythingChanged)
+        tellOfChange("everything")
     }
 
     // MARK: Observers

@@ -51,10 +51,11 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
-        let since = time.running
+        let (start, since) = (MonotonicInstant.now, time.running)
+        let request = request.of(key)
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, flight, slot) { try await looks.finding(of: names) }
+                try await produce(key, names, request, flight, slot) { try await looks.finding(of: names, request) }
             }
         }
         do {
@@ -66,6 +67,9 @@ extension FetchingLevel {
                 joined: { slot?.leave() },
                 work
             )
+            if role == .joined {
+                request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
+            }
             return role == .joined ? entry?.joined : entry
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
@@ -82,6 +86,7 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
     private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Outcome>
     private let tickets: [KeyNames: Ticket]
     private let request: ReadRequest
+    private let start = MonotonicInstant.now
 
     init(_ level: RedisLevel<Key, Value>, _ names: [KeyNames], _ request: ReadRequest) {
         self.level = level
@@ -97,12 +102,19 @@ private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendabl
 
     /// The MGET's value of a key; the key is read again where that may be older than a change of it.
     ///
+    /// - Parameters:
+    ///   - names: The names of the key.
+    ///   - single: The read of the key.
+    /// - Returns: What was found.
     /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
-    func finding(of names: KeyNames) async throws -> RedisLevel<Key, Value>.Finding {
+    func finding(of names: KeyNames, _ single: ReadRequest) async throws -> RedisLevel<Key, Value>.Finding {
         guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
             let outcome = try await CallBudget.charge({ try await shared.output(of: names) })
-        else { return try await level.look(up: names, request) }
-        return try outcome.get()
+        else { return try await level.look(up: names, single) }
+        let finding = try outcome.get()
+        // Where keys have no record of their own, the MGET has one.
+        if request.recorder?.isOfSeveral == true { level.note(finding, single.recorder, since: start) }
+        return finding
     }
 }
 

@@ -30,10 +30,13 @@ extension FetchingLevel {
                 ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
             }
-            guard var entry = fetched.entry, fetched.use != .handOut else { return .entry(fetched.entry) }
+            guard var entry = fetched.entry, fetched.use != .handOut else {
+                refused(.notKept, key, request.recorder, since: .now)
+                return .entry(fetched.entry)
+            }
             entry.ticket = ticket
             let bytes = fetched.use == .extend ? finding.bytes : nil
-            return try await store(entry, lease, extending: bytes, request.recorder, &ending)
+            return try await store(entry, key, lease, extending: bytes, request.recorder, &ending)
         }
     }
 
@@ -54,6 +57,7 @@ extension FetchingLevel {
     ///
     /// - Parameters:
     ///   - entry: What was fetched.
+    ///   - key: Its key.
     ///   - lease: The lease.
     ///   - bytes: The envelope that is to be made fresh again; `nil` to write a whole one.
     ///   - recorder: Takes down what has come of it.
@@ -62,6 +66,7 @@ extension FetchingLevel {
     /// - Throws: `CancellationError`.
     private func store(
         _ entry: Entry<Value>,
+        _ key: Key,
         _ lease: Lease,
         extending bytes: [UInt8]?,
         _ recorder: ReadTraceRecorder?,
@@ -83,7 +88,7 @@ extension FetchingLevel {
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
-            recorder?.failed(error, at: .redis, from: begin)
+            refused(by: error, key, recorder, since: begin)
             return .entry(unsealed)
         }
         var kept = sealed.entry
@@ -98,26 +103,52 @@ extension FetchingLevel {
                     try await lease.store(sealed.bytes, expiry: sealed.expiry)
                 }
             ending = .ended
-            recorder?.step(outcome == .stored ? .stored : .refused, at: .redis, from: begin, to: .now)
             switch outcome {
             case .stored:
+                recorder?.step(.stored, at: .redis, from: begin, to: .now)
                 level.counters.add(\.stores)
                 kept.seal = level.shared.tags(of: lease.names.part).seal(kept)
                 return .stored(kept, renewal)
             case .outOfMemory:
                 level.counters.add(\.failures)
                 kept.ticket = entry.ticket
-            case .refused: level.counters.add(\.refusedStores)
+            case .leaseLost, .changedMeanwhile: level.counters.add(\.refusedStores)
             }
+            if let refusal = outcome.refusal { refused(refusal, key, recorder, since: begin) }
         } catch is CancellationError {
             level.shared.abandonWrite(lease.names, kept.version)
             throw CancellationError()
         } catch {
             level.counters.add(\.failures)
-            recorder?.failed(error, at: .redis, from: begin)
+            refused(by: error, key, recorder, since: begin)
         }
         level.shared.abandonWrite(lease.names, kept.version)
         return .entry(kept)
+    }
+
+    /// Takes down that Redis has not stored what was fetched, and tells those that observe the cache.
+    private func refused(
+        _ reason: ReadTrace.Reason,
+        _ key: Key,
+        _ recorder: ReadTraceRecorder?,
+        since start: MonotonicInstant
+    ) {
+        recorder?.step(.refused, at: .redis, from: start, to: .now, reason: reason)
+        level.events.tell(.storeRefused) { CacheEvent($0, at: .redis, key: key, reason: reason) }
+    }
+
+    /// The same for a value that could not be stored.
+    private func refused(
+        by error: any Error,
+        _ key: Key,
+        _ recorder: ReadTraceRecorder?,
+        since start: MonotonicInstant
+    ) {
+        recorder?.failed(error, at: .redis, from: start)
+        level.events.tell(.storeRefused) { kind in
+            let (reason, name) = (ReadTrace.Reason(error), CacheError.name(of: error))
+            return CacheEvent(kind, at: .redis, key: key, reason: reason, error: name)
+        }
     }
 
     /// Fetches without a lease, under this process's limit.

@@ -52,9 +52,9 @@ extension FetchingLevel {
             // Redis has answered so far; a long wait must not spend the budget of the call.
             let answer =
                 if waiting.hasWaited {
-                    try await level.redis.budgeted { try await ask(names, replacing: finding) }
+                    try await level.redis.budgeted { try await ask(names, replacing: finding, request) }
                 } else {
-                    try await ask(names, replacing: finding)
+                    try await ask(names, replacing: finding, request)
                 }
             switch answer {
             case .value(let bytes):
@@ -63,7 +63,9 @@ extension FetchingLevel {
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
-                throw sourceFailure(key, message, retryAfter: retryAfter)
+                let failure = sourceFailure(key, message, retryAfter: retryAfter)
+                request.recorder?.backedOff(failure.cause, since: .now)
+                throw failure
             case .waits(let remaining, let holder):
                 guard waits else { return .othersLead }
                 slot?.leave()
@@ -82,14 +84,16 @@ extension FetchingLevel {
 
     private func ask(
         _ names: KeyNames,
-        replacing finding: RedisLevel<Key, Value>.Finding
+        replacing finding: RedisLevel<Key, Value>.Finding,
+        _ request: ReadRequest
     ) async throws -> Lease.Answer {
         try await Lease.readOrLead(
             level.redis,
             level.keyspace,
             names,
             duration: options.duration,
-            replacing: finding.stamp
+            replacing: finding.stamp,
+            traceParent: request.recorder.traceParent
         )
     }
 
@@ -113,7 +117,8 @@ extension FetchingLevel {
                 names,
                 duration: options.duration,
                 replacing: nil,
-                .beside
+                .beside,
+                traceParent: request.recorder.traceParent
             )
         } catch is RedisError {
             return .othersLead
@@ -126,7 +131,9 @@ extension FetchingLevel {
             }
             return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
-            throw SourceFailure(CacheError.sourceFailed(message, retryAfter: retryAfter))
+            let error = CacheError.sourceFailed(message, retryAfter: retryAfter)
+            request.recorder?.backedOff(error, since: .now)
+            throw SourceFailure(error)
         case .waits, .value: return .othersLead
         }
     }
@@ -148,7 +155,7 @@ extension FetchingLevel {
     private static var comparedLength: Int { 24 }
 }
 
-/// The waiting of one caller for another process, by the running time.
+/// The waiting of one caller for other processes, by the running time.
 private struct Waiting {
     private let request: ReadRequest
     private let clock: CacheClock
@@ -156,7 +163,9 @@ private struct Waiting {
     private let giveUp: MonotonicInstant
     private let durations: WorkDurations
     private(set) var hasWaited = false
-    private var holder = ""
+    private var holder = Lease.Holder()
+    /// Since when the present holder is waited for.
+    private var begin: MonotonicInstant
     private var pause = 2.0
 
     init(_ request: ReadRequest, upTo limit: Duration, _ durations: WorkDurations, _ clock: CacheClock) {
@@ -165,6 +174,7 @@ private struct Waiting {
         self.clock = clock
         since = clock.running
         giveUp = since.advanced(by: limit)
+        begin = since
     }
 
     /// When to compete again: after the end of the lease, with some jitter so that not all instances do at once.
@@ -173,13 +183,14 @@ private struct Waiting {
     ///
     /// - Throws: ``WaitLimitReached`` after that.
     mutating func deadline(
-        _ holder: String,
+        _ holder: Lease.Holder,
         _ remaining: Duration,
         isTold: Bool
     ) throws -> MonotonicInstant {
+        let now = clock.running
+        if hasWaited, holder != self.holder { note(until: now) }
         hasWaited = true
         self.holder = holder
-        let now = clock.running
         guard now < giveUp else { throw WaitLimitReached() }
         let look = now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
         pause = min(pause * 1.5, 100)
@@ -187,10 +198,16 @@ private struct Waiting {
         return min(isTold ? max(lease, look) : look, giveUp)
     }
 
-    func end() {
+    mutating func end() {
         guard hasWaited else { return }
         let now = clock.running
         durations.tell(.wait, since.nanoseconds(to: now))
-        request.recorder?.step(.waited, at: .redis, from: since, to: now, whom: holder)
+        note(until: now)
+    }
+
+    /// Takes down how long the present holder was waited for.
+    private mutating func note(until now: MonotonicInstant) {
+        request.recorder?.waited(for: holder.name, holder.traceParent, at: .redis, from: begin, to: now)
+        begin = now
     }
 }

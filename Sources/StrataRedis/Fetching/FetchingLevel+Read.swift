@@ -38,6 +38,7 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         defer { slot?.leave() }
         guard !request.options.skipsReading.contains(.redis) else {
+            request.skipped(level)
             return try await fetchBeside(key, names, request, slot)
         }
         let finding: RedisLevel<Key, Value>.Finding
@@ -46,6 +47,7 @@ extension FetchingLevel {
             finding = try await look()
         } catch let error as RedisError {
             request.recorder?.failed(error, at: .redis, from: start)
+            level.tellFailure(error, key)
             guard request.options.source != .never else { return nil }
             let work: @Sendable () async throws -> Led = { [self] in
                 .entry(try await fetchUncoordinated(key, names, request, slot))
@@ -57,7 +59,10 @@ extension FetchingLevel {
         }
         let found = finding.entry
         var spare: Entry<Value>?
-        switch found.map({ request.verdict(on: $0, at: time.now) }) ?? .useless {
+        let now = time.now
+        let verdict = found.map { request.verdict(on: $0, at: now) } ?? .useless
+        note(verdict, on: finding, key, request, at: now)
+        switch verdict {
         case .serve:
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return found
@@ -72,7 +77,10 @@ extension FetchingLevel {
         case .fallBack: spare = found
         case .useless: break
         }
-        guard request.options.source != .never else { return nil }
+        guard request.options.source != .never else {
+            request.recorder?.step(.skipped, at: .source, from: now, to: now, reason: .skipped)
+            return nil
+        }
         guard !request.options.skipsFilling.contains(.redis) else {
             return try await fetchApart(key, names, request, slot)
         }
@@ -238,6 +246,22 @@ extension FetchingLevel {
             return entry
         case .othersLead: return nil
         }
+    }
+
+    /// Takes down whether what Redis has is served, and why not, and tells those that observe the cache.
+    private func note(
+        _ verdict: Verdict,
+        on finding: RedisLevel<Key, Value>.Finding,
+        _ key: Key,
+        _ request: ReadRequest,
+        at now: MonotonicInstant
+    ) {
+        guard let entry = finding.entry, verdict == .fallBack || verdict == .useless else {
+            return level.tell(finding, key, request)
+        }
+        let reason = request.reason(notToServe: entry, at: now)
+        request.recorder?.reject(because: reason, at: .redis)
+        level.events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }
     }
 
     /// A stale entry that may still be served.

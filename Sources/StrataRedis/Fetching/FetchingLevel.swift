@@ -208,7 +208,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         let fetcher = LevelLabel(
             "fetcher",
             counters: source.meter.counters + [.init(detail: "uncoordinated_fetches", counted.uncoordinatedFetches)],
-            durations: [source.meter.durations]
+            durations: [source.meter.durations],
+            hubs: [source.meter.events]
         )
         return LevelLabel(
             "fetching",

@@ -184,6 +184,25 @@ package struct FleetInspector: Sendable {
         ) { HottestKeys($0, most: most) }
     }
 
+    /// Has an instance read keys through its cache.
+    ///
+    /// - Parameters:
+    ///   - keys: The users' keys: ``WarmQuestion/mostKeys`` at most, none longer than ``WarmQuestion/longestKey``.
+    ///   - instance: The instance.
+    ///   - limit: How long to wait for it.
+    /// - Returns: What has come of them.
+    /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.
+    package func warm(
+        _ keys: [[UInt8]],
+        by instance: FleetInstance,
+        within limit: Duration
+    ) async throws -> Answer<WarmAnswer> {
+        guard let number = QuestionNumber(Array(instance.number.utf8)) else { return .none }
+        let question = FleetQuestion.warm(WarmQuestion(number, keys))
+        let answers = try await ask(question, of: [instance], within: limit) { WarmAnswer($0, keys: keys.count) }
+        return answers[instance.number] ?? .none
+    }
+
     /// Asks all, and waits for the answers of some.
     ///
     /// - Throws: ``RedisError``, also when the user may not publish; `CancellationError`.

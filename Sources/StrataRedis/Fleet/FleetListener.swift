@@ -36,6 +36,7 @@ final class FleetListener: LinkListener, PartListener {
     private let instance: QuestionNumber
     private let state = Locked(State())
 
+    /// - Parameter instance: The number of the instance that listens.
     init(of instance: QuestionNumber) {
         self.instance = instance
         (questions, feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2 * Self.rate))

@@ -22,12 +22,17 @@ public import ServiceLifecycle
 /// A new instance fills its memory with what is hot in others that run a member; see
 /// ``/Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
 ///
+/// It also reads keys through the cache when it is asked to, which `stratactl warm` does: at most ``warmRate`` a second, so that
+/// who may publish on the channel costs the source no more than by invalidating.
+///
 /// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each;
 /// four of them with the hottest keys, of 256 KiB at most.
 /// Records vanish 15 s after the last one. Failures are of no account to the cache: they are tried again and logged once.
 public final class FleetMember: Sendable {
     /// How often the instance tells that it is there.
     public let interval: Duration
+    /// How many keys a second, of each cache, are read because somebody asks for it.
+    public let warmRate: Int
     private let logger: Logger?
     private let seats = Locked<[FleetSeat]>([])
 
@@ -36,9 +41,12 @@ public final class FleetMember: Sendable {
     /// - Parameters:
     ///   - interval: How often the instance tells that it is there; within 1 to 60 seconds, 5 seconds by default. A fifth of it
     ///     is left to chance.
+    ///   - warmRate: How many keys a second, of each cache, are read because somebody asks for it; 0 to 1000, 50 by default. 0
+    ///     reads none.
     ///   - logger: Gets a line when the instance cannot be listed, and when it can again.
-    public init(interval: Duration = .seconds(5), logger: Logger? = nil) {
+    public init(interval: Duration = .seconds(5), warmRate: Int = 50, logger: Logger? = nil) {
         self.interval = min(max(interval, .seconds(1)), .seconds(60))
+        self.warmRate = min(max(warmRate, 0), 1000)
         self.logger = logger
     }
 
@@ -56,12 +64,24 @@ public final class FleetMember: Sendable {
         of level: RedisLevel<Key, Value>,
         memory: MemoryLevel<Key, Value>? = nil
     ) {
+        let warmer = KeyWarmer(rate: warmRate) { bytes in
+            guard Key.isReadable, let key = Key.reading(bytes) else { return .unreadable }
+            guard !cache.lacksSource else { return .sourceless }
+            do {
+                let (value, trace) = try await cache.getWithTrace(key)
+                guard value != nil else { return .absent }
+                return trace.steps.contains { $0.event == .fetched } ? .fetched : .found
+            } catch {
+                return .failed
+            }
+        }
         let seat = FleetSeat(
             level.redis,
             level.keyspace,
             level.coherence == .tracking ? level.shared : nil,
             interval: interval,
-            logger: logger
+            logger: logger,
+            warmer: warmer
         ) {
             cache.label
         } find: { bytes in

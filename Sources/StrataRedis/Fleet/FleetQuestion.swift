@@ -8,6 +8,8 @@ package enum FleetQuestion: Sendable, Hashable {
     case versions([VersionQuestion])
     /// So many of the hottest keys in the memory of some instances; the others leave it unanswered.
     case hottest(Int, of: [QuestionNumber])
+    /// What comes of reading users' keys through one instance's cache.
+    case warm(WarmQuestion)
 
     /// The first byte of the message.
     static let letter = UInt8(ascii: "q")
@@ -27,6 +29,7 @@ package enum FleetQuestion: Sendable, Hashable {
             case .versions(let keys): [UInt8(ascii: "v")] + keys.flatMap(\.bytes)
             case .hottest(let most, let instances):
                 Array("h\(most):\(instances.map(\.text).joined())".utf8)
+            case .warm(let question): [UInt8(ascii: "w")] + question.bytes
             }
         return [Self.letter] + Array(number.text.utf8) + rest
     }
@@ -50,6 +53,9 @@ package enum FleetQuestion: Sendable, Hashable {
             guard let keys = VersionQuestion.read(rest) else { return nil }
             return (.versions(keys), number)
         case UInt8(ascii: "h"): return readHottest(rest).map { ($0, number) }
+        case UInt8(ascii: "w"):
+            guard let question = WarmQuestion(rest) else { return nil }
+            return (.warm(question), number)
         default: return nil
         }
     }
@@ -70,7 +76,11 @@ package enum FleetQuestion: Sendable, Hashable {
 
     /// Whether an instance with this number is asked.
     func isMeant(for instance: QuestionNumber) -> Bool {
-        if case .hottest(_, let instances) = self { instances.contains(instance) } else { true }
+        switch self {
+        case .hottest(_, let instances): instances.contains(instance)
+        case .warm(let question): question.instance == instance
+        case .key, .figures, .versions: true
+        }
     }
 }
 

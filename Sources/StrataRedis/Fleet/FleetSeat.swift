@@ -24,6 +24,7 @@ final class FleetSeat: ServerKeyKeeper {
     private let trail: Locked<ChangeTrail>
     /// The hottest keys in memory; `nil` where there is none.
     private let hottest: @Sendable (Int) -> [[UInt8]]?
+    private let warmer: KeyWarmer
     private let number = QuestionNumber()
     private let state = Locked(State())
     private let durations = Locked<[String: DurationWindow]>([:])
@@ -34,6 +35,7 @@ final class FleetSeat: ServerKeyKeeper {
         _ coherence: KeyspaceCoherence?,
         interval: Duration,
         logger: Logger?,
+        warmer: KeyWarmer,
         label: @escaping @Sendable () -> LevelLabel,
         find: @escaping @Sendable ([UInt8]) -> MemoryFinding,
         hottest: @escaping @Sendable (Int) -> [[UInt8]]?
@@ -47,6 +49,7 @@ final class FleetSeat: ServerKeyKeeper {
         self.coherence = coherence
         trail = Locked(ChangeTrail(at: .now))
         self.hottest = hottest
+        self.warmer = warmer
         redis.clock.moved?.ask(self)
     }
 
@@ -71,9 +74,16 @@ final class FleetSeat: ServerKeyKeeper {
         let sources = Set(label().nodes.flatMap(\.label.durations))
         let numbers = sources.map { source in (source, source.add { [self] work, time, _ in record(work, time) }) }
         defer { for (source, number) in numbers { source.remove(number) } }
-        await withTaskGroup { group in
+        await withDiscardingTaskGroup { group in
             group.addTask { await self.keepListed() }
-            for await (question, number) in listener.questions { await answer(question, number) }
+            for await (question, number) in listener.questions {
+                guard case .warm(let warming) = question else {
+                    await answer(question, number)
+                    continue
+                }
+                // Other questions do not wait for it.
+                group.addTask { await self.answer(number, with: await self.warmer.warm(warming.keys).bytes) }
+            }
         }
     }
 
@@ -105,7 +115,8 @@ final class FleetSeat: ServerKeyKeeper {
             link: redis.cache.refusal,
             label: label(),
             durations: durations,
-            hottest: hottest
+            hottest: hottest,
+            numbers: coherence?.numbers
         )
     }
 
@@ -175,14 +186,18 @@ final class FleetSeat: ServerKeyKeeper {
     // MARK: Answers
 
     private func answer(_ question: FleetQuestion, _ asked: QuestionNumber) async {
-        let bytes =
-            switch question {
-            case .key(let key): find(key).finding.bytes
-            case .versions(let keys): versions(of: keys).bytes
-            case .figures(let most):
-                figures(hottest: most == 0 ? nil : hottest(most)?.map { PrintableText.escape($0) }).bytes
-            case .hottest(let most, _): HottestKeys(hottest(most) ?? []).bytes
-            }
+        switch question {
+        case .key(let key): await answer(asked, with: find(key).finding.bytes)
+        case .versions(let keys): await answer(asked, with: versions(of: keys).bytes)
+        case .figures(let most):
+            let keys = most == 0 ? nil : hottest(most)?.map { PrintableText.escape($0) }
+            await answer(asked, with: figures(hottest: keys).bytes)
+        case .hottest(let most, _): await answer(asked, with: HottestKeys(hottest(most) ?? []).bytes)
+        case .warm: break
+        }
+    }
+
+    private func answer(_ asked: QuestionNumber, with bytes: [UInt8]) async {
         // Who has asked hears nothing, and says so.
         _ = try? await redis.set(
             keyspace.answer(to: asked.text, of: number.text),

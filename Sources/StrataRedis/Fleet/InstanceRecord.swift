@@ -40,6 +40,9 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
     package var durations: [String: Durations]
     /// The hottest keys in memory, escaped; `nil` where nothing has asked for them.
     package var hottest: [String]?
+    /// The highest invalidation number that it knows, of the keyspace or of each part; `nil` for a level without a link, and
+    /// from older releases.
+    package var numbers: [UInt64]?
 
     private static let codec = Codec<Self>.cbor
 
@@ -59,7 +62,8 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
         link: String?,
         label: LevelLabel,
         durations: [String: Durations] = [:],
-        hottest: [String]? = nil
+        hottest: [String]? = nil,
+        numbers: [UInt64]? = nil
     ) {
         func cut(_ text: String) -> String { String(decoding: text.utf8.prefix(Self.longestName), as: UTF8.self) }
         self.name = cut(name)
@@ -75,6 +79,7 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
             }
         self.durations = durations
         self.hottest = hottest?.map { cut($0) }
+        self.numbers = numbers
     }
 
     /// The record as it is written; without levels and keys if it were too long with them.

@@ -106,12 +106,17 @@ package struct LeaseInspection: Sendable {
 
     /// The holder's random token; `nil` for a remembered failure.
     package var token: [UInt8]? {
-        if case .held(let token, _) = record { token } else { nil }
+        if case .held(let token, _, _) = record { token } else { nil }
     }
 
     /// The instance that fetches; `nil` for a remembered failure.
     package var holder: String? {
-        if case .held(_, let holder) = record { holder } else { nil }
+        if case .held(_, let holder, _) = record { holder } else { nil }
+    }
+
+    /// The trace of the read for which the instance fetches, in hexadecimal; `nil` for one that is not traced.
+    package var trace: String? {
+        if case .held(_, _, let traceParent) = record { traceParent?.trace } else { nil }
     }
 
     /// The error of the last fetch, and the number of failures in a row.

@@ -123,13 +123,13 @@ extension KeyspaceInspector {
     /// One round trip for each thousand tags; sixteen at once in a cluster, one for each part of the keyspace.
     ///
     /// - Parameter tags: The tags.
-    /// - Returns: The number of the invalidation, the highest one of several.
+    /// - Returns: The number of the invalidation in each part of the keyspace, the highest one of several.
     /// - Throws: ``/Strata/CacheError/Code/invalidTags``; ``RedisError``, and then some parts may be invalidated;
     ///   `CancellationError`.
-    package func invalidate(tags: [String]) async throws -> UInt64 {
+    package func invalidate(tags: [String]) async throws -> [UInt64] {
         try TagLimits.checkLengths(tags)
         let names = TagName.unique(tags)
-        let numbers = try await redis.inEachPart { part in
+        return try await redis.inEachPart { part in
             var number: UInt64 = 0
             for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
                 let some = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
@@ -137,6 +137,5 @@ extension KeyspaceInspector {
             }
             return number
         }
-        return numbers.max() ?? 0
     }
 }

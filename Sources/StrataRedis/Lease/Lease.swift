@@ -9,9 +9,17 @@ struct Lease: Sendable {
         /// The caller fetches and ends the lease; the number of failures in a row before.
         case leads(Lease, failures: Int)
         /// Another instance fetches; its lease stands for this long.
-        case waits(Duration, holder: String)
+        case waits(Duration, holder: Holder)
         /// The last fetch failed, and must not be tried again for this long.
         case failed(String, retryAfter: Duration)
+    }
+
+    /// The instance that fetches, as it has told of itself.
+    struct Holder: Sendable, Hashable {
+        /// Its name.
+        var name = ""
+        /// The span of its read; `nil` for one that is not traced.
+        var traceParent: TraceParent?
     }
 
     /// Which answers satisfy a caller that asks for the lease.
@@ -29,10 +37,22 @@ struct Lease: Sendable {
     /// Each outcome ends the lease.
     enum StoreOutcome: Sendable {
         case stored
-        /// The lease was gone, or another program changed the value: the fetched value may be older.
-        case refused
+        /// The lease was gone: the fetched value may be older than a change.
+        case leaseLost
+        /// Another program has changed the value: the fetched value may be older.
+        case changedMeanwhile
         /// The server has no memory for the value.
         case outOfMemory
+
+        /// Why nothing was stored.
+        var refusal: ReadTrace.Reason? {
+            switch self {
+            case .stored: nil
+            case .leaseLost: .leaseLost
+            case .changedMeanwhile: .changedMeanwhile
+            case .outOfMemory: .outOfMemory
+            }
+        }
     }
 
     /// How a lease ends.
@@ -76,6 +96,7 @@ struct Lease: Sendable {
     ///   - duration: How long the lease stands without being renewed.
     ///   - stamp: The version stamp of the value to replace; `nil` for none.
     ///   - mode: Which answers satisfy the caller.
+    ///   - traceParent: The span of the caller's read, for the others that wait.
     /// - Returns: The value, the lease, that another instance holds it, or that the last fetch failed.
     /// - Throws: ``RedisError``; `CancellationError`.
     static func readOrLead(
@@ -84,7 +105,8 @@ struct Lease: Sendable {
         _ names: KeyNames,
         duration: Duration,
         replacing stamp: [UInt8]?,
-        _ mode: Mode = .ordinary
+        _ mode: Mode = .ordinary,
+        traceParent: TraceParent? = nil
     ) async throws -> Answer {
         let now = MonotonicInstant.now
         var lease = Lease(
@@ -94,7 +116,7 @@ struct Lease: Sendable {
             duration: duration,
             grantedAt: now,
             askedAt: redis.clock.now(at: now),
-            record: LeaseRecord.new(holder: redis.configuration.instanceName).bytes
+            record: LeaseRecord.new(holder: redis.configuration.instanceName, traceParent: traceParent).bytes
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory
         // The same for both commands, so that the second cannot overtake the first.
@@ -135,8 +157,9 @@ struct Lease: Sendable {
             if case .failed(let attempts, _) = other { return .leads(lease, failures: attempts) }
             return .leads(lease, failures: 0)
         case (4, .failed(_, let message)): return .failed(printable(message), retryAfter: left)
-        case (_, .held(_, let holder)): return .waits(left, holder: printable(holder))
-        default: return .waits(left, holder: "")
+        case (_, .held(_, let holder, let traceParent)):
+            return .waits(left, holder: Holder(name: printable(holder), traceParent: traceParent))
+        default: return .waits(left, holder: Holder())
         }
     }
 
@@ -181,7 +204,8 @@ struct Lease: Sendable {
         return switch reply.integer {
         case 1: .stored
         case -1: .outOfMemory
-        default: .refused
+        case -2: .changedMeanwhile
+        default: .leaseLost
         }
     }
 

@@ -10,15 +10,29 @@ extension RedisLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if let rights = request.rights { return await claim(keys, rights) }
         if shared.arrival.isPending { await linkArrives() }
+        let start = MonotonicInstant.now
         let names = keys.map { self.names(for: $0) }
         let tickets = names.map { shared.ticket(for: $0.fingerprint) }
         let found = try await redis.budgeted { try await look(up: names, tickets, request) }
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)
         for (key, finding) in zip(keys, found) {
+            note(finding, of: key, request, since: start)
             entries.append(try await request.leavingOut(key) { try finding.get().entry })
         }
         return entries
+    }
+
+    /// Takes down what was found of one of several keys, and tells those that observe the level.
+    private func note(_ outcome: Outcome, of key: Key, _ request: ReadRequest, since start: MonotonicInstant) {
+        switch outcome {
+        case .success(let finding):
+            note(finding, request.recorder?.part(of: key), since: start)
+            tell(finding, key, request)
+        case .failure(let error):
+            request.recorder?.part(of: key)?.failed(error, at: .redis, from: start)
+            tellFailure(error, key)
+        }
     }
 
     /// What was found of one of several keys, or why that is not known.
@@ -46,8 +60,10 @@ extension RedisLevel {
             }
             outcomes = try await admitted(decoded, of: nil, asked).map { .success($0) }
         }
-        let isComplete = outcomes.allSatisfy { (try? $0.get())?.entry != nil }
-        request.recorder?.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        if let recorder = request.recorder, !recorder.isOfSeveral {
+            let isComplete = outcomes.allSatisfy { (try? $0.get())?.entry != nil }
+            recorder.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        }
         return outcomes
     }
 

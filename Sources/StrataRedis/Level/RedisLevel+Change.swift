@@ -71,7 +71,9 @@ extension RedisLevel: AtomicLevel {
             }
         } catch {
             // The server may have done it all the same.
-            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint) }
+            if !CacheError.isConflict(error) {
+                shared.gate.void(names.fingerprint, because: entry == nil ? .removed : .replaced)
+            }
             throw error
         }
         guard entry != nil else {

@@ -8,7 +8,7 @@ extension RedisLevel {
         /// Bytes that are no entry of this key and level. Nothing is deleted.
         case unusable(EnvelopeFault, stamp: [UInt8])
         /// An entry that a tag, a clear or a pending invalidation has voided, or that has expired.
-        case void(stamp: [UInt8])
+        case void(stamp: [UInt8], because: ReadTrace.Reason)
 
         var entry: Entry<Value>? {
             if case .entry(let entry, _) = self { entry } else { nil }
@@ -24,7 +24,17 @@ extension RedisLevel {
             switch self {
             case .nothing: nil
             case .entry(_, let bytes): Envelope.stamp(of: bytes)
-            case .unusable(_, let stamp), .void(let stamp): stamp
+            case .unusable(_, let stamp), .void(let stamp, _): stamp
+            }
+        }
+
+        /// Why there is no entry; `nil` when there is one.
+        var reason: ReadTrace.Reason? {
+            switch self {
+            case .nothing: .absent
+            case .entry: nil
+            case .unusable(let fault, _): ReadTrace.Reason(fault)
+            case .void(_, let reason): reason
             }
         }
 
@@ -66,19 +76,19 @@ extension RedisLevel {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             guard !pending.covers(entry.tags) else {
                 counters.add(\.voided)
-                return .void(stamp: Envelope.stamp(of: bytes))
+                return .void(stamp: Envelope.stamp(of: bytes), because: .invalidationPending)
             }
             // The lease of a fetch in its place keeps the value longer than that.
             guard redis.clock.now < entry.staleUntil else {
                 counters.add(\.misses)
-                return .void(stamp: Envelope.stamp(of: bytes))
+                return .void(stamp: Envelope.stamp(of: bytes), because: .expired)
             }
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
             let stamp = Envelope.stamp(of: bytes)
             if error == .newerSchema, try await isVoid(bytes, names, pending) {
                 counters.add(\.voided)
-                return .void(stamp: stamp)
+                return .void(stamp: stamp, because: .voided)
             }
             counters.add(\.unusable)
             return .unusable(error, stamp: stamp)
@@ -269,6 +279,17 @@ extension RedisLevel {
     private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
         let left = now.nanoseconds(to: entry.staleUntil.advanced(by: redis.clock.storeMargin))
         return Array(String(max(1, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))).utf8)
+    }
+}
+
+extension ReadTrace.Reason {
+    /// Why bytes are no entry.
+    init(_ fault: EnvelopeFault) {
+        switch fault {
+        case .truncated, .damaged, .undecodable: self = .damaged
+        case .foreign, .otherKey: self = .foreign
+        case .newerFormat, .unknownContent, .olderSchema, .newerSchema: self = .otherSchema
+        }
     }
 }
 

@@ -50,12 +50,12 @@ extension RedisLevel {
     func fill(_ entry: Entry<Value>, _ names: KeyNames, _ rights: FillRights) async throws -> Ticket? {
         guard let right = rights.take(of: shared, for: names.value.bytes) as? RedisFillRight else {
             counters.add(\.refusedStores)
-            rights.refuse()
+            rights.refuse(because: .changedMeanwhile)
             return .void
         }
         guard let lease = right.lease else {
             counters.add(\.refusedStores)
-            rights.refuse()
+            rights.refuse(because: .othersFetch)
             return right.ticket
         }
         var dated = entry
@@ -72,17 +72,16 @@ extension RedisLevel {
                 throw error
             }
         }
+        if let refusal = outcome.refusal { rights.refuse(because: refusal) }
         switch outcome {
         case .stored:
             counters.add(\.stores)
             return shared.gate.renew(right.ticket, for: names.fingerprint) ?? .void
-        case .refused:
+        case .leaseLost, .changedMeanwhile:
             counters.add(\.refusedStores)
-            rights.refuse()
             return .void
         case .outOfMemory:
             counters.add(\.failures)
-            rights.refuse()
             return right.ticket
         }
     }

@@ -12,11 +12,11 @@ extension RedisLevel {
         let names = names(for: key)
         do {
             let isChanged = try await redis.budgeted { try await changeLifetime(names, change) }
-            if isChanged { shared.gate.void(names.fingerprint) }
+            if isChanged { shared.gate.void(names.fingerprint, because: .replaced) }
             return isChanged
         } catch {
             // The server may have done it all the same.
-            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint) }
+            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint, because: .replaced) }
             throw error
         }
     }
@@ -61,7 +61,7 @@ extension RedisLevel {
             let entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
             guard envelope.kind == .value, redis.clock.now < entry.staleUntil else {
                 counters.add(\.misses)
-                return .void(stamp: stamp)
+                return .void(stamp: stamp, because: envelope.kind == .value ? .expired : .absent)
             }
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch let fault as EnvelopeFault {

@@ -19,6 +19,7 @@ extension RedisLevel {
         // Also after a failure, because the server may have done it all the same.
         defer { gate.void(tagFingerprints: fingerprints) }
         _ = try await redis.inEachPart { [self] in try await invalidate(names, of: $0) }
+        tellInvalidation(names.count == 1 ? "a tag" : "\(names.count) tags")
     }
 
     private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws {
@@ -50,6 +51,7 @@ extension RedisLevel {
                 try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
             }
         }
+        tellInvalidation("everything")
     }
 
     /// How long the invalidation of a tag is remembered, and so the longest life of an entry with tags.
@@ -90,7 +92,7 @@ extension RedisLevel {
         guard let isValid = shared.tags(of: names.part).knows(entry.asOf, entry.tags) else {
             return try await admitted([finding], of: names.part, asked)[0]
         }
-        return counted(entry, bytes, isValid: isValid)
+        return counted(entry, bytes, isValid: isValid, names.part)
     }
 
     /// Replaces the entries of one part, or of a keyspace without parts, that an invalidation has voided.
@@ -108,13 +110,22 @@ extension RedisLevel {
         let verdicts = try await counting { try await shared.tags(of: part).admits(questions, asked, redis) }
         var judged = findings
         for (finding, isValid) in zip(found, verdicts) {
-            judged[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid)
+            judged[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid, part)
         }
         return judged
     }
 
-    private func counted(_ entry: Entry<Value>, _ bytes: [UInt8], isValid: Bool) -> Finding {
+    private func counted(
+        _ entry: Entry<Value>,
+        _ bytes: [UInt8],
+        isValid: Bool,
+        _ part: KeyspacePart?
+    ) -> Finding {
         counters.add(isValid ? \.hits : \.voided)
-        return isValid ? .entry(entry, bytes: bytes) : .void(stamp: Envelope.stamp(of: bytes))
+        guard !isValid else { return .entry(entry, bytes: bytes) }
+        return .void(
+            stamp: Envelope.stamp(of: bytes),
+            because: shared.tags(of: part).hasCleared(entry.asOf) || entry.tags.isEmpty ? .cleared : .tagInvalidated
+        )
     }
 }

@@ -49,6 +49,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     let codec: Codec<Value>
     let clocks: ServerClocks
     let counters = RedisLevelCounters()
+    /// Tells what happens here.
+    let events: EventHub
 
     /// A level in a keyspace.
     ///
@@ -80,9 +82,12 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         self.coherence = coherence
         self.removals = removals
         clocks = ServerClocks(redis)
+        let events = EventHub()
+        self.events = events
         shared = KeyspaceCoherence(
             keyspace: keyspace,
             clock: redis.clock,
+            events: events,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
@@ -142,7 +147,15 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             await claim(names(for: key), rights)
             return nil
         }
-        return try await redis.budgeted { try await look(up: names(for: key), request).entry }
+        let finding: Finding
+        do {
+            finding = try await redis.budgeted { try await look(up: names(for: key), request) }
+        } catch {
+            tellFailure(error, key)
+            throw error
+        }
+        tell(finding, key, request)
+        return finding.entry
     }
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
@@ -159,7 +172,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             request.recorder?.failed(error, at: .redis, from: start)
             finding = spare
         }
-        request.recorder?.step(finding.entry == nil ? .miss : .hit, at: .redis, from: start, to: .now)
+        note(finding, request.recorder, since: start)
         return finding
     }
 
@@ -189,7 +202,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             }
         } catch {
             // The server may have written it all the same.
-            fillGate.void(names.fingerprint)
+            fillGate.void(names.fingerprint, because: .replaced)
             throw error
         }
         return fillGate.renew(before, for: names.fingerprint) ?? .void
@@ -214,6 +227,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 }
             }
         }
+        tellInvalidation("a key", key)
     }
 
     // MARK: Coherence
@@ -253,7 +267,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
                 .init(detail: "refused_stores", counted.refusedStores),
             ] + redis.outageCounters,
             place: redis.configuration.telemetryPlace,
-            durations: [redis.outage.durations]
+            durations: [redis.outage.durations],
+            hubs: [events, redis.outage.events]
         )
     }
 

@@ -33,6 +33,7 @@ final class CircuitBreaker: Sendable {
     private let terms: Adjustable<CallTerms>
     private let logger: Logger?
     private let endpoint: String
+    private let events: EventHub
     private let window: OutcomeWindow
     private let machine: Locked<BreakerMachine>
     /// Zero while the breaker is closed, otherwise when to ask the machine again.
@@ -43,8 +44,15 @@ final class CircuitBreaker: Sendable {
     private let openings = Atomic<Int>(0)
     private let refusals = Atomic<Int>(0)
 
-    init(_ role: RedisRole, _ terms: Adjustable<CallTerms>, endpoint: String, logger: Logger?) {
+    init(
+        _ role: RedisRole,
+        _ terms: Adjustable<CallTerms>,
+        endpoint: String,
+        logger: Logger?,
+        _ events: EventHub = EventHub()
+    ) {
         self.role = role
+        self.events = events
         self.terms = terms
         self.logger = logger
         self.endpoint = endpoint
@@ -132,6 +140,7 @@ final class CircuitBreaker: Sendable {
         guard inARow >= max(1, terms.breaker.minimumCalls) || terms.breaker.isReason(counts) else { return }
         guard step({ $0.trip(at: now) }) else { return }
         openings.wrappingAdd(1, ordering: .relaxed)
+        tell(.circuitOpened)
         log(
             "Redis is not asked for the time being",
             ["calls": "\(counts.total)", "failed": "\(counts.failed)", "slow": "\(counts.slow)"]
@@ -168,7 +177,13 @@ final class CircuitBreaker: Sendable {
             }
             return isClosed
         }
-        if isClosed { log("Redis is asked again", [:]) }
+        guard isClosed else { return }
+        tell(.circuitClosed)
+        log("Redis is asked again", [:])
+    }
+
+    private func tell(_ kind: CacheEvent.Kind) {
+        events.tell(kind) { CacheEvent($0, at: .redis, detail: "\(role.rawValue) at \(endpoint)") }
     }
 
     /// A probe has ended.

@@ -9,6 +9,8 @@ final class OutageControl: Sendable {
     let refusals: RefusalLog
     /// Hears how long each call took.
     let durations = WorkDurations()
+    /// Tells when a breaker opens and closes.
+    let events: EventHub
     /// By the roles' order.
     private let breakers: [CircuitBreaker]
     private let openErrors: [RedisError]
@@ -18,13 +20,21 @@ final class OutageControl: Sendable {
     /// The longest time of one command, in nanoseconds.
     let commandTimeout: Int64
 
-    init(_ configuration: RedisConfiguration, _ clock: CacheClock = .current, logger: Logger?) {
+    init(
+        _ configuration: RedisConfiguration,
+        _ clock: CacheClock = .current,
+        logger: Logger?,
+        _ events: EventHub = EventHub()
+    ) {
         self.clock = clock
+        self.events = events
         let endpoint = configuration.place
         let terms = configuration.presentTerms
         self.terms = terms
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
-        breakers = RedisRole.allCases.map { CircuitBreaker($0, terms, endpoint: endpoint, logger: logger) }
+        breakers = RedisRole.allCases.map {
+            CircuitBreaker($0, terms, endpoint: endpoint, logger: logger, events)
+        }
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {
             RedisError(

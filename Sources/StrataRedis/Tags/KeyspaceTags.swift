@@ -42,7 +42,7 @@ final class KeyspaceTags: ServerKeyKeeper {
 
     // MARK: The link
 
-    func linkEstablished() { change { $0.established() } }
+    func linkEstablished() { change(because: .untrusted) { $0.established() } }
 
     func linkTrusted(told: MonotonicInstant) {
         if change({ $0.pong(told: told) }).voidsEverything { onClear.withLock { $0 }?() }
@@ -68,13 +68,16 @@ final class KeyspaceTags: ServerKeyKeeper {
     func onClear(_ action: @escaping @Sendable () -> Void) { onClear.withLock { $0 = action } }
 
     @discardableResult
-    private func change(_ body: (inout TagTable) -> TagTable.Effects) -> TagTable.Effects {
+    private func change(
+        because cause: VoidCause = .cleared,
+        _ body: (inout TagTable) -> TagTable.Effects
+    ) -> TagTable.Effects {
         let effects = table.withLock { table in
             let effects = body(&table)
             gate.setSequence(table.highest, ofPart: gatePart)
             return effects
         }
-        if effects.voidsEverything { gate.voidAll(ofPart: gatePart) }
+        if effects.voidsEverything { gate.voidAll(ofPart: gatePart, because: cause) }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
             lookout(look) { [weak self] marks in
@@ -134,6 +137,11 @@ final class KeyspaceTags: ServerKeyKeeper {
         case .void: false
         case .asks, .unknown: nil
         }
+    }
+
+    /// Whether everything of this number is known to have been cleared; for accounts of reads.
+    func hasCleared(_ asOf: InvalidationNumber) -> Bool {
+        table.withLock { table in table.standing.map { asOf < $0.marks.clear } ?? false }
     }
 
     /// Whether entries are valid, each given by its number and its tags, and sealed before this call.

@@ -48,18 +48,23 @@ struct AccessCommand: AsyncParsableCommand {
         }
     }
 
-    private func rules(_ topology: RedisTopology) -> AccessRules {
+    private func rules(_ topology: RedisTopology) throws -> AccessRules {
+        let prefix = try prefix.resolved(connection)
+        return rules(topology, prefix)
+    }
+
+    private func rules(_ topology: RedisTopology, _ prefix: String) -> AccessRules {
         keyspaces.isEmpty
             ? AccessRules(
                 for: [purpose.rules],
-                prefix: prefix.prefix,
+                prefix: prefix,
                 database: database,
                 serverVersion: serverVersion,
                 topology: topology
             )
             : AccessRules(
                 for: [purpose.rules],
-                keyspaces: keyspaces.map { Keyspace($0, prefix: prefix.prefix) },
+                keyspaces: keyspaces.map { Keyspace($0, prefix: prefix) },
                 database: database,
                 serverVersion: serverVersion,
                 topology: topology
@@ -68,7 +73,7 @@ struct AccessCommand: AsyncParsableCommand {
 
     func run() async throws {
         if check { return try await printMissing() }
-        let rules = rules(cluster ? .cluster : .single)
+        let rules = try rules(cluster ? .cluster : .single)
         switch output.format {
         case .table, .plain:
             let line = (["ACL", "SETUSER", user, "on", ">PASSWORD"] + rules.rules.map { Self.quoted($0) })

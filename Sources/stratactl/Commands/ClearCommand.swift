@@ -18,7 +18,7 @@ struct ClearCommand: AsyncParsableCommand {
     @OptionGroup var consent: ConsentOption
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let counts = try await inspector.counts()

@@ -1,20 +1,37 @@
 import ArgumentParser
 import StrataRedis
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",
         abstract: "Shows which settings apply, and where they come from.",
-        discussion: "No server is asked. Of a password only its being there is shown, and where it comes from."
+        discussion: """
+            No server is asked. Of a password only its being there is shown, and where it comes from. With --contexts the \
+            servers of the configuration file are listed.
+            """
     )
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var prefix: PrefixOption
 
+    @Flag(help: "List the servers of the configuration file.")
+    var contexts = false
+
     func run() async throws {
+        if contexts { return try ContextList.print(connection, in: output.format) }
+        let chosen = try connection.chosen()
         let (configuration, address, password) = try connection.configuration()
+        let prefix = try prefix.setting(connection)
         var settings = [
+            Setting("file", Self.file, "default"),
+            Setting("context", chosen.map { Self.printable($0.name) } ?? "none", chosen?.source ?? "default"),
             Setting("server", configuration.place, address),
             Setting("topology", configuration.topology.rawValue, address),
             Setting("database", String(configuration.database), address),
@@ -26,11 +43,7 @@ struct ConfigCommand: AsyncParsableCommand {
             settings.append(Setting("Sentinels", Self.printable(sentinels.description), address))
         }
         settings += [
-            Setting(
-                "prefix",
-                Self.printable(prefix.prefix),
-                prefix.prefix == PrefixOption.byDefault ? "default" : "--prefix"
-            ),
+            Setting("prefix", Self.printable(prefix.value), prefix.from),
             Setting("connecting", "up to \(TimeSpan.text(configuration.connectTimeout))", "default"),
             Setting("a command", "up to \(TimeSpan.text(configuration.commandTimeout))", "default"),
             Setting("name", configuration.clientName ?? "", "default"),
@@ -42,6 +55,13 @@ struct ConfigCommand: AsyncParsableCommand {
             StandardOutput.table(table, in: output.format)
         case .json: try JSONDocument.print(settings)
         }
+    }
+
+    /// The configuration file, and whether it is there.
+    private static var file: String {
+        let environment = ProcessInfo.processInfo.environment
+        guard let path = ContextFile.path(environment) else { return "none, for want of a home" }
+        return printable(path) + (FileManager.default.fileExists(atPath: path) ? "" : ", not there")
     }
 
     private static func printable(_ text: String) -> String { PrintableText.escape(Array(text.utf8)) }

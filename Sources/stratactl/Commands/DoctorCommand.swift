@@ -16,7 +16,10 @@ struct DoctorCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var prefix: PrefixOption
 
-    @Argument(help: "The name of the keyspace whose numbers are looked at; none for all of the prefix.")
+    @Argument(
+        help: "The name of the keyspace whose numbers are looked at; none for all of the prefix.",
+        completion: KnownNames.keyspaces
+    )
     var keyspace: String?
 
     @Flag(help: "Read the keyspace as it is printed: with \\xHH, \\u{…} and \\\\ as escapes.")
@@ -37,12 +40,13 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try keyspace.map { try KeyspaceOptions.keyspace($0, prefix: prefix.prefix, escaped: escaped) }
+        let prefix = try prefix.resolved(connection)
+        let keyspace = try keyspace.map { try KeyspaceOptions.keyspace($0, prefix: prefix, escaped: escaped) }
         let (place, diagnosis) = try await connection.withClient { redis in
             let facts = try await CacheFacts.take(
                 redis,
                 keyspace: keyspace,
-                prefix: prefix.prefix,
+                prefix: prefix,
                 purpose: purpose?.rules,
                 samples: count
             )
@@ -67,7 +71,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func lines(_ findings: [Finding]) -> FieldList {
         var fields = FieldList()
         for finding in findings {
-            fields.add(finding.severity.rawValue, "\(finding.check): \(finding.line)")
+            fields.add(finding.severity.rawValue, "\(finding.check): \(finding.line)", finding.severity.tint)
             fields.add("", finding.advice.map { "→ \($0)" })
         }
         return fields

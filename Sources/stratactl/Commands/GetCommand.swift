@@ -31,8 +31,8 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
-        let key = try keyOptions.key(key, in: space)
+        let keyspace = try space.resolved(connection)
+        let key = try keyOptions.key(key, in: space, connection)
         let found = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             if let found = try await inspector.entry(of: key) { return found }

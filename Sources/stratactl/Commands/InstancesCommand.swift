@@ -14,7 +14,7 @@ struct InstancesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "The name of the keyspace; none for all of the prefix.")
+    @Argument(help: "The name of the keyspace; none for all of the prefix.", completion: KnownNames.keyspaces)
     var keyspace: String?
 
     @OptionGroup var prefix: PrefixOption
@@ -27,12 +27,13 @@ struct InstancesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let prefix = try prefix.resolved(connection)
         let (found, more, absence) = try await connection.withClient { redis in
             let keyspaces =
                 if let keyspace {
-                    [Keyspace(keyspace, prefix: prefix.prefix)]
+                    [Keyspace(keyspace, prefix: prefix)]
                 } else {
-                    try await FleetInspector.keyspaces(redis, prefix: prefix.prefix)
+                    try await FleetInspector.keyspaces(redis, prefix: prefix)
                 }
             var found: [(keyspace: Keyspace, instance: FleetInstance)] = []
             var more = false

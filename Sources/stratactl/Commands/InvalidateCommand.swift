@@ -9,7 +9,8 @@ struct InvalidateCommand: AsyncParsableCommand {
         discussion: """
             Shows first how many entries have the tags, by a random sample. Without --yes it ends there, with exit \
             status 2. With --yes one script voids them all, whatever their number; nothing is removed. What was done \
-            is told by a line on the standard error output.
+            is told by a line on the standard error output. Then the instances that run a FleetMember are asked whether \
+            they have heard of it, if the user may ask them.
             """
     )
 
@@ -23,15 +24,19 @@ struct InvalidateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How many entries to look at before, up to 100000.", valueName: "n"))
     var samples = 1000
 
+    @Option(help: ArgumentHelp("How long to wait for instances, 0 to 60; with 0 none is asked.", valueName: "seconds"))
+    var wait = 2.0
+
     @OptionGroup var consent: ConsentOption
 
     func validate() throws {
         guard !tags.isEmpty else { throw ValidationError("--tag is missing") }
+        guard (0...60).contains(wait) else { throw ValidationError("--wait is not within 0 to 60") }
         guard (0...100_000).contains(samples) else { throw ValidationError("--samples is not within 0 to 100000") }
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let tags = try tags.map { try tag($0) }
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
@@ -40,13 +45,19 @@ struct InvalidateCommand: AsyncParsableCommand {
             // An unused name must leave nothing behind.
             if sample.values == 0 { try await inspector.checkPresence() }
             var number: UInt64?
+            var heard: Acknowledgements?
             if consent.yes {
-                number = try await inspector.invalidate(tags: tags)
+                let numbers = try await inspector.invalidate(tags: tags)
+                number = numbers.max()
                 let names = tags.map { "'\(PrintableText.escape(Array($0.utf8)))'" }.joined(separator: " ")
                 let time = number.map { KeyExplanation.moment(of: $0) } ?? 0
                 AuditLine.write("invalidate", "\(RemovalResult.printable(keyspace)) tags \(names)", at: time, redis)
+                if wait > 0 {
+                    heard = try await Acknowledgements.take(of: numbers, redis, keyspace, within: .seconds(1) * wait)
+                }
             }
-            try Outcome(keyspace, redis, tags, sample, number).report(in: output.format)
+            try Outcome(keyspace, redis, tags, sample, number, heard).report(in: output.format)
+            if let remark = heard?.remark { StandardError.line("stratactl: \(remark)") }
         }
     }
 
@@ -76,8 +87,35 @@ struct InvalidateCommand: AsyncParsableCommand {
         let estimatedTagged: Int
         let number: UInt64?
         let done: Bool
+        private let heard: Acknowledgements?
 
-        init(_ keyspace: Keyspace, _ redis: RedisClient, _ tags: [String], _ sample: EntrySample, _ number: UInt64?) {
+        private enum CodingKeys: CodingKey {
+            case keyspace, endpoint, tags, values, looked, tagged, estimatedTagged, number, done, instances
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: CodingKeys.self)
+            try members.encode(keyspace, forKey: .keyspace)
+            try members.encode(endpoint, forKey: .endpoint)
+            try members.encode(tags, forKey: .tags)
+            try members.encode(values, forKey: .values)
+            try members.encode(looked, forKey: .looked)
+            try members.encode(tagged, forKey: .tagged)
+            try members.encode(estimatedTagged, forKey: .estimatedTagged)
+            try members.encodeIfPresent(number, forKey: .number)
+            try members.encode(done, forKey: .done)
+            if let heard { try members.encode(heard.json, forKey: .instances) }
+        }
+
+        init(
+            _ keyspace: Keyspace,
+            _ redis: RedisClient,
+            _ tags: [String],
+            _ sample: EntrySample,
+            _ number: UInt64?,
+            _ heard: Acknowledgements?
+        ) {
+            self.heard = heard
             self.keyspace = keyspace.description
             endpoint = redis.configuration.place
             self.tags = tags
@@ -104,6 +142,7 @@ struct InvalidateCommand: AsyncParsableCommand {
                 throw Failure(.refused, "nothing was invalidated; --yes voids \(plan) in \(place)")
             }
             if format == .table { StandardOutput.lines(["invalidated \(plan) in \(place)"]) }
+            if format != .json { heard?.print(in: format) }
         }
     }
 }

@@ -56,7 +56,7 @@ struct KeysCommand: AsyncParsableCommand {
         if printsNul, StandardOutput.isTerminal {
             throw Failure(.usage, "--print0 escapes nothing, so it writes to a file or a pipe only")
         }
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let printed = try await list(inspector.keys(matching: pattern), of: keyspace)

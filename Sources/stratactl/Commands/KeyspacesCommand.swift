@@ -26,15 +26,16 @@ struct KeyspacesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let prefix = try prefix.resolved(connection)
         let survey = try await connection.withClient { redis in
-            try await KeyspaceSurvey.take(redis, prefix: allPrefixes ? nil : prefix.prefix, samples: samples)
+            try await KeyspaceSurvey.take(redis, prefix: allPrefixes ? nil : prefix, samples: samples)
         }
         switch output.format {
         case .table, .plain: StandardOutput.table(Self.table(survey), in: output.format)
         case .json: try JSONDocument.print(survey.rows.map { JSONRow($0) })
         }
         if survey.rows.isEmpty, !allPrefixes {
-            let name = PrintableText.escape(Array(prefix.prefix.utf8))
+            let name = PrintableText.escape(Array(prefix.utf8))
             StandardError.line(
                 "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
             )

@@ -19,7 +19,7 @@ struct LeasesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let (leases, more, absence) = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let (leases, more) = try await inspector.leases(limit: limit == 0 ? nil : limit)
@@ -59,6 +59,7 @@ struct LeasesCommand: AsyncParsableCommand {
         let timeLeft: JSONTimeToLive
         let token: String?
         let holder: String?
+        let trace: String?
         let failure: String?
         let failedAttempts: Int?
 
@@ -67,6 +68,7 @@ struct LeasesCommand: AsyncParsableCommand {
             timeLeft = JSONTimeToLive(lease.timeLeft)
             token = lease.token.map { Hexadecimal.text($0) }
             holder = lease.holder
+            trace = lease.trace
             failure = lease.failure?.message
             failedAttempts = lease.failure?.attempts
         }

@@ -26,6 +26,7 @@ struct MemoryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let prefix = try prefix.resolved(connection)
         let (servers, survey) = try await connection.withClient { redis in
             var servers: [ServerInformation] = []
             for server in try await redis.primaries() {
@@ -38,7 +39,7 @@ struct MemoryCommand: AsyncParsableCommand {
             }
             let survey = try await KeyspaceSurvey.take(
                 redis,
-                prefix: allPrefixes ? nil : prefix.prefix,
+                prefix: allPrefixes ? nil : prefix,
                 samples: samples,
                 withMemory: true
             )
@@ -53,7 +54,7 @@ struct MemoryCommand: AsyncParsableCommand {
         case .json: try JSONDocument.print(report)
         }
         if survey.rows.isEmpty, !allPrefixes {
-            let name = PrintableText.escape(Array(prefix.prefix.utf8))
+            let name = PrintableText.escape(Array(prefix.utf8))
             StandardError.line(
                 "stratactl: no keyspace holds anything under the prefix \(name); --all-prefixes looks at all"
             )

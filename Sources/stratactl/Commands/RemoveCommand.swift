@@ -22,9 +22,10 @@ struct RemoveCommand: AsyncParsableCommand {
     @OptionGroup var consent: ConsentOption
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         var seen: Set<InspectedKey> = []
-        let keys = try keyTexts.map { try keyOptions.key($0, in: space) }.filter { seen.insert($0).inserted }
+        let keys = try keyTexts.map { try keyOptions.key($0, in: space, connection) }
+            .filter { seen.insert($0).inserted }
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let presence = try await inspector.presence(of: keys)

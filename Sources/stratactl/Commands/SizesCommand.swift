@@ -30,7 +30,7 @@ struct SizesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let sizes = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             var progress = WalkProgress()

@@ -31,7 +31,7 @@ struct SweepCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             var progress = WalkProgress()

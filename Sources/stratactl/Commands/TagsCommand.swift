@@ -23,7 +23,7 @@ struct TagsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let (listing, now, absence) = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let listing = try await inspector.tags(limit: limit)

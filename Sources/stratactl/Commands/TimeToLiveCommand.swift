@@ -17,8 +17,8 @@ struct TimeToLiveCommand: AsyncParsableCommand {
     @OptionGroup var keyOptions: KeyOptions
 
     func run() async throws {
-        let keyspace = try space.resolved()
-        let key = try keyOptions.key(key, in: space)
+        let keyspace = try space.resolved(connection)
+        let key = try keyOptions.key(key, in: space, connection)
         let lifetimes = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let lifetimes = try await inspector.lifetimes(of: key)

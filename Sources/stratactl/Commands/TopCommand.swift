@@ -37,7 +37,7 @@ struct TopCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let job = TopJob(
             format: output.format,
             interval: .seconds(interval),

@@ -57,7 +57,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let delays = try seconds(of: delays).map { Duration.seconds($0) }
         let (rate, limit, format) = (rate, limit, output.format)
         let end = seconds.map { MonotonicInstant.now.advanced(by: .seconds($0)) } ?? .distantFuture

@@ -33,7 +33,7 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
+        let keyspace = try space.resolved(connection)
         let (format, count, duration) = (output.format, count, duration)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)

@@ -30,8 +30,8 @@ struct WhyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let keyspace = try space.resolved()
-        let key = try keyOptions.key(key, in: space)
+        let keyspace = try space.resolved(connection)
+        let key = try keyOptions.key(key, in: space, connection)
         let (found, memory) = try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             let found = try await inspector.explanation(of: key)

@@ -9,6 +9,15 @@ struct Finding: Encodable, Hashable, Sendable {
         case unknown
         /// Something to be changed.
         case warning
+
+        /// The colour in which a person sees it.
+        var tint: Tint? {
+            switch self {
+            case .ok: .good
+            case .note, .unknown: .notice
+            case .warning: .warning
+            }
+        }
     }
 
     /// What was looked at, in a word.

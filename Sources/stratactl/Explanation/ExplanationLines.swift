@@ -7,7 +7,7 @@ struct ExplanationLines {
     init(_ found: KeyExplanation, _ verdict: ReadVerdict, _ memory: MemoryFindings?) {
         let now = found.serverTime
         fields.add("key", found.key.escaped)
-        fields.add("a read", verdict.text)
+        fields.add("a read", verdict.text, verdict.tint)
         guard let entry = found.entry else {
             fields.add("in Redis", "no")
             add(found, verdict, memory)

@@ -43,6 +43,8 @@ struct JSONExplanation: Encodable {
     struct Lease: Encodable {
         let holder: String?
         let token: String?
+        /// Missing for a read that is not traced.
+        let trace: String?
         let timeLeft: JSONTimeToLive
         /// Whether a read waits for the holder.
         let isBelieved: Bool
@@ -50,6 +52,7 @@ struct JSONExplanation: Encodable {
         init(_ lease: LeaseInspection) {
             holder = lease.holder
             token = lease.token.map { Hexadecimal.text($0) }
+            trace = lease.trace
             timeLeft = JSONTimeToLive(lease.timeLeft)
             isBelieved = lease.standing == .held
         }

@@ -16,6 +16,16 @@ struct ReadVerdict {
     }
 
     let outcome: Outcome
+
+    /// The colour in which a person sees it.
+    var tint: Tint {
+        switch outcome {
+        case .served: .good
+        case .stale, .fetched, .waits: .notice
+        case .failed: .warning
+        }
+    }
+
     /// The outcome in words.
     let text: String
     /// What to do next; one sentence or two each.
@@ -119,9 +129,12 @@ enum LeaseText {
         guard let lease, lease.failure == nil else { return "none" }
         let left = TimeSpan.text(lease.timeLeft)
         return lease.standing == .held
-            ? "held by \(holder(of: lease)), for another \(left) if it is not renewed"
+            ? "held by \(holder(of: lease))\(trace(of: lease)), for another \(left) if it is not renewed"
             : "not believed: it stands longer than any lease of an instance (\(left))"
     }
+
+    /// The trace of the read for which the holder fetches; empty for one that is not traced.
+    static func trace(of lease: LeaseInspection) -> String { lease.trace.map { ", trace \($0)" } ?? "" }
 
     /// The failure of the last fetch.
     static func failure(_ lease: LeaseInspection?) -> String {

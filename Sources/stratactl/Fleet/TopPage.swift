@@ -34,7 +34,7 @@ struct TopPage {
         }
         let keys = hottestKeys
         fields.add("hottest", keys.isEmpty ? nil : keys.joined(separator: "  "))
-        return fields.lines(within: width) + [""] + table.lines(within: width)
+        return (fields.lines(within: width) + [TintedLine("")] + table.lines(within: width)).map(\.text)
     }
 
     /// The rows of the table, for other programs.

@@ -90,6 +90,9 @@ struct VerifyPage {
                 String(counts.undecided + counts.unknown + counts.unsettled), String(counts.silent),
             ]
         }
+        for (number, row) in rows.enumerated() where row.counts.checks > 0 {
+            table.tints[number] = row.counts.inconsistent > 0 ? .warning : .good
+        }
         return table
     }
 

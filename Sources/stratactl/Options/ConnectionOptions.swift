@@ -18,8 +18,8 @@ struct ConnectionOptions: ParsableArguments {
             discussion: """
                 By Sentinels: redis-sentinel://[user@]host[:port],host[:port][/database]?master=name. A cluster: \
                 redis-cluster://[user@]host[:port],host[:port]. Both with TLS: rediss-sentinel:// and \
-                rediss-cluster://. Without it STRATA_REDIS_URL counts, then \
-                redis://127.0.0.1:6379.
+                rediss-cluster://. Without it and --context STRATA_REDIS_URL counts, then the context in \
+                STRATACTL_CONTEXT, that of the configuration file, and redis://127.0.0.1:6379.
                 """
         )
     )
@@ -27,12 +27,32 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "The name of a server in the configuration file.",
+            discussion: """
+                The file is $XDG_CONFIG_HOME/stratactl/config.json, else ~/.config/stratactl/config.json. `stratactl \
+                config --contexts` lists its contexts.
+                """,
+            valueName: "name"
+        ),
+        completion: .custom { _, _, _ in KnownNames.contexts }
+    )
+    var context: String?
+
+    @Option(
+        help: ArgumentHelp(
             "A file whose only line is the password.",
-            discussion: "Its owner alone may be able to read it. Without it STRATA_REDIS_PASSWORD counts.",
+            discussion: """
+                Its owner alone may be able to read it. Without it the context's counts, then STRATA_REDIS_PASSWORD.
+                """,
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var passwordFile: String?
+
+    func validate() throws {
+        if url != nil, context != nil { throw ValidationError("--url and --context exclude each other") }
+    }
 
     /// Does something with a client, and closes it.
     func withClient<Result>(_ body: (RedisClient) async throws -> Result) async throws -> Result {
@@ -50,11 +70,16 @@ struct ConnectionOptions: ParsableArguments {
 
     /// The configuration that applies, and where its address and its password come from.
     func configuration() throws -> (configuration: RedisConfiguration, address: String, password: String) {
-        var (configuration, source) = try address()
+        let chosen = try chosen()
+        var (configuration, source) = try address(chosen)
         let addressSource = source
         if let passwordFile {
             configuration.password = Secret(try PasswordFile.read(passwordFile))
             source = "--password-file"
+        } else if let chosen, let path = chosen.context.passwordFile {
+            // A password of the environment may be another server's.
+            configuration.password = Secret(try PasswordFile.read(Self.path(path)))
+            source = chosen.label
         } else if let password = Self.environment("STRATA_REDIS_PASSWORD") {
             configuration.password = Secret(password)
             source = "STRATA_REDIS_PASSWORD"
@@ -69,11 +94,49 @@ struct ConnectionOptions: ParsableArguments {
         return (configuration, addressSource, configuration.password == nil ? "default" : source)
     }
 
-    private func address() throws -> (RedisConfiguration, source: String) {
-        let variable = Self.environment("STRATA_REDIS_URL")
-        let source = url != nil ? "--url" : variable != nil ? "STRATA_REDIS_URL" : "default"
+    /// A context, and what has named it.
+    struct Chosen {
+        let name: String
+        let context: ServerContext
+        let source: String
+
+        /// The context as the source of a setting.
+        var label: String { "context \(PrintableText.escape(Array(name.utf8)))" }
+    }
+
+    /// The context that applies; `nil` where an address is given, or none is named.
+    ///
+    /// The file is read only where it counts.
+    func chosen() throws(Failure) -> Chosen? {
+        guard url == nil else { return nil }
+        if let context { return try Self.chosen(context, "--context") }
+        guard Self.environment("STRATA_REDIS_URL") == nil else { return nil }
+        if let name = Self.environment("STRATACTL_CONTEXT") { return try Self.chosen(name, "STRATACTL_CONTEXT") }
+        guard let file = try ContextFile.read(), let name = file.standard else { return nil }
+        return Chosen(name: name, context: try file.context(name), source: PrintableText.escape(Array(file.path.utf8)))
+    }
+
+    private static func chosen(_ name: String, _ source: String) throws(Failure) -> Chosen {
+        guard let file = try ContextFile.read() else {
+            throw Failure(
+                .usage,
+                "\(source): there is no configuration file; `stratactl config` tells where it is looked for"
+            )
+        }
+        return Chosen(name: name, context: try file.context(name), source: source)
+    }
+
+    /// A path of the configuration file, with the home where it begins with `~/`.
+    private static func path(_ text: String) -> String {
+        guard text.hasPrefix("~/"), let home = environment("HOME") else { return text }
+        return home + text.dropFirst()
+    }
+
+    private func address(_ chosen: Chosen?) throws -> (RedisConfiguration, source: String) {
+        let variable = chosen == nil ? Self.environment("STRATA_REDIS_URL") : nil
+        let source = url != nil ? "--url" : chosen?.label ?? (variable != nil ? "STRATA_REDIS_URL" : "default")
         do {
-            let text = url ?? variable ?? "redis://127.0.0.1:6379"
+            let text = url ?? chosen?.context.url ?? variable ?? "redis://127.0.0.1:6379"
             let configuration = try RedisConfiguration(url: text)
             if url != nil, configuration.password != nil || configuration.sentinels?.password != nil {
                 StandardError.line(

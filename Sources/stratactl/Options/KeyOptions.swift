@@ -7,8 +7,12 @@ struct KeyOptions: ParsableArguments {
     @Flag(help: "Take each key for the full name of a key in Redis, as `keys --names` prints it.")
     var rawKey = false
 
-    func key(_ text: String, in space: KeyspaceOptions) throws(Failure) -> InspectedKey {
-        let keyspace = try space.resolved()
+    func key(
+        _ text: String,
+        in space: KeyspaceOptions,
+        _ connection: ConnectionOptions
+    ) throws(Failure) -> InspectedKey {
+        let keyspace = try space.resolved(connection)
         guard rawKey else {
             guard space.escaped else { return InspectedKey(text.keyBytes, in: keyspace) }
             guard let key = InspectedKey(escaped: text, in: keyspace) else {

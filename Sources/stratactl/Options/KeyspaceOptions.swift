@@ -3,7 +3,7 @@ import StrataRedis
 
 /// Which keyspace.
 struct KeyspaceOptions: ParsableArguments {
-    @Argument(help: "The name of the keyspace.")
+    @Argument(help: "The name of the keyspace.", completion: KnownNames.keyspaces)
     var keyspace: String
 
     @OptionGroup var prefix: PrefixOption
@@ -16,8 +16,8 @@ struct KeyspaceOptions: ParsableArguments {
     )
     var escaped = false
 
-    func resolved() throws(Failure) -> Keyspace {
-        try Self.keyspace(keyspace, prefix: prefix.prefix, escaped: escaped)
+    func resolved(_ connection: ConnectionOptions) throws(Failure) -> Keyspace {
+        try Self.keyspace(keyspace, prefix: prefix.resolved(connection), escaped: escaped)
     }
 
     /// The keyspace that a text on the command line names.
@@ -34,6 +34,21 @@ struct KeyspaceOptions: ParsableArguments {
 struct PrefixOption: ParsableArguments {
     static let byDefault = "strata"
 
-    @Option(help: "The prefix of the keyspace.")
-    var prefix = PrefixOption.byDefault
+    @Option(
+        help: ArgumentHelp(
+            "The prefix of the keyspace.",
+            discussion: "Without it that of the context counts, then '\(PrefixOption.byDefault)'."
+        )
+    )
+    var prefix: String?
+
+    /// The prefix that applies.
+    func resolved(_ connection: ConnectionOptions) throws(Failure) -> String { try setting(connection).value }
+
+    /// The prefix that applies, and where it comes from.
+    func setting(_ connection: ConnectionOptions) throws(Failure) -> (value: String, from: String) {
+        if let prefix { return (prefix, "--prefix") }
+        if let chosen = try connection.chosen(), let prefix = chosen.context.prefix { return (prefix, chosen.label) }
+        return (Self.byDefault, "default")
+    }
 }

@@ -14,6 +14,9 @@ enum Interruption {
     /// The last signal that asked for the end; 0 for none.
     private static let wanted = Atomic<Int32>(0)
 
+    /// Whether one has come.
+    static var isWanted: Bool { wanted.load(ordering: .relaxed) != 0 }
+
     /// Signals end the program no longer at once; a second one does.
     static func expect() {
         wanted.store(0, ordering: .relaxed)

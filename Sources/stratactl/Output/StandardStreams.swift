@@ -14,8 +14,11 @@ enum StandardOutput {
     /// Writes lines, each with its end.
     ///
     /// Whatever a line was made of, nothing in it acts on a terminal.
-    static func lines(_ lines: [String]) {
-        bytes(lines.flatMap { Array(ControlCharacters.escaped($0).utf8) + [UInt8(ascii: "\n")] })
+    static func lines(_ lines: [String]) { self.lines(lines.map { TintedLine($0) }) }
+
+    /// Writes lines, each with its end, and with its colour where colours are shown.
+    static func lines(_ lines: [TintedLine]) {
+        bytes(lines.flatMap { Array($0.shown.utf8) + [UInt8(ascii: "\n")] })
     }
 
     /// Writes a table, by rows where the terminal is too narrow for its columns.
@@ -62,6 +65,26 @@ enum StandardError {
     /// Writes a line and its end, after the same treatment as ``StandardOutput/lines(_:)``.
     static func line(_ text: String) {
         _ = Descriptor.write(Array((ControlCharacters.escaped(text) + "\n").utf8), to: STDERR_FILENO)
+    }
+}
+
+/// The standard input.
+enum StandardInput {
+    /// Whether a person types it.
+    static var isTerminal: Bool { isatty(STDIN_FILENO) != 0 }
+
+    /// All of it; `nil` when it cannot be read, or is longer than that.
+    static func bytes(upTo longest: Int) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = unsafe piece.withUnsafeMutableBytes { unsafe read(STDIN_FILENO, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return nil }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+            guard bytes.count <= longest else { return nil }
+        }
     }
 }
 

@@ -16,6 +16,8 @@ struct Table {
     let columns: [Column]
     /// As many cells a row as there are columns.
     var rows: [[String]] = []
+    /// The colours of rows, by their place.
+    var tints: [Int: Tint] = [:]
 
     init(_ columns: Column...) {
         self.columns = columns
@@ -39,15 +41,18 @@ struct Table {
     ///
     /// - Parameter width: How many columns there are; `nil` for any number.
     /// - Returns: The lines.
-    func lines(within width: Int?) -> [String] {
+    func lines(within width: Int?) -> [TintedLine] {
         let lines = lines
-        guard let width, !rows.isEmpty, lines.contains(where: { DisplayWidth.of($0) > width }) else { return lines }
-        let blocks = rows.map { row in
-            var fields = FieldList()
-            for (column, cell) in zip(columns, row) { fields.add(column.title, cell) }
-            return fields.lines(within: width)
+        guard let width, !rows.isEmpty, lines.contains(where: { DisplayWidth.of($0) > width }) else {
+            return lines.enumerated().map { TintedLine($0.element, tints[$0.offset - 1]) }
         }
-        return Array(blocks.joined(separator: [""]))
+        let blocks = rows.enumerated()
+            .map { number, row in
+                var fields = FieldList()
+                for (column, cell) in zip(columns, row) { fields.add(column.title, cell) }
+                return fields.lines(within: width).map { TintedLine($0.text, tints[number]) }
+            }
+        return Array(blocks.joined(separator: [TintedLine("")]))
     }
 
     private func line(_ cells: [String], _ widths: [Int]) -> String {
@@ -67,14 +72,19 @@ struct Table {
 
 /// Names and values, one pair a line.
 struct FieldList {
-    private(set) var fields: [(name: String, value: String)] = []
+    private(set) var fields: [(name: String, value: String, tint: Tint?)] = []
 
     /// Adds a line; nothing for `nil`.
-    mutating func add(_ name: String, _ value: String?) {
-        if let value { fields.append((name, value)) }
+    ///
+    /// - Parameters:
+    ///   - name: The name.
+    ///   - value: The value.
+    ///   - tint: The colour of the name.
+    mutating func add(_ name: String, _ value: String?, _ tint: Tint? = nil) {
+        if let value { fields.append((name, value, tint)) }
     }
 
-    var lines: [String] { lines(within: nil) }
+    var lines: [String] { lines(within: nil).map(\.text) }
 
     /// The pairs as rows; where a line has no name of its own, it has that of the line above.
     var rows: [[String]] {
@@ -89,13 +99,40 @@ struct FieldList {
     ///
     /// - Parameter columns: How wide it is; `nil` for any width.
     /// - Returns: The lines.
-    func lines(within columns: Int?) -> [String] {
+    func lines(within columns: Int?) -> [TintedLine] {
         let width = fields.map { $0.name.count }.max() ?? 0
         return fields.flatMap { field in
             let margin = String(repeating: " ", count: width + 2)
             let start = field.name + margin.dropFirst(field.name.count)
             return WordWrap.lines(field.value, within: columns.map { $0 - width - 2 }).enumerated()
-                .map { $0.offset == 0 ? start + $0.element : margin + $0.element }
+                .map { number, part in
+                    number == 0
+                        ? TintedLine(start + part, field.tint, upTo: field.name.count) : TintedLine(margin + part)
+                }
         }
+    }
+}
+
+/// A line, and how much of its beginning has a colour.
+struct TintedLine {
+    let text: String
+    private let tint: Tint?
+    private let length: Int
+
+    /// - Parameters:
+    ///   - text: The line.
+    ///   - tint: The colour.
+    ///   - length: How many characters have it; all if nothing is said.
+    init(_ text: String, _ tint: Tint? = nil, upTo length: Int = .max) {
+        self.text = text
+        self.tint = tint
+        self.length = length
+    }
+
+    /// The line for a terminal: nothing in its text acts on that, and its beginning is coloured where colours are shown.
+    var shown: String {
+        guard let tint else { return ControlCharacters.escaped(text) }
+        let begin = ControlCharacters.escaped(String(text.prefix(length)))
+        return tint.around(begin) + ControlCharacters.escaped(String(text.dropFirst(length)))
     }
 }

@@ -6,11 +6,14 @@ struct WalkProgress {
 
     private var last = ContinuousClock.now
 
-    mutating func report(_ keys: Int) {
+    mutating func report(_ keys: Int) { report("\(Quantity.text(keys, "key")) so far") }
+
+    /// Tells it in words.
+    mutating func report(_ text: @autoclosure () -> String) {
         guard StandardError.isTerminal else { return }
         let now = ContinuousClock.now
         guard last.duration(to: now) >= Self.interval else { return }
         last = now
-        StandardError.line("stratactl: \(Quantity.text(keys, "key")) so far")
+        StandardError.line("stratactl: \(text())")
     }
 }

@@ -78,6 +78,15 @@ struct OptionsPageTests {
         try compare("RetryPolicy", settings(RetryPolicy()))
     }
 
+    @Test("settings of who tells of itself")
+    func fleet() throws {
+        let member = FleetMember()
+        try compare(
+            "Instances that tell of themselves",
+            [("interval", member.interval), ("warmRate", member.warmRate)]
+        )
+    }
+
     // Its mirror leaves out user name and password.
     @Test("settings of the client")
     func configuration() throws {

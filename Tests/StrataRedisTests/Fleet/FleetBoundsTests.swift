@@ -185,6 +185,78 @@ struct FleetBoundsTests {
         #expect(FleetQuestion.read(Array("q\(digits)f1000".utf8))?.question == .figures(hottest: 50))
     }
 
+    @Test("a wish that keys be read is that of one instance, and bounded")
+    func warming() async {
+        let (own, other) = (QuestionNumber(), QuestionNumber())
+        let keys: [[UInt8]] = [[], [0, 255], [UInt8](repeating: 1, count: 512)]
+        let question = FleetQuestion.warm(WarmQuestion(own, keys))
+        let message = question.message(QuestionNumber())
+        #expect(FleetQuestion.read(message)?.question == question)
+        // What is cut anywhere, too long or too much is no question, and no crash.
+        for length in 0..<message.count {
+            let read = FleetQuestion.read(Array(message.prefix(length)))?.question
+            if case .warm(let part) = read { #expect(keys.starts(with: part.keys)) } else { #expect(read == nil) }
+        }
+        let long = WarmQuestion(own, [[UInt8](repeating: 1, count: 513)])
+        let many = WarmQuestion(own, Array(repeating: [1], count: 33))
+        for wrong in [long, many, WarmQuestion(own, [])] {
+            #expect(FleetQuestion.read(FleetQuestion.warm(wrong).message(QuestionNumber())) == nil)
+        }
+        // Those that others are asked do not use up the questions of a second.
+        let listener = FleetListener(of: own)
+        for _ in 0..<100 {
+            listener.event(FleetQuestion.warm(WarmQuestion(other, [[1]])).message(QuestionNumber()), nil)
+        }
+        listener.event(message, nil)
+        listener.finish()
+        var heard: [FleetQuestion] = []
+        for await (asked, _) in listener.questions { heard.append(asked) }
+        #expect(heard == [question])
+        // Answers of others may say anything.
+        let answer = WarmAnswer([.fetched, .absent])
+        #expect(WarmAnswer(answer.bytes, keys: 2) == answer && WarmAnswer(answer.bytes, keys: 3) == nil)
+        #expect(WarmAnswer([1, 2, 3], keys: 1) == nil)
+        var later = answer
+        later.keys[0] = "something new"
+        #expect(WarmAnswer(later.bytes, keys: 2)?.outcomes == [nil, .absent])
+    }
+
+    @Test("keys are read one question at a time, no faster than is allowed, and eight at once")
+    func warmer() async throws {
+        let gate = AsyncGate()
+        let running = Locked((now: 0, most: 0))
+        let warmer = KeyWarmer(rate: 1000) { key in
+            running.withLock { running in
+                running.now += 1
+                running.most = max(running.most, running.now)
+            }
+            try? await gate.pass()
+            running.withLock { $0.now -= 1 }
+            return key == [0] ? .failed : .fetched
+        }
+        let first = Task { await warmer.warm((0..<20).map { [$0] }) }
+        await gate.arrivals(8)
+        #expect(await warmer.warm([[1], [2]]).outcomes == [.busy, .busy])
+        gate.open()
+        let outcomes = await first.value.outcomes
+        #expect(outcomes == [.failed] + Array(repeating: .fetched, count: 19))
+        #expect(running.withLock { $0.most } == 8)
+        // It is free again.
+        #expect(await warmer.warm([[1]]).outcomes == [.fetched])
+        #expect(await KeyWarmer(rate: 0) { _ in .fetched }.warm([[1]]).outcomes == [.refused])
+        // A read begins a fifth of a second after the other: what is slower only makes it take longer.
+        let start = MonotonicInstant.now
+        let instants = Locked<[MonotonicInstant]>([])
+        let slow = KeyWarmer(rate: 5) { _ in
+            instants.withLock { $0.append(.now) }
+            return .found
+        }
+        #expect(await slow.warm([[1], [2], [3]]).outcomes == [.found, .found, .found])
+        for (number, instant) in instants.withLock({ $0 }).enumerated() {
+            #expect(start.duration(to: instant) >= .milliseconds(200) * number)
+        }
+    }
+
     @Test("percentiles are at most an eighth too high, and forget what is long ago")
     func durations() throws {
         let start = MonotonicInstant(nanoseconds: 1)

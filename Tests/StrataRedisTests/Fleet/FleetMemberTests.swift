@@ -132,6 +132,52 @@ struct FleetMemberTests {
         }
     }
 
+    @Test("keys are read through the cache of the instance that is asked, and of no other")
+    func warm() async throws {
+        try await RedisServer.withServer { server in
+            let one = try instance(server, "web-1/7")
+            let two = try instance(server, "web-2/8")
+            for instance in [one, two] { try await instance.listen() }
+            try await two.level.set("v", for: "there")
+            try await withMember(of: one) {
+                try await withMember(of: two) {
+                    let inspector = FleetInspector(two.redis, keyspace)
+                    let listed = try await inspector.instances().instances
+                    let keys = [Array("there".utf8), Array("nowhere".utf8), [0xff]]
+                    var answer: WarmAnswer?
+                    // A link may be made meanwhile.
+                    while answer == nil {
+                        let found = try await inspector.warm(keys, by: listed[0], within: .seconds(10))
+                        if case .content(let content) = found { answer = content }
+                    }
+                    #expect(answer?.outcomes == [.found, .absent, .unreadable])
+                    #expect(one.remembers("there") == "v" && two.remembers("there") == nil)
+                }
+            }
+        }
+    }
+
+    @Test("an instance tells which invalidations it knows of; one without a link tells of none")
+    func numbers() async throws {
+        try await RedisServer.withServer { server in
+            let one = try instance(server, "web-1/7")
+            try await one.listen()
+            try await withMember(of: one) {
+                let inspector = FleetInspector(one.redis, keyspace)
+                let numbers = try await KeyspaceInspector(one.redis, keyspace).invalidate(tags: ["red"])
+                #expect(numbers.count == 1)
+                let listed = try await inspector.instances().instances
+                while true {
+                    let answers = try await inspector.figures(of: listed, hottest: 0, within: .seconds(10))
+                    guard case .content(let record) = answers[listed[0].number] else { continue }
+                    // The message came before the question.
+                    #expect(try #require(record.numbers?.first) >= numbers[0])
+                    break
+                }
+            }
+        }
+    }
+
     @Test("figures come at once, with the hottest keys and how long calls take")
     func figures() async throws {
         try await RedisServer.withServer { server in

@@ -137,7 +137,11 @@ struct WireFormatTests {
         let token = Array(repeating: UInt8(7), count: 16)
         let long = String(repeating: "x", count: 300)
         let records: [String: (record: LeaseRecord, form: String, tail: [UInt8])] = [
-            "held": (.held(token: token, holder: long), "a token of 16 random bytes, the holder's name", token),
+            "held": (
+                .held(token: token, holder: long),
+                "a token of 16 random bytes, the holder's name; then, if its read is traced, a space and `traceparent`",
+                token
+            ),
             "failed": (
                 .failed(attempts: 12, message: long), "the number of failures in a row in decimal, `:`, a message",
                 Array("12:".utf8)
@@ -154,6 +158,10 @@ struct WireFormatTests {
             #expect(record.bytes == expected)
             #expect(LeaseRecord(record.bytes)?.bytes == record.bytes)
         }
+        let field = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        let traced = LeaseRecord.held(token: token, holder: "web", traceParent: TraceParent(field.utf8))
+        #expect(traced.bytes == Array("T".utf8) + token + Array("web \(field)".utf8))
+        #expect(LeaseRecord(traced.bytes) == traced)
         let new = LeaseRecord.new(holder: "").bytes
         #expect(new.count == 1 + 16)
         #expect(LeaseRecord(Array("F1000001:".utf8)) == .failed(attempts: 1_000_000, message: ""))
@@ -201,8 +209,10 @@ struct WireFormatTests {
         let rows = try rows("Questions").map { try quoted($0[0]) }
         let page = try page()
         let number = QuestionNumber()
+        let warming = WarmQuestion(QuestionNumber(), [[7]])
         for question in [
             FleetQuestion.key([7]), .figures(hottest: 7), .versions([.init([7], .none)]), .hottest(7, of: [number]),
+            .warm(warming),
         ] {
             let letter = question.message(number)[1 + QuestionNumber.length]
             #expect(rows.contains(String(UnicodeScalar(letter))))
@@ -214,6 +224,8 @@ struct WireFormatTests {
         #expect(page.contains("\(HottestKeys.mostKeys) at most") && page.contains("of \(HottestKeys.longest)."))
         #expect(page.contains("users' keys of \(HottestKeys.longestKey) bytes at most"))
         #expect(page.contains("\(FleetQuestion.mostNamed) at most") && HottestKeys.form == InstanceRecord.form)
+        #expect(page.contains("reads up to \(WarmQuestion.mostKeys) keys") && WarmQuestion.longestKey == 512)
+        #expect(warming.bytes == Array(warming.instance.text.utf8) + [1, 0, 7])
         #expect(page.contains("whose `form` is not \(InstanceRecord.form)") && KeyFinding.form == InstanceRecord.form)
         // Every field of both has a row, or stands in one.
         let documented = page[try #require(page.range(of: "## Instances")).lowerBound...]
@@ -222,7 +234,7 @@ struct WireFormatTests {
         let key = VersionAnswer.Key(state: "")
         for mirror in [
             Mirror(reflecting: record), Mirror(reflecting: KeyFinding(.fresh)), Mirror(reflecting: versions),
-            Mirror(reflecting: key), Mirror(reflecting: HottestKeys([])),
+            Mirror(reflecting: key), Mirror(reflecting: HottestKeys([])), Mirror(reflecting: WarmAnswer([])),
         ] {
             for child in mirror.children { #expect(documented.contains("`\(try #require(child.label))`")) }
         }
@@ -230,5 +242,6 @@ struct WireFormatTests {
         {
             #expect(documented.contains("`\(state.rawValue)`"))
         }
+        for outcome in WarmAnswer.Outcome.allCases { #expect(documented.contains("`\(outcome.rawValue)`")) }
     }
 }

@@ -1,3 +1,4 @@
+import Strata
 import Testing
 
 @testable import StrataRedis
@@ -15,6 +16,54 @@ struct LeaseRecordTests {
         #expect(LeaseRecord([]) == nil && LeaseRecord(Array("T short".utf8)) == nil)
     }
 
+    /// As `traceparent` is written.
+    private static let traceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+    @Test("a traced read's span comes back, whatever the holder's name, also one that is cut")
+    func traced() throws {
+        let traceParent = try #require(TraceParent(Self.traceParent.utf8))
+        for holder in ["host/1", "", "a b ", Self.traceParent, String(repeating: "x", count: 1_000)] {
+            let record = LeaseRecord.new(holder: holder, traceParent: traceParent)
+            guard case .held(let token, let name, let span) = try #require(LeaseRecord(record.bytes)) else {
+                Issue.record("no lease")
+                return
+            }
+            #expect(record.bytes.dropFirst().starts(with: token))
+            #expect(name == String(holder.prefix(200)) && span == traceParent)
+            // Scripts look at no record of 512 bytes or more.
+            #expect(record.bytes.count < 512)
+        }
+    }
+
+    @Test("a release that knows of no traces reads the lease of one that does as one held, under a longer name")
+    func oldReader() throws {
+        let traceParent = try #require(TraceParent(Self.traceParent.utf8))
+        let bytes = LeaseRecord.new(holder: "host/1", traceParent: traceParent).bytes
+        // What such a release does, to the letter.
+        let rest = bytes.dropFirst()
+        #expect(bytes.first == UInt8(ascii: "T") && rest.count >= 16)
+        #expect(String(decoding: rest.dropFirst(16).prefix(200), as: UTF8.self) == "host/1 \(Self.traceParent)")
+        // And the other way round.
+        let token = Array(rest.prefix(16))
+        #expect(LeaseRecord([UInt8(ascii: "T")] + token + "host/1".utf8) == .held(token: token, holder: "host/1"))
+    }
+
+    @Test("what is almost a span is the end of a name")
+    func almostTraced() {
+        let token = Array("0123456789abcdef".utf8)
+        for text in [
+            Self.traceParent, "host\(Self.traceParent)", "host \(Self.traceParent) ",
+            "host \(Self.traceParent.uppercased())",
+        ] {
+            #expect(LeaseRecord([UInt8(ascii: "T")] + token + text.utf8) == .held(token: token, holder: text))
+        }
+        let short = Array(" \(Self.traceParent)".utf8)
+        guard case .held(_, "", .some) = LeaseRecord([UInt8(ascii: "T")] + token + short) else {
+            Issue.record("a span behind an empty name is not read")
+            return
+        }
+    }
+
     @Test("what others have written is bounded: numbers and texts")
     func foreign() throws {
         func attempts(_ text: String) -> Int? {
@@ -29,7 +78,7 @@ struct LeaseRecordTests {
         }
         let long = String(repeating: "x", count: 1_000)
         guard case .failed(_, let message) = LeaseRecord(Array("F1:\(long)".utf8)),
-            case .held(_, let holder) = LeaseRecord(Array("T0123456789abcdef\(long)".utf8))
+            case .held(_, let holder, _) = LeaseRecord(Array("T0123456789abcdef\(long)".utf8))
         else {
             Issue.record("no records")
             return

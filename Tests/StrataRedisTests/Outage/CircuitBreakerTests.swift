@@ -31,6 +31,21 @@ struct CircuitBreakerTests {
         breaker.leave(pass, outcome, after: milliseconds * 1_000_000, at: instant(seconds))
     }
 
+    @Test("observers are told when it opens and closes, each once")
+    func told() throws {
+        let hub = EventHub()
+        let told = Locked<[CacheEvent]>([])
+        _ = hub.add([.circuitOpened, .circuitClosed]) { event in told.withLock { $0.append(event) } }
+        let options = BreakerOptions(window: .seconds(16), minimumCalls: 2, pause: .seconds(1) ... .seconds(8))
+        let breaker = CircuitBreaker(.lease, options, limit: .seconds(1), endpoint: "somewhere", logger: nil, hub)
+        for _ in 0..<2 { try call(breaker, .failed, at: 0) }
+        breaker.proved()
+        breaker.proved()
+        let events = told.withLock { $0 }
+        #expect(events.map(\.kind) == [.circuitOpened, .circuitClosed])
+        #expect(events.allSatisfy { $0.level == .redis && $0.detail == "lease at somewhere" })
+    }
+
     /// One case: calls before the last one, which is expected to decide.
     struct Row: Sendable, CustomTestStringConvertible {
         let name: String

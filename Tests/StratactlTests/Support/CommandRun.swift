@@ -29,7 +29,11 @@ struct CommandRun {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         let (output, errors) = (folder.appending(path: "output"), folder.appending(path: "errors"))
-        let none: [String: String?] = ["STRATA_REDIS_URL": nil, "STRATA_REDIS_PASSWORD": nil]
+        let none: [String: String?] = [
+            "STRATA_REDIS_URL": nil, "STRATA_REDIS_PASSWORD": nil, "STRATACTL_CONTEXT": nil, "NO_COLOR": nil,
+            // Not that of whoever runs the tests.
+            "XDG_CONFIG_HOME": "/nonexistent",
+        ]
         let process = try await InstanceProcess.start(
             "/bin/sh",
             // Through files, not lines: what was written is to be seen as it is.

@@ -37,7 +37,10 @@ struct MemoryLoad: AsyncParsableCommand {
             for _ in 0..<rounds { _ = try await trial.inserts() }
         }
         if parts.contains(.threads) { try await measureThreads() }
-        if parts.contains(.levels) { try await measureLevels() }
+        if parts.contains(.levels) {
+            try await measureLevels()
+            try await measureObserved()
+        }
         if parts.contains(.expiry) { try await measureExpiry() }
     }
 }

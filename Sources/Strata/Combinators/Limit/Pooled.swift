@@ -38,7 +38,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
             return try await keys.concurrently { key in
-                try await request.leavingOut(key) { try await entry(for: key, request) }
+                try await request.leavingOut(key) { try await entry(for: key, request.of(key)) }
             }
         }
         let voids = flights.voids
@@ -50,7 +50,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         return try await Array(zip(keys, tickets))
             .concurrently { key, ticket in
                 try await request.leavingOut(key) {
-                    try await join(key, request) { [base, flights] in
+                    try await join(key, request.of(key)) { [base, flights] in
                         // A flight that began after a change must not carry an entry from before it: others will join
                         // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
@@ -58,7 +58,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
                         {
                             if let outcome = try await shared.output(of: key), let outcome { return try outcome.get() }
                         }
-                        return try await base.entry(for: key, request)
+                        return try await base.entry(for: key, request.of(key))
                     }
                 }
             }

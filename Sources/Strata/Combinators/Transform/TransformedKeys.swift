@@ -40,6 +40,9 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
         let inner = try await step.each(keys, request)
         let asked = keys.indices.filter { inner[$0] != nil }
         let tickets = inner.map { $0.map { ticketBefore($0) } ?? .none }
+        if let recorder = request.recorder, recorder.isOfSeveral {
+            for index in asked { if let name = inner[index] { recorder.rename(keys[index], to: name) } }
+        }
         let found = try await base.entries(for: asked.compactMap { inner[$0] }, request)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         for (position, index) in asked.enumerated() { entries[index] = marked(found[position], tickets[index]) }

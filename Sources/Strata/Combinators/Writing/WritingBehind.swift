@@ -129,7 +129,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         guard entry.value != nil, entry.rights == nil, entry.ticket == .none, !entry.isJoined else {
             guard !queue.has(key) else {
-                entry.rights?.refuse()
+                entry.rights?.refuse(because: .changedMeanwhile)
                 return .void
             }
             return try await base.commit(entry, for: key)

@@ -185,7 +185,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
             var entry = entry
             entry.rights = rights
             let ticket = try await base.commit(entry, for: key)
-            guard !rights.isRefused else { throw CacheError.conflict }
+            guard rights.refusal == nil else { throw CacheError.conflict }
             return ticket
         }
     }

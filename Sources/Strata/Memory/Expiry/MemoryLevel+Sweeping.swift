@@ -14,7 +14,7 @@ extension MemoryLevel: Watched {
                 publishNextLook(&writer)
                 return MonotonicInstant(nanoseconds: next)
             }
-            departures.tell(onRemoval)
+            tell(departures)
             if now < next { return next }
         }
     }

@@ -7,6 +7,7 @@ extension MemoryWriter {
     mutating func removeAll(because cause: RemovalCause, _ readers: borrowing ReaderRows) -> MemoryDiscardedStorage<
         Key, Value
     > {
+        noteDepartures(because: cause)
         var tables: [UnsafeMutableBufferPointer<Atomic<UInt64>>] = unsafe []
         let old = unsafe UnsafeMutableBufferPointer(start: chunks, count: Chunk.most)
         let oldCount = chunkCount
@@ -21,5 +22,14 @@ extension MemoryWriter {
         state.counts.add(state.policy.count, to: cause)
         state.removeAll()
         return unsafe MemoryDiscardedStorage(buckets: tables, chunks: old, chunkCount: oldCount)
+    }
+
+    /// Notes of some entries why they leave, as many as can be noted.
+    private mutating func noteDepartures(because cause: RemovalCause) {
+        guard state.lastSlot > 0 else { return }
+        for number in 1...min(state.lastSlot, UInt32(state.departures.words.count))
+        where state.policy.contains(number) {
+            state.departures.note(unsafe slot(number).pointee.tag, cause)
+        }
     }
 }

@@ -196,6 +196,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
             state.victims.remove(number)
             state.free.append(number)
             state.counts.add(1, to: .size)
+            state.departures.note(new.tag, .size)
             removeVictims(because: .size, readers, &departures)
             departures.add(new, .size)
             return
@@ -304,6 +305,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         open(partition)
+        state.departures.note(old.tag, cause)
         if state.wheel.count > 0 { state.wheel.cancel(number) }
         state.free.append(number)
         state.counts.add(1, to: cause)

@@ -58,6 +58,8 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     package let place: [String: String]
     /// Where those register that want to hear how long the level's work takes.
     package let durations: [WorkDurations]
+    /// Where those register that want to hear what happens in the level.
+    package let hubs: [EventHub]
 
     /// A label.
     ///
@@ -77,18 +79,21 @@ public struct LevelLabel: Sendable, Hashable, CustomStringConvertible {
     ///   - parts: As there.
     ///   - place: Where the level's data are.
     ///   - durations: What the level tells its durations to.
+    ///   - hubs: What the level tells its events to.
     package init(
         _ name: String,
         counters: [Counter] = [],
         parts: [LevelLabel] = [],
         place: [String: String] = [:],
-        durations: [WorkDurations]
+        durations: [WorkDurations],
+        hubs: [EventHub] = []
     ) {
         self.name = name
         self.counters = counters
         self.parts = parts
         self.place = place
         self.durations = durations
+        self.hubs = hubs
     }
 
     /// The text before the first comma of the name, in a form that metrics accept: `memory`, `at_most_once`.

@@ -1,0 +1,83 @@
+public import Synchronization
+
+/// Where a level tells what happens in it, and observers register.
+///
+/// Without an observer of its kind, an event costs one load and a branch, and is not made.
+@usableFromInline
+package final class EventHub: Sendable {
+    /// Gets an event, on the thread on which it happens; it must not take long.
+    package typealias Observer = @Sendable (CacheEvent) -> Void
+
+    private struct Registered: Sendable {
+        let id: UInt64
+        let kinds: UInt32
+        let observer: Observer
+    }
+
+    /// The kinds that somebody wants, one bit each.
+    @usableFromInline
+    let wanted = Atomic<UInt32>(0)
+    private let registered = Locked<[Registered]>([])
+    private let lastID = Atomic<UInt64>(0)
+
+    package init() {}
+
+    /// Whether somebody wants events of a kind.
+    @inlinable
+    @inline(__always)
+    package func wants(_ kind: CacheEvent.Kind) -> Bool { wanted.load(ordering: .relaxed) & kind.bit != 0 }
+
+    /// Whether somebody wants to know what reads find.
+    @inlinable
+    @inline(__always)
+    package var wantsReads: Bool {
+        wanted.load(ordering: .relaxed) & (CacheEvent.Kind.hit.bit | CacheEvent.Kind.miss.bit) != 0
+    }
+
+    /// Tells the observers, if one wants the kind; else the event is not made.
+    @inlinable
+    @inline(__always)
+    package func tell(_ kind: CacheEvent.Kind, _ event: (CacheEvent.Kind) -> CacheEvent) {
+        if wants(kind) { tell(event(kind)) }
+    }
+
+    /// Tells the observers that want it.
+    @usableFromInline
+    @inline(never)
+    package func tell(_ event: CacheEvent) {
+        let observers = registered.withLock { $0.filter { $0.kinds & event.kind.bit != 0 } }
+        for next in observers { next.observer(event) }
+    }
+
+    /// Adds an observer, until it is removed.
+    package func add(_ kinds: Set<CacheEvent.Kind>, _ observer: @escaping Observer) -> UInt64 {
+        let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
+        let bits = kinds.reduce(0) { $0 | $1.bit }
+        registered.withLock { registered in
+            registered.append(Registered(id: id, kinds: bits, observer: observer))
+            note(registered)
+        }
+        return id
+    }
+
+    /// Removes an observer.
+    package func remove(_ id: UInt64) {
+        registered.withLock { registered in
+            registered.removeAll { $0.id == id }
+            note(registered)
+        }
+    }
+
+    private func note(_ registered: [Registered]) {
+        wanted.store(registered.reduce(0) { $0 | $1.kinds }, ordering: .relaxed)
+    }
+}
+
+extension EventHub: Hashable {
+    /// Whether both are the same object.
+    @usableFromInline
+    package static func == (left: EventHub, right: EventHub) -> Bool { left === right }
+
+    @usableFromInline
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,35 @@
+internal import Strata
+
+extension RedisLevel {
+    /// Takes down what a look has found.
+    func note(_ finding: Finding, _ recorder: ReadTraceRecorder?, since start: MonotonicInstant) {
+        guard let recorder else { return }
+        let event: ReadTrace.Event = finding.entry == nil ? .miss : .hit
+        recorder.step(event, at: .redis, from: start, to: .now, reason: finding.reason)
+    }
+
+    /// Tells those that observe the level what a read has found.
+    ///
+    /// A hit is told by who decides whether it is served.
+    func tell(_ finding: Finding, _ key: Key, _ request: ReadRequest) {
+        guard let reason = finding.reason else {
+            if !request.isJudgedAbove { events.tell(.hit) { CacheEvent($0, at: .redis, key: key) } }
+            return
+        }
+        events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }
+    }
+
+    /// Tells those that observe the level that a read could not ask Redis.
+    func tellFailure(_ error: any Error, _ key: Key) {
+        guard !(error is CancellationError) else { return }
+        events.tell(.miss) { kind in
+            let (reason, name) = (ReadTrace.Reason(error), CacheError.name(of: error))
+            return CacheEvent(kind, at: .redis, key: key, reason: reason, error: name)
+        }
+    }
+
+    /// Tells those that observe the level that the other instances are told of a change.
+    func tellInvalidation(_ what: String, _ key: Key? = nil) {
+        events.tell(.invalidationSent) { CacheEvent($0, at: .redis, key: key, detail: what) }
+    }
+}
