@@ -81,6 +81,9 @@ final class KeyWaiters: Watched {
         return state.withLock { $0.waiters[number]?.news }
     }
 
+    /// Whether there was an event since the task has entered.
+    func isWoken(_ number: UInt64) -> Bool { state.withLock { $0.waiters[number]?.isWoken ?? true } }
+
     /// The tasks that wait for a key, without those that have only entered: these ask Redis anyway.
     func awaiting(_ name: [UInt8]) -> [UInt64] {
         state.withLock { state in
