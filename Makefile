@@ -8,7 +8,7 @@ ARGS ?=
 # The load programs that `make bench` runs, in this order.
 LOADS ?= wire memory codec disk batch herd propagation churn
 # The documented targets, lowest first.
-DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataCrypto StrataObservability StrataTesting
+DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataHummingbird StrataCompression StrataCrypto StrataObservability StrataTesting
 
 # Homebrew's folders are not on the compiler's default path.
 ifeq ($(shell uname -s),Darwin)
