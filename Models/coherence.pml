@@ -56,6 +56,7 @@ byte pend[N] = 0;                        /* the version of the registered write,
 bool held[N] = false;                    /* a notice is held for it */
 byte look[N] = 0, found[N] = 0;          /* the version that a look was sent for; what it has found */
 bool asked[N] = false;
+bool again[N] = false;                   /* a notice has come since the look was sent */
 bool prepared[N] = false;                /* the old value lives beside the new one */
 
 inline notice() {
@@ -145,12 +146,14 @@ end:
 #ifdef NOCHECK
           pend[i] = 0
 #else
-          held[i] = true; look[i] = pend[i]; asked[i] = false
+          held[i] = true; look[i] = pend[i]; asked[i] = false; again[i] = false
 #endif
        :: pend[i] != 0 && held[i] ->
 #ifdef LOOSE
           skip
 #else
+          again[i] = true
+       :: pend[i] != 0 && held[i] ->                                  /* too many looks */
           pend[i] = 0; held[i] = false; void(i)
 #endif
        :: else -> void(i)
@@ -158,12 +161,14 @@ end:
   :: atomic { look[i] != 0 && !asked[i] -> asked[i] = true; found[i] = (val >= 0 -> stamp : 0) }
   :: atomic { look[i] != 0 && asked[i] ->
        if
-       :: pend[i] == look[i] && held[i] ->
+       :: pend[i] == look[i] && held[i] && found[i] == look[i] && again[i] ->
+          again[i] = false; found[i] = 0; asked[i] = false
+       :: pend[i] == look[i] && held[i] && !(found[i] == look[i] && again[i]) ->
           pend[i] = 0; held[i] = false;
-          if :: found[i] == look[i] -> skip :: else -> void(i) fi
-       :: else -> skip
-       fi;
-       look[i] = 0; found[i] = 0; asked[i] = false }
+          if :: found[i] == look[i] -> skip :: else -> void(i) fi;
+          look[i] = 0; found[i] = 0; asked[i] = false
+       :: !(pend[i] == look[i] && held[i]) -> look[i] = 0; found[i] = 0; asked[i] = false
+       fi }
   /* A PONG: everything was told. Before trust is extended, what is prepared is committed. */
   :: atomic { prepared[i] && !busy[i] && empty(link[i]) && !held[i] ->
 #ifdef NOCOMMIT

@@ -1,5 +1,6 @@
 // The samples of docs/changes.md, and that of docs/outages.md; `.ci/snippets` compares the two.
 
+import Logging
 import Strata
 import StrataRedis
 
@@ -14,7 +15,12 @@ private struct Orders: Sendable {
     func order(_ id: Int) async throws -> String? { nil }
     func save(_ order: String, as id: Int) async throws {}
     func delete(_ id: Int) async throws {}
+    func cart(_ id: Int) async throws -> [CartLine]? { nil }
+    func save(_ cart: [CartLine], as id: Int) async throws {}
+    func upsert(_ writes: [(key: Int, value: Int?)]) async throws {}
 }
+
+private struct Invalid: Error {}
 
 func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     // snippet.changes-update
@@ -114,5 +120,36 @@ func changeSamples(redis: RedisClient, policy: FreshnessPolicy) async throws {
     } catch let error as CacheError where error.code == .outcomeUnknown {
         // Counted or not: to try again may count twice.
     }
+    // snippet.end
+}
+
+func writeBehindSamples(redis: RedisClient, logger: Logger, cart: [CartLine]) async throws {
+    let database = Orders()
+    // snippet.changes-behind
+    let carts = MemoryLevel<Int, [CartLine]>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "carts").fetching { id in try await database.cart(id) })
+        .writingBehind { lost in
+            logger.error("a cart was not saved", metadata: ["key": "\(lost.key)", "error": "\(lost.error)"])
+        } write: { id, cart in
+            if let cart { try await database.save(cart, as: id) } else { try await database.delete(id) }
+        }
+
+    try await carts.set(cart, for: 42)  // the cache; the database a moment later
+    try await carts.delete(42)  // the same
+    // snippet.end
+
+    // snippet.changes-behind-several
+    let options = WriteBehindOptions(delay: .milliseconds(500), batch: 500, isTransient: { !($0 is Invalid) })
+    let scores = RedisLevel<Int, Int>(redis, keyspace: "scores")
+        .writingBehindSeveral(options) { lost in
+            logger.error("a score was not saved: \(lost.error)")
+        } write: { writes in
+            try await database.upsert(writes)  // [(key: Int, value: Int?)], each key once
+        }
+    // snippet.end
+
+    // snippet.changes-behind-end
+    try await scores.flush()
+    await scores.drain(within: .seconds(10))  // what a DrainService does at shutdown
     // snippet.end
 }

@@ -9,7 +9,7 @@ struct Finding: Codable, Sendable {
     var name: String
 }
 
-struct Account: Codable, Sendable {
+struct Account: Codable, Sendable, Equatable {
     var name: String
 }
 
@@ -77,5 +77,13 @@ func providerSamples(search: Search, redis: RedisClient, store: DiskStore) async
     try await cache.update(.account(7)) { old in old.map { Account(name: $0.name.uppercased()) } }
     try await cache.apply(ListActions().addFirst(Finding(name: "new")).evictLast(), to: Findings.popular)
     // snippet.end
+
+    // snippet.providers-conditions
+    let other = try await cache.setIfAbsent(Account(name: "ANN"), for: .account(7))
+    let isChanged = try await cache.compareAndSet(.account(7), from: Account(name: "ANN"), to: Account(name: "BEA"))
+    try await cache.touch(.account(7))  // lives as long again as its provider says
+    try await cache.expire(Findings.popular)  // loaded anew by the next read; the old value if that fails
+    // snippet.end
+    print(other as Any, isChanged)
 }
 #endif

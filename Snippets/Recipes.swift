@@ -1,6 +1,8 @@
 // The samples of docs/recipes.md; `.ci/snippets` compares the two.
 
 import Foundation
+import Logging
+import ServiceLifecycle
 import Strata
 import StrataCompression
 import StrataDisk
@@ -48,6 +50,7 @@ struct Database: Sendable {
     func products(_ ids: [Int]) async throws -> [Product] { [] }
     func user(mail: String) async throws -> User? { nil }
     func insert(_ user: User) async throws {}
+    func bestsellers() async throws -> [Int] { [] }
 }
 
 struct Feeds: Sendable {
@@ -216,6 +219,34 @@ func sessions(redis: RedisClient, token: String) async throws {
     try await sessions.remove(token)  // logged out, in every instance
     // snippet.end
     _ = session
+}
+
+func fetchOptions(products: FetchingLevel<Int, Product>, id: Int) async throws {
+    // snippet.recipe-fetch-options
+    let options = ReadOptions(
+        softTimeout: .milliseconds(50),
+        hardTimeout: .milliseconds(300),
+        priority: .background,
+        tags: ["campaign:spring"],
+        lifetime: EntryLifetime(freshFor: .seconds(20))
+    )
+    let teaser = try await products.get(id, options)
+    let now = try await products.get(id, ReadOptions(waitsForOthers: false))
+    // snippet.end
+    print(teaser as Any, now as Any)
+}
+
+func scheduled(redis: RedisClient, database: Database, logger: Logger) async throws {
+    // snippet.recipe-refresh
+    let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
+        .compose(RedisLevel(redis, keyspace: "products").fetching { id in try await database.product(id) })
+        .refreshAll(every: .seconds(30), as: "bestsellers", over: redis, logger: logger) {
+            try await database.bestsellers()
+        }
+
+    let group = ServiceGroup(services: [redis, products], logger: logger)
+    try await group.run()
+    // snippet.end
 }
 
 func hotKeys(redis: RedisClient, database: Database) async throws {

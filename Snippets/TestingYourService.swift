@@ -120,43 +120,117 @@ struct Shop: Sendable {
 // snippet.end
 
 // snippet.testing-clock
-@Test func aSlowSourceIsTriedAgain() async throws {
-    let clock = ManualClock()
-    let calls = Mutex(0)
-    let source = ClosureFetcher<Int, String> { id in
-        let call = calls.withLock { calls in
-            calls += 1
-            return calls
-        }
-        if call == 1 { throw Unavailable() }
-        return "product \(id)"
-    }
-    let careful = source.retry(RetryPolicy(times: 1, delay: .seconds(10), jitter: 0), clock: clock)
+@Test func aProductIsFetchedAnewAfterItsLifetime() async throws {
+    try await RedisServer.withServer { server in
+        let clock = ManualClock()
+        let price = Mutex("old")
+        let shop = try clock.driving { try Shop(server.url) { _ in price.withLock { $0 } } }
+        #expect(try await shop.products.get(1) == "old")
 
-    async let product = careful.get(1)
-    await clock.sleepers(1)  // the pause has begun
-    clock.advance(by: .seconds(10))
-    #expect(try await product == "product 1")
+        price.withLock { $0 = "new" }
+        try clock.advance(by: .seconds(280))
+        #expect(try await shop.products.get(1) == "old")
+        try clock.advance(by: .seconds(21))  // five minutes in all
+        #expect(try await shop.products.get(1) == "new")
+        await shop.redis.shutDown()
+    }
+}
+// snippet.end
+
+// snippet.testing-clock-fleet
+@Test func oneInstanceFetchesAnewForAll() async throws {
+    try await RedisServer.withServer { server in
+        let clock = ManualClock()
+        let calls = Mutex(0)
+        func shop() throws -> Shop {
+            try Shop(server.url) { id in "product \(id), fetch \(calls.withLock { $0 += 1; return $0 })" }
+        }
+        let (first, second) = try clock.driving { (try shop(), try shop()) }
+        for shop in [first, second] { #expect(try await shop.products.get(1) == "product 1, fetch 1") }
+
+        try await clock.advance(by: .seconds(301), with: server)
+        for shop in [first, second] { #expect(try await shop.products.get(1) == "product 1, fetch 2") }
+        for shop in [first, second] { await shop.redis.shutDown() }
+    }
 }
 // snippet.end
 
 // snippet.testing-stale
 @Test func aStaleValueIsServedWhenTheSourceFails() async throws {
-    let memory = MemoryLevel<Int, String>(limit: .entries(10))
-    let products = memory.compose(ClosureFetcher { _ in throw Unavailable() as any Error })
+    let clock = ManualClock()
+    let isDown = Mutex(false)
+    let products = clock.driving {
+        MemoryLevel<Int, String>(limit: .entries(10))
+            .compose(
+                Source(freshness: FreshnessPolicy(freshFor: .seconds(60), staleIfError: .seconds(3_600))) { id in
+                    if isDown.withLock({ $0 }) { throw Unavailable() }
+                    return "product \(id)"
+                }
+            )
+    }
+    #expect(try await products.get(1) == "product 1")
 
-    let now = MonotonicInstant.now
-    let old = Entry(
-        .value("old"),
-        freshUntil: now.advanced(by: .seconds(-1)),
-        staleUntil: now.advanced(by: .seconds(60))
-    )
-    try await memory.store(old, for: 1)
-
+    isDown.withLock { $0 = true }
+    try clock.advance(by: .seconds(61))
     let (value, trace) = try await products.getWithTrace(1)
-    #expect(value == "old")
+    #expect(value == "product 1")
     #expect(trace.state == .stale)
     #expect(trace.staleReason == .failed)
+
+    try clock.advance(by: .seconds(3_600))
+    await #expect(throws: Unavailable.self) { try await products.get(1) }
+}
+// snippet.end
+
+// snippet.testing-retry
+@Test func aSlowSourceIsTriedAgain() async throws {
+    let clock = ManualClock()
+    let calls = Mutex(0)
+    let careful = clock.driving {
+        ClosureFetcher<Int, String> { id in
+            let call = calls.withLock { calls in
+                calls += 1
+                return calls
+            }
+            if call == 1 { throw Unavailable() }
+            return "product \(id)"
+        }
+        .retry(RetryPolicy(times: 1, delay: .seconds(60)))
+    }
+
+    async let product = careful.get(1)
+    await clock.sleepers(1)  // the pause has begun
+    try clock.advance(by: .seconds(60))
+    #expect(try await product == "product 1")
+}
+// snippet.end
+
+// snippet.testing-early
+@Test func aValueOfASlowSourceIsFetchedBeforeItsEnd() async throws {
+    let clock = ManualClock()
+    let gate = AsyncGate()
+    let calls = Mutex(0)
+    let reports = clock.driving {
+        MemoryLevel<Int, String>(limit: .entries(10))
+            .compose(
+                Source(freshness: FreshnessPolicy(freshFor: .seconds(60), earlyRefresh: 1_000)) { id in
+                    calls.withLock { $0 += 1 }
+                    try await gate.pass()
+                    return "report \(id)"
+                }
+            )
+    }
+    async let first = reports.get(1)
+    await gate.arrivals()
+    try clock.advance(by: .seconds(5))  // this fetch takes five seconds
+    gate.open()
+    #expect(try await first == "report 1")
+
+    while calls.withLock({ $0 }) == 1 {
+        try clock.advance(by: .milliseconds(100))
+        #expect(try await reports.getWithTrace(1).trace.state == .fresh)  // nobody waits
+        await reports.drain(within: .seconds(60))
+    }
 }
 // snippet.end
 
@@ -169,8 +243,10 @@ struct Shop: Sendable {
         for await line in instance.lines where line == "fetching 42" { break }
         try await instance.kill()  // it dies with the lease of key 42
 
-        let shop = try Shop(server.url) { id in "product \(id)" }
-        #expect(try await shop.products.get(42) == "product 42")  // after the rest of the lease, 2 s at most
+        let clock = ManualClock()
+        let shop = try clock.driving { try Shop(server.url) { id in "product \(id)" } }
+        try await clock.advance(by: .seconds(3), with: server)  // the lease has ended
+        #expect(try await shop.products.get(42) == "product 42")
         await shop.redis.shutDown()
     }
 }

@@ -50,9 +50,27 @@ public protocol AtomicLevel<Key, Value>: CacheLevel {
     /// - Returns: Whether there was such a value, and it still is kept; `nil` when no level here keeps entries.
     /// - Throws: As ``exchange(_:for:if:)``.
     func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool?
+
+    /// Compares a key with a value of this process that goes to the source later, in one step for all who share the level.
+    ///
+    /// Asked only of levels with a ``CoherentLevel/gate``. By default the key is removed where more than a look is asked for,
+    /// which is right and costs a fetch.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - write: The value's version, and what is to be done.
+    /// - Returns: What the level has; `nil` when no level here keeps entries.
+    /// - Throws: What reading or removing throws.
+    func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing?
 }
 
 extension AtomicLevel {
+    /// Removes the key, unless it is only looked at.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        if write.step != .looks { try await remove(key) }
+        return .gone
+    }
+
     /// Reads the entry and exchanges it.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await exchangeLifetime(of: key, change)
@@ -62,7 +80,7 @@ extension AtomicLevel {
     func exchangeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let found = try await current(key) else { return nil }
         guard let old = found.entry, let value = old.value,
-            let new = change.applied(to: old, at: .now, by: policy, fingerprint: fingerprint(of: key))
+            let new = change.applied(to: old, at: (clock ?? .system).now, by: policy, fingerprint: fingerprint(of: key))
         else { return false }
         let entry = Entry<Value>(
             .value(value),
@@ -148,6 +166,9 @@ extension AtomicLevel where Self: Fetcher {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         throw CacheError.notUpdatable
     }
+
+    /// `nil`: a fetcher keeps no entries.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? { nil }
 }
 
 extension ClosureFetcher: AtomicLevel {}

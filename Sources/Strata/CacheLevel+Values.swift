@@ -47,7 +47,8 @@ extension CacheLevel {
         let start = MonotonicInstant.now
         let entry = try await permitted(key, request)
         let end = MonotonicInstant.now
-        return (entry?.value, recorder.trace(for: entry, start: start, end: end))
+        let judged = (clock ?? .system).now(at: end)
+        return (entry?.value, recorder.trace(for: entry, at: judged, took: start.duration(to: end)))
     }
 
     /// The value of a key, or an error where `get(_:)` returns `nil`.
@@ -61,6 +62,7 @@ extension CacheLevel {
     /// The values of several keys in their order, `nil` where there is none.
     public func get(_ keys: [Key], _ options: ReadOptions = .ordinary) async throws -> [Value?] {
         let request = ReadRequest(options: options)
+        try TagLimits.check(options.tags)
         guard !request.spares(self) else { return Array(repeating: nil, count: keys.count) }
         return try await entries(for: keys, request).map { permitted($0, options)?.value }
     }
@@ -89,7 +91,7 @@ extension CacheLevel {
             return try await UncachedWrite.$value.withValue(value) { try await remove(key) }
         }
         var entry = Entry(.value(value), tags: tags)
-        entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: .now)
+        entry.live(for: lifetime, by: policy, fingerprint: fingerprint(of: key), from: (clock ?? .system).now)
         _ = try await commit(entry, for: key)
     }
 
@@ -100,13 +102,14 @@ extension CacheLevel {
 
     /// The entry; `nil` when the level is a source and the options forbid to ask it, or they forbid to return what it has.
     func permitted(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
+        if request.options.fetchOptions != nil { try TagLimits.check(request.options.tags) }
+        return request.spares(self) ? nil : permitted(try await entry(for: key, request), request.options)
     }
 
     /// The entry, unless the options forbid to return it.
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
         guard let entry, options.staleness == .never || options.maximumAge != nil else { return entry }
-        let now = MonotonicInstant.now
+        let now = (clock ?? .system).now
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
         // A value that the source has just given is current, whatever its age says.
         if entry.origin != .source, let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true {

@@ -34,6 +34,9 @@ extension CoherentLevel {
     /// `nil`: what has no lifetime has no end.
     public var policy: FreshnessPolicy? { nil }
 
+    /// `nil`: the level judges no lifetimes.
+    public var clock: CacheClock? { nil }
+
     /// False.
     public var keepsTickets: Bool { false }
 }

@@ -24,6 +24,11 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// A fresh value in this process's memory; `nil` when there is none, or the level would have to suspend.
     ///
     /// This is the hot path. It takes no lock that all readers share, and does not allocate.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - now: The present by the system's clock; see ``clock``.
+    /// - Returns: The value.
     func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>?
 
     /// The same, for a read that goes on when there is no value.
@@ -70,6 +75,11 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// A level above dates what it keeps of such an entry by the same policy. A level around another one says what that one
     /// says.
     var policy: FreshnessPolicy? { get }
+
+    /// The clock by which the level judges lifetimes; `nil` for a level that judges none.
+    ///
+    /// A level takes ``CacheClock/current`` when it is made. A level around another one says what that one says.
+    var clock: CacheClock? { get }
 
     /// Whether the level returns each entry with the ticket and the seal it was stored with.
     ///

@@ -17,6 +17,8 @@ public struct EntryOrigin: Sendable, Hashable, CustomStringConvertible, Expressi
     public static let memory: EntryOrigin = "memory"
     /// The Redis server that instances share.
     public static let redis: EntryOrigin = "redis"
+    /// The writes of this process that the source has not got yet; see ``WritingBehind``.
+    public static let pendingWrite: EntryOrigin = "pending write"
     /// A fetcher: nothing above it had the value.
     public static let source: EntryOrigin = "source"
 }

@@ -21,6 +21,7 @@ extension Fetcher {
 public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher {
     private let fetch: @Sendable (Key) async throws -> Value?
     private let meter = FetchMeter()
+    private let time = CacheClock.current
 
     /// A fetcher that asks a closure.
     ///
@@ -29,10 +30,11 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         self.fetch = fetch
     }
 
-    /// What the closure returns, without a lifetime of its own.
+    /// What the closure returns, without a lifetime but that of the read.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
+        let begin = time.now(at: start)
         let value: Value?
         meter.begin()
         do {
@@ -46,8 +48,15 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         meter.end(from: start, to: end)
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
-        return Entry(.value(value), fetchDuration: start.duration(to: end))
+        let now = time.now(at: end)
+        var entry = Entry(.value(value), tags: request.options.tags, fetchDuration: begin.duration(to: now))
+        entry.live(for: request.options.lifetime, by: nil, fingerprint: 0, from: now)
+        if request.options.lifetime.isNone { entry.ticket = .void }
+        return entry
     }
+
+    /// The one that was there when the fetcher was made.
+    public var clock: CacheClock? { time }
 
     /// `fetcher`.
     public var label: LevelLabel { LevelLabel("fetcher", counters: meter.counters, durations: [meter.durations]) }

@@ -79,7 +79,7 @@ package protocol FillHolder: AnyObject, Sendable {
     /// Waits until the right has ended, by being used or not.
     ///
     /// - Parameters:
-    ///   - end: When to go on in any case.
+    ///   - end: When to go on in any case, by the running time of the level's clock.
     ///   - pause: How long to wait where the end of the right cannot be heard of.
     /// - Returns: Whether it was heard that the right has ended.
     /// - Throws: `CancellationError`.

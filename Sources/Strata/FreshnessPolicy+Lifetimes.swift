@@ -40,7 +40,7 @@ extension FreshnessPolicy {
         _ entry: Entry<Value>,
         fingerprint: UInt64,
         _ lifetime: EntryLifetime = .byPolicy,
-        at now: MonotonicInstant = .now
+        at now: MonotonicInstant
     ) -> Entry<Value> {
         var entry = entry
         if entry.freshUntil == .distantFuture || lifetime != .byPolicy {

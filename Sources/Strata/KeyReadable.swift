@@ -6,7 +6,14 @@ internal import Foundation
 
 /// A key that can be made of the bytes that it has outside this process.
 private protocol KeyReadable: KeyRepresentable {
+    /// Whether there is a way back from bytes for all parts of the key.
+    static var hasWayBack: Bool { get }
+
     init?(readingKeyBytes bytes: [UInt8])
+}
+
+extension KeyReadable {
+    fileprivate static var hasWayBack: Bool { true }
 }
 
 extension String: KeyReadable {
@@ -44,9 +51,25 @@ extension URL: KeyReadable {
     fileprivate init?(readingKeyBytes bytes: [UInt8]) { self.init(string: String(decoding: bytes, as: UTF8.self)) }
 }
 
+extension KeyPair: KeyReadable {
+    fileprivate static var hasWayBack: Bool { First.isReadable && Second.isReadable }
+
+    fileprivate init?(readingKeyBytes bytes: [UInt8]) {
+        // A colon inside a part is escaped, so there is one.
+        let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, let first = PercentEncoding.decode(parts[0]).flatMap({ First.reading($0) }),
+            let second = PercentEncoding.decode(parts[1]).flatMap({ Second.reading($0) })
+        else { return nil }
+        self.init(first, second)
+    }
+}
+
 extension KeyRepresentable {
     /// Whether ``reading(_:)`` can make keys of this type.
-    package static var isReadable: Bool { Self.self is any KeyReadable.Type || rawReader != nil }
+    package static var isReadable: Bool {
+        if let type = Self.self as? any KeyReadable.Type { return type.hasWayBack }
+        return rawReader != nil
+    }
 
     /// The key with these bytes; `nil` when there is none, or no way back from bytes to this type.
     ///
@@ -64,7 +87,7 @@ extension KeyRepresentable {
 
     private static var rawReader: (([UInt8]) -> Self?)? {
         func reader<Raw: RawRepresentable>(_ type: Raw.Type) -> (([UInt8]) -> Self?)? {
-            guard let value = Raw.RawValue.self as? any KeyReadable.Type else { return nil }
+            guard let value = Raw.RawValue.self as? any KeyReadable.Type, value.hasWayBack else { return nil }
             return { bytes in
                 (value.init(readingKeyBytes: bytes) as? Raw.RawValue).flatMap { type.init(rawValue: $0) as? Self }
             }

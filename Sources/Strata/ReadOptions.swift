@@ -4,6 +4,7 @@
 /// let price = try await prices.get(id, .fresh)
 /// let banner = try await banners.get(id, .cached.with(staleness: .allowed))
 /// let report = try await reports.get(id, ReadOptions(maximumAge: .seconds(5)))
+/// let teaser = try await teasers.get(id, ReadOptions(hardTimeout: .milliseconds(200), priority: .background))
 /// ```
 public struct ReadOptions: Sendable, Hashable {
     /// What a read does with stale values.
@@ -40,19 +41,38 @@ public struct ReadOptions: Sendable, Hashable {
     /// Levels that the read does not fill with what it finds below them.
     public var skipsFilling: Set<EntryOrigin>
 
+    /// What few reads say; `nil` for nothing.
+    ///
+    /// In one place, since a read is copied on its way down through the levels.
+    var fetchOptions: FetchOptions?
+
     /// Options, by default those of an ordinary read.
     public init(
         staleness: Staleness = .byPolicy,
         source: SourceUse = .whenMissing,
         maximumAge: Duration? = nil,
         skipsReading: Set<EntryOrigin> = [],
-        skipsFilling: Set<EntryOrigin> = []
+        skipsFilling: Set<EntryOrigin> = [],
+        softTimeout: Duration? = nil,
+        hardTimeout: Duration? = nil,
+        priority: TaskPriority? = nil,
+        tags: [String] = [],
+        lifetime: EntryLifetime = .byPolicy,
+        waitsForOthers: Bool = true
     ) {
         self.staleness = staleness
         self.source = source
         self.maximumAge = maximumAge
         self.skipsReading = skipsReading
         self.skipsFilling = skipsFilling
+        fetchOptions = FetchOptions(
+            softTimeout: softTimeout,
+            hardTimeout: hardTimeout,
+            priority: priority,
+            tags: tags,
+            lifetime: lifetime,
+            waitsForOthers: waitsForOthers
+        )
     }
 
     /// An ordinary read.

@@ -49,19 +49,19 @@ public final class ReadTraceRecorder: Sendable {
         }
     }
 
-    func trace<Value>(for entry: Entry<Value>?, start: MonotonicInstant, end: MonotonicInstant) -> ReadTrace {
+    func trace<Value>(for entry: Entry<Value>?, at now: MonotonicInstant, took duration: Duration) -> ReadTrace {
         let state: ReadTrace.State =
             switch entry?.content {
             case .value where entry?.isSuspect == true: .suspect
-            case .value: entry?.isFresh(at: end) == false ? .stale : .fresh
+            case .value: entry?.isFresh(at: now) == false ? .stale : .fresh
             case .absent, nil: .absent
             }
         return ReadTrace(
             origin: entry?.origin,
             state: state,
             staleReason: reason(for: state),
-            age: entry?.age(at: end),
-            duration: start.duration(to: end),
+            age: entry?.age(at: now),
+            duration: duration,
             steps: steps
         )
     }

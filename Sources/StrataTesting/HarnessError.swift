@@ -28,6 +28,8 @@ public struct HarnessError: Error, Sendable, CustomStringConvertible {
         public static let addressInUse = Code("addressInUse")
         /// A host name, path, port or URL that cannot be used.
         public static let invalidAddress = Code("invalidAddress")
+        /// A time by which a clock cannot be moved.
+        public static let invalidTime = Code("invalidTime")
         /// A setting that cannot be used.
         public static let invalidConfiguration = Code("invalidConfiguration")
         /// A socket call failed, or the peer closed the connection.

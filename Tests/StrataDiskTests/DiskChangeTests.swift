@@ -47,7 +47,7 @@ struct DiskChangeTests {
     func age() async throws {
         let hand = HandClock()
         var disk = level(FreshnessPolicy(freshFor: .seconds(60), jitter: 0))
-        disk.clock = hand.clock
+        disk.wall = hand.clock
         try await disk.set([1], for: "list")
         try await disk.set([1], for: "other")
         hand.advance(40_000)
@@ -139,7 +139,7 @@ struct DiskChangeTests {
     func lifetimes() async throws {
         let hand = HandClock()
         var disk = level(FreshnessPolicy(freshFor: .seconds(60), staleIfError: .seconds(30), jitter: 0))
-        disk.clock = hand.clock
+        disk.wall = hand.clock
         try await disk.set([1], for: "k", tags: ["t"])
         hand.advance(40_000)
         #expect(try await disk.touch("k", lifetime: EntryLifetime(freshFor: .seconds(600), staleFor: .seconds(7))))

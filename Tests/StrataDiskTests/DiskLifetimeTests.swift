@@ -22,7 +22,7 @@ struct DiskLifetimeTests {
             limit: limit,
             freshness: freshness
         )
-        level.clock = hand.clock
+        level.wall = hand.clock
         return level
     }
 

@@ -27,7 +27,7 @@ struct PersistenceLimitTests {
             freshness: Self.policy,
             undecodable: .miss
         )
-        disk.clock = hand.clock
+        disk.wall = hand.clock
         let source = Source<ProviderRecord.Key, ProviderRecord>.perCall(freshness: Self.policy, failureBackOff: nil)
         return (ProviderCache(disk, memory: .entries(10_000), over: source), disk)
     }

@@ -66,7 +66,9 @@ struct MetricsPageTests {
                 return "value \(key)"
             }
         let waiting = try level().fetching { "own \($0)" }
-        let cache = MemoryLevel<Int, String>(limit: .entries(10)).compose(waiting.capped(4))
+        let cache = MemoryLevel<Int, String>(limit: .entries(10))
+            .compose(waiting.capped(4).writingBehind(lost: { _ in }, write: { _, _ in }))
+            .refreshAll([], every: .seconds(600), as: "c", over: waiting.level.redis)
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")

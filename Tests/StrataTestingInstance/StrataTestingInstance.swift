@@ -52,6 +52,14 @@ struct StrataTestingInstance {
             guard arguments.count == 6, let writer = Int(arguments[4]), let count = Int(arguments[5]) else { exit(64) }
             try await applyActions(url: arguments[2], keyspace: arguments[3], writer, count)
             exit(0)
+        case "behind":
+            guard arguments.count == 5, let limit = Int(arguments[4]) else { exit(64) }
+            try await writeBehind(url: arguments[2], keyspace: arguments[3], limit)
+            exit(0)
+        case "refresh":
+            guard arguments.count == 4 else { exit(64) }
+            try await refresh(url: arguments[2], name: arguments[3])
+            exit(0)
         case "shared":
             let server = try await RedisServer.shared()
             print(server.isExternal, server.url)
@@ -84,6 +92,42 @@ struct StrataTestingInstance {
             print(line)
             fflush(nil)
         }
+    }
+
+    /// Sets one key after the other, and says each that was taken; the source lies in Redis, too.
+    private static func writeBehind(url: String, keyspace: String, _ limit: Int) async throws {
+        let redis = try RedisClient(url)
+        let level = RedisLevel<Int, [Int]>(redis, keyspace: Keyspace(keyspace))
+        var options = WriteBehindOptions()
+        options.delay = .milliseconds(5)
+        options.limit = limit
+        options.waitLimit = .seconds(60)
+        let cache = MemoryLevel<Int, [Int]>(limit: .entries(100)).compose(level)
+            .writingBehindSeveral(options) { _ in
+                exit(65)
+            } write: { writes in
+                for (key, value) in writes {
+                    try await redis.set(RedisKey("source:\(key)"), [UInt8(value?.count ?? 0)])
+                }
+            }
+        for number in 1... {
+            try await cache.set([number], for: number)
+            print(number)
+            fflush(nil)
+        }
+    }
+
+    /// Refreshes a key on a schedule when its turn has come, and says each round.
+    private static func refresh(url: String, name: String) async throws {
+        let redis = try RedisClient(url)
+        let options = RefreshOptions(leaseDuration: .seconds(1), lookInterval: .milliseconds(20))
+        await RedisLevel<Int, Int>(redis, keyspace: Keyspace(name)).fetching { $0 }
+            .refreshAll(every: .milliseconds(20), as: name, over: redis, options) {
+                print("round")
+                fflush(nil)
+                return [1]
+            }
+            .run()
     }
 
     /// Opens one of each and lists the descriptors that a careless child would inherit.

@@ -15,6 +15,7 @@ struct Load: AsyncParsableCommand {
             WireLoad.self, HerdLoad.self, PropagationLoad.self, SoakLoad.self, OutageLoad.self, ExpiryLoad.self,
             BatchLoad.self, HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
             ChurnLoad.self, FailoverLoad.self, ClusterLoad.self, VerifyLoad.self, VerifyInstance.self,
+            FanoutLoad.self,
         ]
     )
 }

@@ -85,7 +85,7 @@ extension AtomicLevel {
             case .put(let new, let answer):
                 let entry = new.flatMap { value in
                     succession.entry(of: value, after: found.entry, found.mark) {
-                        $0.live(for: $1, by: policy, fingerprint: fingerprint(of: key), from: .now)
+                        $0.live(for: $1, by: policy, fingerprint: fingerprint(of: key), from: (clock ?? .system).now)
                     }
                 }
                 try Task.checkCancellation()

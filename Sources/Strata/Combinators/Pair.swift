@@ -9,6 +9,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
     private let hearing: Hearing
 
     init(_ first: First, _ second: Second) {
+        // One cache, one clock.
+        _ = CacheClock.common(first.clock, second.clock)
         self.first = first
         self.second = second
         hearing = Hearing(upper: first.gate, lower: second.gate)

@@ -81,6 +81,43 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         return true
     }
 
+    /// Asks the lower level, and drops what stands above where the key is gone; above a source, asks the upper one.
+    ///
+    /// - Throws: What the level throws that has the entry.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        let fingerprint = lower.fingerprint(of: key)
+        let standing: LateWrite.Standing?
+        do {
+            standing = try await lower.settle(key, write)
+        } catch {
+            if write.step != .looks { fillGate.void(fingerprint) }
+            throw error
+        }
+        guard let standing else { return try await settleAbove(key, write, fingerprint) }
+        guard standing == .gone, write.step != .looks else { return standing }
+        fillGate.void(fingerprint)
+        try await removeAbove(key)
+        return standing
+    }
+
+    private func settleAbove(
+        _ key: Key,
+        _ write: LateWrite,
+        _ fingerprint: UInt64
+    ) async throws -> LateWrite.Standing? {
+        guard let upper = upper as? any AtomicLevel<Key, Value> else { return nil }
+        func settle() async throws -> LateWrite.Standing? {
+            let standing = try await upper.settle(key, write)
+            if standing == .gone, write.step != .looks {
+                fillGate.void(fingerprint)
+                ledger?.forget(key)
+            }
+            return standing
+        }
+        guard let ledger, write.step != .looks else { return try await settle() }
+        return try await ledger.exclusively(key) { try await settle() }
+    }
+
     /// Changes the lower level.
     private func exchangeBelow(
         _ entry: Entry<Value>?,
@@ -88,7 +125,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         _ mark: ChangeMark,
         _ note: ChangeNote
     ) async throws -> Ticket? {
-        let start = MonotonicInstant.now
+        let start = time.now
         let fingerprint = lower.fingerprint(of: key)
         let before = fillGate.ticket(for: fingerprint)
         let told: Ticket?
@@ -137,7 +174,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     ) async throws -> Ticket? {
         guard let upper = upper as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         let fingerprint = lower.fingerprint(of: key)
-        var kept = entry.map { dated($0, for: key, at: .now) }
+        var kept = entry.map { dated($0, for: key, at: time.now) }
         if let tags = entry?.tags, !tags.isEmpty {
             kept?.seal = fillGate.seal(tags)
             guard fillGate.tagChanges == note.tagChanges else { throw CacheError.conflict }

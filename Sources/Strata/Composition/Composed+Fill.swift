@@ -44,7 +44,7 @@ extension Composed {
     ///   - ticket: Taken from the fill gate before the lower level was asked, for an entry that has none.
     ///   - heard: Taken before anything was asked.
     ///   - request: The read.
-    ///   - start: When the lower level was asked.
+    ///   - start: When the lower level was asked, by the levels' clock.
     /// - Returns: The entry with a ticket for the levels above.
     func filling(
         _ below: Entry<Value>,
@@ -61,10 +61,10 @@ extension Composed {
         let isSealed = seal(&entry, heard)
         if !isSealed { entry.ticket = .void }
         let isWanted = !entry.isSuspect && !request.leavesUnfilled(upper)
+        let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
         if isWanted, fillGate.isLive(entry.ticket), upper.gate?.isLive(heard.ticket) != false {
             if ledger == nil {
                 // Memory: at once, and without a call more.
-                let begin = request.recorder == nil ? .distantPast : MonotonicInstant.now
                 do {
                     kept = try await keep(entry, for: key, askedAt: start)
                     request.filled(upper, isStored: kept != .void, since: begin)
@@ -81,7 +81,7 @@ extension Composed {
                 entry.hasNewVersion = false
             }
         } else if isWanted {
-            request.filled(upper, isStored: false, since: start)
+            request.filled(upper, isStored: false, since: begin)
         }
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.

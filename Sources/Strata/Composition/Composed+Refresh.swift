@@ -18,14 +18,16 @@ extension Composed {
 
     /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old entry.
     func refresh(_ key: Key, _ old: Entry<Value>, for read: ReadRequest) {
-        refreshes.launch(key) { [self, callSource = read.callSource] hint in
-            let start = MonotonicInstant.now
+        let options = read.options.ofRefresh
+        refreshes.launch(key, priority: options.priority) { [self, callSource = read.callSource] hint in
+            let start = time.now
             let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
             var asked = heardTicket(key)
             asked.rights = rights
             let heard = asked.asking(upper.gate)
             let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
-            var request = ReadRequest(purpose: .refresh(of: old.version)).having(old, asFallback: false)
+            var request = ReadRequest(options: options, purpose: .refresh(of: old.version))
+                .having(old, asFallback: false)
             request.retryHint = hint
             request.callSource = callSource
             guard let below = try await lower.entry(for: key, request.filling) else {
@@ -34,7 +36,7 @@ extension Composed {
                 try await removeAbove(key)
                 return true
             }
-            let now = MonotonicInstant.now
+            let now = time.now
             guard below.isFresh(at: now) else { return false }
             _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
             return now < below.refreshAt

@@ -38,11 +38,15 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     package var fillWaitLimit: Duration { fills.waitLimit }
     let failures: LevelFailures
     let fills: Fills
-    let refreshes = Refreshes<Lower.Key>()
+    let refreshes: Refreshes<Lower.Key>
+    @usableFromInline
+    let time: CacheClock
 
     init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
+        time = .common(upper.clock, lower.clock) ?? .current
         failures = LevelFailures(logger)
-        fills = Fills(waitLimit: fillWaitLimit)
+        fills = Fills(waitLimit: fillWaitLimit, time)
+        refreshes = Refreshes(time)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
@@ -104,9 +108,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
         }
         let start = MonotonicInstant.now
+        let now = time.now(at: start)
         above = above.flatMap { judged($0, key, heard, at: start) }
         let spare: Entry<Value>?
-        switch above.map({ verdict(on: $0, of: key, request, at: start) }) ?? .useless {
+        switch above.map({ verdict(on: $0, of: key, request, at: now) }) ?? .useless {
         case .serve:
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return above
@@ -133,11 +138,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         do {
             let heard = heard.asking(upper.gate)
             guard let below = try await lower.entry(for: key, asked) else { return nil }
-            return await filling(below, for: key, ticket, heard, request, askedAt: start)
+            return await filling(below, for: key, ticket, heard, request, askedAt: now)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            guard let spare, spare.isUsable(at: .now) else {
+            guard let spare, spare.isUsable(at: time.now) else {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error
             }
@@ -181,11 +186,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
         }
         let start = MonotonicInstant.now
+        let now = time.now(at: start)
         var missing: [Int] = []
         for index in keys.indices {
             let above = entries[index].flatMap { judged($0, keys[index], heard[index], at: start) }
             entries[index] = above
-            switch above.map({ verdict(on: $0, of: keys[index], request, at: start) }) ?? .useless {
+            switch above.map({ verdict(on: $0, of: keys[index], request, at: now) }) ?? .useless {
             case .serve: continue
             case .serveAndRefresh: if let above { refresh(keys[index], above, for: request) }
             case .fallBack: missing.append(index)
@@ -215,14 +221,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 entries[index] = nil
                 if let entry = below[position] {
                     let (key, ticket) = (keys[index], tickets[position])
-                    entries[index] = await filling(entry, for: key, ticket, heard[index], request, askedAt: start)
+                    entries[index] = await filling(entry, for: key, ticket, heard[index], request, askedAt: now)
                 }
             }
             return entries
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let now = MonotonicInstant.now
+            let now = time.now
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
             guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
             request.leftOut?.add(error)
@@ -239,7 +245,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         // In other cases the upper level needs more than the entry's own ticket.
         guard ledger == nil, hearing == .lower else { return nil }
         let tagChanges = fillGate.tagChanges
-        let start = MonotonicInstant.coarse
+        let start = time.coarse
         let joined = try await lower.join(key) { isSought() && upper.lacks(key, isRead: true) }
         if let joined, upper.lacks(key, isRead: false) { await fill(key, joined, tagChanges, askedAt: start) }
         return joined
@@ -261,7 +267,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         var errors: [any Error] = []
         let entry = lower.gate == nil ? entry : entry.withNewVersion()
-        let start = MonotonicInstant.now
+        let start = time.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
         let seal = fillGate.seal(entry.tags)
         var ticket: Ticket?
@@ -355,6 +361,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Whether the lower level does.
     public var lacksSource: Bool { lower.lacksSource }
+
+    /// The one that both levels go by.
+    public var clock: CacheClock? { time }
 
     /// The lower level's; the upper one's if that has none.
     public var policy: FreshnessPolicy? { lower.policy ?? upper.policy }

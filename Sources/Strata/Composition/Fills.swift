@@ -20,12 +20,15 @@ final class Fills: Sendable {
 
     /// How long a read waits.
     let waitLimit: Duration
-    private let flights = Flights<UInt64, Ticket?>(anchorLimit: 64, completionLimit: .seconds(10))
+    private let flights: Flights<UInt64, Ticket?>
+    private let clock: CacheClock
     private let last = Atomic<UInt64>(0)
     private let noWaitUntil = Atomic<Int64>(0)
 
-    init(waitLimit: Duration) {
+    init(waitLimit: Duration, _ clock: CacheClock) {
         self.waitLimit = waitLimit
+        self.clock = clock
+        flights = Flights(clock: clock, anchorLimit: 64, completionLimit: .seconds(10))
     }
 
     /// Begins a fill and waits for it, unless fills have been late just now.
@@ -34,7 +37,7 @@ final class Fills: Sendable {
     /// - Returns: The outcome.
     func run(_ work: @escaping @Sendable () async throws -> Ticket?) async -> Outcome {
         let number = last.wrappingAdd(1, ordering: .relaxed).newValue
-        let now = MonotonicInstant.now
+        let now = clock.now
         let waits = waitLimit > .zero && noWaitUntil.load(ordering: .relaxed) <= now.nanoseconds
         guard waits else { return flights.launch(number, work) ? .late : .refused }
         do {
@@ -45,7 +48,7 @@ final class Fills: Sendable {
                 .output
             )
         } catch is WaitLimitReached {
-            noWaitUntil.store(MonotonicInstant.now.advanced(by: Self.rest).nanoseconds, ordering: .relaxed)
+            noWaitUntil.store(clock.now.advanced(by: Self.rest).nanoseconds, ordering: .relaxed)
             return .late
         } catch {
             return .failed(error)

@@ -54,6 +54,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         /// This instance does not serve the old value; others may, until its lifetime ends. ``CacheError/causes`` has the
         /// level's error.
         public static let notForgotten = Code(description: "not forgotten")
+        /// Too many writes wait for the source; nothing was changed.
+        public static let overloaded = Code(description: "overloaded")
+        /// A write that was waited for has not reached the source, and is not tried any more.
+        ///
+        /// ``CacheError/causes`` has the source's error.
+        public static let notWritten = Code(description: "not written")
     }
 
     /// What kind of failure it was.
@@ -87,9 +93,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return error
     }
 
-    /// A caller has waited long enough.
-    package static func late(since start: MonotonicInstant) -> CacheError {
-        CacheError(code: .timeout, message: "no value within \(start.duration(to: .now))")
+    /// A caller has waited long enough, by the running time of a clock.
+    package static func late(since start: MonotonicInstant, by clock: CacheClock = .system) -> CacheError {
+        CacheError(code: .timeout, message: "no value within \(start.duration(to: clock.running))")
     }
 
     /// One error for several: itself when it is alone.

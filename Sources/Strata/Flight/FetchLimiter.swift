@@ -49,16 +49,23 @@ public final class FetchLimiter: Sendable {
     /// How long a cancelled fetch that does not end keeps its slot.
     public let grace: Duration
     private let state = Locked(State())
-    private let watch = Watch()
+    private let watch: Watch
+    private let clock: CacheClock
 
     /// A limiter with all its slots free.
     ///
     /// - Parameters:
     ///   - limit: How many fetches may run at once; less than one counts as one.
     ///   - grace: How long a cancelled fetch that does not end keeps its slot; one second by default.
-    public init(limit: Int, grace: Duration = .seconds(1)) {
+    public convenience init(limit: Int, grace: Duration = .seconds(1)) {
+        self.init(limit: limit, grace: grace, clock: .current)
+    }
+
+    package init(limit: Int, grace: Duration = .seconds(1), clock: CacheClock) {
         self.limit = max(1, limit)
         self.grace = max(.zero, grace)
+        self.clock = clock
+        watch = Watch(clock)
     }
 
     /// How many fetches have a slot now.
@@ -121,7 +128,7 @@ public final class FetchLimiter: Sendable {
 
     /// The fetch with this number is cancelled and should end soon.
     private func cancel(_ number: UInt64) {
-        let end = MonotonicInstant.now.advanced(by: grace)
+        let end = clock.now.advanced(by: grace)
         let isHeld = state.withLock { state in
             guard state.held.contains(number) else { return false }
             state.cancelled[number] = end

@@ -10,7 +10,10 @@ package class Flight: @unchecked Sendable {
     let ticket: Ticket
     /// The tags that the flight will bring are not known yet, so an invalidation of any tag closes it to later callers.
     let tagChanges: UInt64?
+    /// By the system's clock, as trust in the link.
     let startedAt: MonotonicInstant
+    /// By the flights' clock, as the limits of waiters.
+    let begunAt: MonotonicInstant
     /// The flight in whose task the work runs; `nil` for work with a task of its own.
     let host: Flight?
 
@@ -42,14 +45,15 @@ package class Flight: @unchecked Sendable {
     /// The earlier of the flight's end and its first waiter's.
     var due = MonotonicInstant.distantFuture
 
-    init(_ table: FlightTable, hash: Int, fingerprint: UInt64, host: Flight?) {
+    init(_ table: FlightTable, hash: Int, fingerprint: UInt64, host: Flight?, priority: TaskPriority?) {
         self.table = table
         self.hash = hash
         self.host = host
-        priority = Task.currentPriority
+        self.priority = priority ?? Task.currentPriority
         ticket = table.gate?.ticket(for: fingerprint) ?? .none
         tagChanges = table.gate?.tagChanges
         startedAt = .now
+        begunAt = table.clock.now(at: startedAt)
     }
 }
 
@@ -71,8 +75,15 @@ final class KeyedFlight<Key: Hashable & Sendable, Output: Sendable>: Delivery<Ou
     @usableFromInline
     let key: Key
 
-    init(_ table: FlightTable, _ key: Key, hash: Int, fingerprint: UInt64, host: Flight? = nil) {
+    init(
+        _ table: FlightTable,
+        _ key: Key,
+        hash: Int,
+        fingerprint: UInt64,
+        host: Flight? = nil,
+        priority: TaskPriority? = nil
+    ) {
         self.key = key
-        super.init(table, hash: hash, fingerprint: fingerprint, host: host)
+        super.init(table, hash: hash, fingerprint: fingerprint, host: host, priority: priority)
     }
 }

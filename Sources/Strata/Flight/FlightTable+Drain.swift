@@ -9,7 +9,7 @@ extension FlightTable {
             return state.lastDrainer
         }
         let timer = Task {
-            guard (try? await Task.pause(for: limit)) != nil else { return }
+            guard (try? await self.clock.rest(for: limit)) != nil else { return }
             let drainer = self.state.withLock { state in
                 let drainer = state.drainers.removeValue(forKey: number)
                 if drainer == nil { state.lateDrainers.insert(number) }

@@ -6,7 +6,7 @@ extension FlightTable {
     @usableFromInline
     func wait(on flight: Flight, _ limit: WaitLimit) async throws -> Bool {
         try Task.checkCancellation()
-        let start = MonotonicInstant.coarse
+        let start = clock.running
         let waiter = FlightWaiter(self)
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -24,7 +24,7 @@ extension FlightTable {
         case .landed: return true
         case .waits: return false
         case .cancelled: throw CancellationError()
-        case .waitLimitReached: throw CacheError.late(since: start)
+        case .waitLimitReached: throw CacheError.late(since: start, by: clock)
         }
     }
 }

@@ -30,12 +30,15 @@ final class FlightTable: Sendable {
     }
 
     let state = Locked(State())
-    let watch = Watch()
+    let watch: Watch
+    let clock: CacheClock
     let gate: FillGate?
     let anchorLimit: Int
     let completionLimit: Duration
 
-    init(gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+    init(clock: CacheClock, gate: FillGate?, anchorLimit: Int, completionLimit: Duration) {
+        self.clock = clock
+        watch = Watch(clock)
         self.gate = gate
         self.anchorLimit = anchorLimit
         self.completionLimit = completionLimit
@@ -56,7 +59,8 @@ final class FlightTable: Sendable {
     ///   - hash: The hash of its key.
     ///   - limit: How long the caller waits.
     ///   - continuation: Resumed when the wait ends, unless the caller could not join.
-    ///   - new: The flight that begins when none is running.
+    ///   - new: The flight that begins when none is running. Its caller may want another priority than its own.
+    ///   - isAlone: Whether the caller joins no flight but the new one.
     ///   - isSought: Whether a flight has the caller's key.
     /// - Returns: Whether the caller has joined.
     func board(
@@ -65,19 +69,20 @@ final class FlightTable: Sendable {
         _ limit: WaitLimit,
         _ continuation: CheckedContinuation<Void, Never>,
         orOn new: Flight? = nil,
+        isAlone: Bool = false,
         isSought: (Flight) -> Bool
     ) -> Boarding {
         let priority = Task.currentPriority
         let (boarding, slow) = state.withLock { state -> (Boarding, Flight?) in
             guard waiter.outcome == .waits else { return (.tooLate, nil) }
             let joined = joinable(hash, isSought, state)
-            guard let flight = joined ?? new else { return (.noFlight, nil) }
+            guard let flight = joined ?? new, joined == nil || !isAlone else { return (.noFlight, nil) }
             if joined == nil { state.add(flight, isSought) }
             waiter.continuation = continuation
-            waiter.end = limit.end(startedAt: flight.startedAt)
+            waiter.end = limit.end(startedAt: flight.begunAt, by: clock)
             state.admit(waiter, to: flight)
             flight.due = min(flight.due, waiter.end)
-            let isSlow = flight.priority < priority
+            let isSlow = joined != nil && flight.priority < priority
             if isSlow { flight.priority = priority }
             return (.aboard(starts: joined == nil, due: waiter.end), isSlow ? flight : nil)
         }
@@ -124,7 +129,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             guard joinable(flight.hash, isSought, state) == nil, state.anchored < anchorLimit else { return .noFlight }
             state.add(flight, isSought)
-            let end = MonotonicInstant.now.advanced(by: completionLimit)
+            let end = clock.now.advanced(by: completionLimit)
             state.anchor(flight, until: end)
             return .aboard(starts: true, due: end)
         }

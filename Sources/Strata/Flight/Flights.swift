@@ -22,17 +22,19 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
+    ///   - clock: What limits are counted by.
     ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
     ///   - anchorLimit: How many flights may go on without waiters.
     ///   - completionLimit: How long each of those may run before it is cancelled.
     ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
+        clock: CacheClock = .current,
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
         completionLimit: Duration = .seconds(30),
         unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
-        table = FlightTable(gate: gate, anchorLimit: anchorLimit, completionLimit: completionLimit)
+        table = FlightTable(clock: clock, gate: gate, anchorLimit: anchorLimit, completionLimit: completionLimit)
         self.unclaimed = unclaimed
     }
 
@@ -59,6 +61,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - key: The key.
     ///   - fingerprint: The number by which the gate knows the key.
     ///   - limit: How long the caller waits; without a limit by default.
+    ///   - priority: The priority of the work, if it begins; that of the caller by default.
     ///   - joined: Called before waiting when the work is running already, and `work` will not run.
     ///   - work: Runs once for all callers that join, and is cancelled when the last of them has left.
     /// - Returns: The result of the work, and whether this call has started it.
@@ -68,20 +71,46 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         _ key: Key,
         fingerprint: @autoclosure () -> UInt64 = 0,
         limit: WaitLimit = .unlimited,
+        priority: TaskPriority? = nil,
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) async throws -> (output: Output, role: Role) {
-        try await join(key, fingerprint: fingerprint, limit: limit, for: nil, joined: joined, work)
+        let begun = try await board(key, fingerprint, limit, priority, for: nil, isAlone: false, joined, work)
+        guard let begun else { throw CancellationError() }
+        return begun
     }
 
-    private func join(
+    /// Starts the work on a key and waits for it, unless it is running.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - fingerprint: The number by which the gate knows the key.
+    ///   - limit: How long the caller waits.
+    ///   - priority: The priority of the work; that of the caller by default.
+    ///   - work: Runs once, also for all callers that join.
+    /// - Returns: The result of the work; `nil` when it was running.
+    /// - Throws: As `join`.
+    package func begin(
         _ key: Key,
-        fingerprint: () -> UInt64,
+        fingerprint: @autoclosure () -> UInt64 = 0,
         limit: WaitLimit,
-        for outer: Flight?,
-        joined: () -> Void,
+        priority: TaskPriority? = nil,
         _ work: @escaping @Sendable (Flight) async throws -> Output
-    ) async throws -> (output: Output, role: Role) {
+    ) async throws -> Output? {
+        try await board(key, fingerprint, limit, priority, for: nil, isAlone: true, {}, work)?.output
+    }
+
+    /// - Returns: `nil` when a caller that is alone has found the work running.
+    private func board(
+        _ key: Key,
+        _ fingerprint: () -> UInt64,
+        _ limit: WaitLimit,
+        _ priority: TaskPriority?,
+        for outer: Flight?,
+        isAlone: Bool,
+        _ joined: () -> Void,
+        _ work: @escaping @Sendable (Flight) async throws -> Output
+    ) async throws -> (output: Output, role: Role)? {
         try Task.checkCancellation()
         let waiter = FlightWaiter(table)
         let hash = key.hashValue
@@ -89,18 +118,21 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 var new: KeyedFlight<Key, Output>?
-                var boarding = table.board(waiter, hash: hash, limit, continuation) { has($0, key) }
+                var boarding = Boarding.noFlight
+                if !isAlone { boarding = table.board(waiter, hash: hash, limit, continuation) { has($0, key) } }
                 if case .noFlight = boarding {
                     // A caller that joins needs no fingerprint. Another flight may have begun meanwhile.
-                    new = KeyedFlight(table, key, hash: hash, fingerprint: fingerprint())
-                    boarding = table.board(waiter, hash: hash, limit, continuation, orOn: new) { has($0, key) }
+                    new = KeyedFlight(table, key, hash: hash, fingerprint: fingerprint(), priority: priority)
+                    boarding = table.board(waiter, hash: hash, limit, continuation, orOn: new, isAlone: isAlone) {
+                        has($0, key)
+                    }
                 }
                 switch boarding {
                 case .noFlight, .tooLate: continuation.resume()
                 case .aboard(let starts, let due):
                     if starts, let new {
                         role = .started
-                        start(new, work)
+                        start(new, priority, work)
                     } else {
                         joined()
                     }
@@ -112,8 +144,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             table.leave(waiter)
         }
         if let outer { outer.table.waits(outer, for: nil) }
+        if isAlone, waiter.flight == nil, !Task.isCancelled { return nil }
         return (try output(for: waiter), role)
     }
+
+    private typealias Boarding = FlightTable.Boarding
 
     /// Waits for work on a key that is running.
     ///
@@ -147,6 +182,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - key: What is asked for.
     ///   - fingerprint: The number by which the gate knows the key.
     ///   - limit: How long the caller waits for work that is running.
+    ///   - priority: The priority of work in a task of its own, if it begins; that of the caller by default.
     ///   - outer: The flight in whose task this is called; `nil` for a task that belongs to none.
     ///   - joined: Called before waiting when the work is under way already, and `work` will not run.
     ///   - work: Runs once for all who join.
@@ -156,6 +192,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         _ key: Key,
         fingerprint: UInt64,
         limit: WaitLimit,
+        priority: TaskPriority? = nil,
         within outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable () async throws -> Output
@@ -176,9 +213,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             if begins { return (try output(for: waiter), .started) }
             guard isWanted else { throw CancellationError() }
         }
-        return try await join(key, fingerprint: { fingerprint }, limit: limit, for: outer, joined: joined) { _ in
+        let begun = try await board(key, { fingerprint }, limit, priority, for: outer, isAlone: false, joined) { _ in
             try await work()
         }
+        guard let begun else { throw CancellationError() }
+        return begun
     }
 
     /// Starts the work on a key without a waiter, unless it is running or there is no room for another anchored flight.
@@ -188,11 +227,18 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     package func launch(
         _ key: Key,
         fingerprint: UInt64 = 0,
+        priority: TaskPriority? = nil,
         _ work: @escaping @Sendable () async throws -> Output
     ) -> Bool {
-        let new = KeyedFlight<Key, Output>(table, key, hash: key.hashValue, fingerprint: fingerprint)
+        let new = KeyedFlight<Key, Output>(
+            table,
+            key,
+            hash: key.hashValue,
+            fingerprint: fingerprint,
+            priority: priority
+        )
         guard case .aboard(_, let due) = table.launch(new, isSought: { has($0, key) }) else { return false }
-        start(new) { _ in try await work() }
+        start(new, priority) { _ in try await work() }
         table.watch.schedule(table, by: due)
         return true
     }
@@ -226,12 +272,14 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// Starts the task of a flight, which owns it: it ends with the work, or is cancelled with the last waiter.
     ///
     /// The task is detached, because it works for all callers that join and may outlive the first one, whose task-local
-    /// values are not its own. It has the first caller's priority, until a caller of higher priority joins.
+    /// values are not its own. It has the first caller's priority, or the one that it has asked for, until a caller of higher
+    /// priority joins.
     private func start(
         _ flight: KeyedFlight<Key, Output>,
+        _ priority: TaskPriority?,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) {
-        let task = Task.detached(priority: Task.currentPriority) { [self] in
+        let task = Task.detached(priority: priority ?? Task.currentPriority) { [self] in
             await fly(flight) { try await work(flight) }
         }
         table.started(flight, task)

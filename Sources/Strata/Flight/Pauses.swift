@@ -14,10 +14,14 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
 
     private let pauses = Locked<[Key: Pause]>([:])
     private let steps: ClosedRange<Duration>
+    private let clock: CacheClock
 
-    /// - Parameter steps: How long a key's first pause is, and the longest that doubling makes.
-    package init(steps: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)) {
+    /// - Parameters:
+    ///   - steps: How long a key's first pause is, and the longest that doubling makes.
+    ///   - clock: What pauses are counted by.
+    package init(steps: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5), clock: CacheClock = .current) {
         self.steps = steps
+        self.clock = clock
     }
 
     /// How long a key's pause still lasts, and its reason; `nil` when there is none.
@@ -30,7 +34,7 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
 
     /// Makes a pause: as long as given, up to an hour; else the first step, doubled each time, up to the last.
     package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
-        let now = MonotonicInstant.now
+        let now = clock.now
         pauses.withLock { pauses in
             if pauses.count >= Self.capacity { pauses = pauses.filter { now < $0.value.until } }
             let step = pauses[key]?.step ?? steps.lowerBound

@@ -1,9 +1,14 @@
 /// Entries that are fetched anew in the background: at most one fetch for each key, and a pause after one that failed.
 package final class Refreshes<Key: Hashable & Sendable>: Sendable {
-    private let flights = Flights<Key, Void>()
-    private let pauses = Pauses<Key>()
+    private let flights: Flights<Key, Void>
+    private let pauses: Pauses<Key>
+    private let clock: CacheClock
 
-    package init() {}
+    package init(_ clock: CacheClock) {
+        self.clock = clock
+        flights = Flights(clock: clock)
+        pauses = Pauses(clock: clock)
+    }
 
     /// How many are running now.
     package var count: Int { flights.count }
@@ -12,10 +17,15 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
+    ///   - priority: The priority of the fetch; that of the caller by default.
     ///   - work: Fetches; returns whether there is a fresh entry now, and tells the hint when asking again makes sense.
-    package func launch(_ key: Key, _ work: @escaping @Sendable (RetryHint) async throws -> Bool) {
-        guard !isPaused(key, at: .now) else { return }
-        flights.launch(key) { [self] in
+    package func launch(
+        _ key: Key,
+        priority: TaskPriority? = nil,
+        _ work: @escaping @Sendable (RetryHint) async throws -> Bool
+    ) {
+        guard !isPaused(key, at: clock.now) else { return }
+        flights.launch(key, priority: priority) { [self] in
             let hint = RetryHint()
             do {
                 if try await work(hint) { pauses.end(key) } else { pauses.pause(key) }

@@ -5,7 +5,7 @@
 package final class SharedRead<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     private let keys: [Key]
     private let read: @Sendable ([Key]) async throws -> [Output]
-    private let flight = Flights<Int, [Key: Output]>()
+    private let flight = Flights<Int, [Key: Output]>(clock: .system)
     private let outcome = Locked<Result<[Key: Output], any Error>?>(nil)
 
     package init(_ keys: [Key], _ read: @escaping @Sendable ([Key]) async throws -> [Output]) {

@@ -16,10 +16,10 @@ package struct WaitLimit: Sendable, Hashable {
 
     package static let unlimited = WaitLimit()
 
-    /// When the limit of a caller passes that joins now.
-    func end(startedAt: MonotonicInstant) -> MonotonicInstant {
+    /// When the limit of a caller passes that joins now, by the flight's clock.
+    func end(startedAt: MonotonicInstant, by clock: CacheClock) -> MonotonicInstant {
         guard sinceJoining != nil || sinceStart != nil else { return .distantFuture }
-        let now = MonotonicInstant.now
+        let now = clock.now
         return min(
             sinceJoining.map { now.advanced(by: $0) } ?? .distantFuture,
             sinceStart.map { startedAt.advanced(by: $0) } ?? .distantFuture

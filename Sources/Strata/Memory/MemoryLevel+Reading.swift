@@ -2,8 +2,11 @@ public import Synchronization
 
 extension MemoryLevel {
     /// A fresh value.
+    ///
+    /// On a clock that a test moves, that decides, and not the given instant.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
+        let now = time.now(at: now)
         let hash = hash(of: key)
         let number = partition(of: hash)
         let row = readers.current

@@ -40,7 +40,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// When the level was made.
     @usableFromInline
     let start: MonotonicInstant
-    /// Whether the housekeeper comes: only with the system's clock.
+    /// Whether the housekeeper comes.
     @usableFromInline
     let isTended: Bool
     /// Nothing is due before this instant.
@@ -51,7 +51,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     @usableFromInline
     let lifetime: Duration?
     @usableFromInline
-    let clock: (@Sendable () -> MonotonicInstant)?
+    let time: CacheClock
     @usableFromInline
     let onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)?
     /// How much the level may hold.
@@ -73,32 +73,33 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         idleLifetime: Duration? = nil,
         onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
     ) {
-        self.init(limit: limit, lifetime: lifetime, idleLifetime: idleLifetime, clock: nil, onRemoval: onRemoval)
+        self.init(limit: limit, lifetime: lifetime, idleLifetime: idleLifetime, time: .current, onRemoval: onRemoval)
     }
 
-    /// The same with a clock of the caller's choice, for tests.
+    /// The same with a clock of the caller's choice, and perhaps without the housekeeper, for tests.
     package init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
         idleLifetime: Duration? = nil,
         seed: UInt64 = .random(in: .min ... .max),
-        clock: (@Sendable () -> MonotonicInstant)?,
+        time: CacheClock,
+        isTended: Bool = true,
         onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
     ) {
         self.limit = limit
         self.lifetime = lifetime
-        self.clock = clock
+        self.time = time
         self.onRemoval = onRemoval
         self.seed = seed
         idleNanoseconds = idleLifetime.map { max($0.saturatedNanoseconds, 1) } ?? 0
         let partitionCount = Self.partitionCount(limit: limit.total)
         partitionShift = UInt64(64 - partitionCount.trailingZeroBitCount)
-        isTended = clock == nil
+        self.isTended = isTended
         readers = ReaderRows(threads: 4 * ProcessorCount.online)
         let isWeighted = limit.weigh != nil
         let allowance = limit.budget == nil ? limit.total : 0
         let policy = EvictionPolicy(limit: allowance, isWeighted: isWeighted, seed: seed)
-        start = clock?() ?? .coarse
+        start = time.coarse
         let state = MemoryState(
             policy: policy,
             expected: isWeighted ? .max : limit.total,
@@ -130,7 +131,7 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
 
     @inlinable
     @inline(__always)
-    var now: MonotonicInstant { clock?() ?? .coarse }
+    var now: MonotonicInstant { time.coarse }
 
     // MARK: Hashes
 
@@ -153,6 +154,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     func tag(of hash: UInt64) -> UInt32 { UInt32(truncatingIfNeeded: hash) }
 
     // MARK: Facts
+
+    /// The one that was there when the level was made.
+    public var clock: CacheClock? { time }
 
     /// ``EntryOrigin/memory``.
     public var origin: EntryOrigin? { .memory }

@@ -16,10 +16,7 @@ extension ProviderCache {
         within limit: Duration = .seconds(2),
         _ change: (Provider.Value?) async throws -> Provider.Value?
     ) async throws -> Provider.Value? {
-        // Its end, where a level has set one, begins anew.
-        let kept: Succession.Lifetime = provider.lifetime == .unlimited ? .named(.unlimited) : .kept
-        let succession = Succession(lifetime: kept, tags: provider.allTags, first: lifetime)
-        return try await update(provider, succession, within: limit, change)
+        try await update(provider, succession(of: provider), within: limit, change)
     }
 
     /// Applies actions to the list of a record, as one update.
@@ -50,14 +47,7 @@ extension ProviderCache {
         _ change: (Provider.Value?) async throws -> Provider.Value?
     ) async throws -> Provider.Value? {
         let record = try await levels.update(ProviderRecord.Key(provider), succession, within: limit) { record in
-            var old: Provider.Value?
-            do throws(ProviderRecord.Unreadable) {
-                old = try record?.value(for: provider)
-            } catch {
-                guard error == .other else {
-                    throw CacheError(code: .codec, message: "a newer release has written the record")
-                }
-            }
+            let old = try Self.value(of: record, for: provider)
             return try await change(old).map { try ProviderRecord($0, of: provider) }
         }
         do throws(ProviderRecord.Unreadable) {

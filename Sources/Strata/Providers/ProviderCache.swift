@@ -140,7 +140,7 @@ public struct ProviderCache: Sendable {
         try await levels.set(
             ProviderRecord(value, of: provider),
             for: ProviderRecord.Key(provider),
-            lifetime: provider.lifetime == .byPolicy ? lifetime : provider.lifetime,
+            lifetime: lifetime(of: provider),
             tags: provider.allTags
         )
     }

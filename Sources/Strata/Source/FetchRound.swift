@@ -16,7 +16,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
     }
 
     private let state: Locked<State>
-    private let call = Flights<Int, [Key: Answer]>()
+    private let call = Flights<Int, [Key: Answer]>(clock: .system)
     private let fetch: @Sendable ([(Key, Question)]) async throws -> [Key: Answer]
 
     /// - Parameters:

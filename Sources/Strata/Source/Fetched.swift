@@ -26,20 +26,24 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let one: One?
     private let several: Several?
     private let policy: FreshnessPolicy
+    /// What lifetimes are counted by, and how long fetches take.
+    package let clock: CacheClock
     /// Counts the fetches.
     package let meter = FetchMeter()
 
-    package init(_ policy: FreshnessPolicy, _ one: @escaping One) {
+    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, _ one: @escaping One) {
         self.one = one
         several = nil
         self.policy = policy
+        self.clock = clock
     }
 
     /// Nothing to ask but the sources that calls bring.
-    package init(perCall policy: FreshnessPolicy) {
+    package init(perCall policy: FreshnessPolicy, clock: CacheClock = .current) {
         one = nil
         several = nil
         self.policy = policy
+        self.clock = clock
     }
 
     /// Whether there is nothing to ask but the sources that calls bring.
@@ -48,10 +52,11 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A key that is missing in the answer has no value.
     ///
     /// Keys in it that were not asked for are ignored.
-    package init(_ policy: FreshnessPolicy, several: @escaping Several) {
+    package init(_ policy: FreshnessPolicy, clock: CacheClock = .current, several: @escaping Several) {
         one = { key, context in try await several([key: context])[key] ?? .absent() }
         self.several = several
         self.policy = policy
+        self.clock = clock
     }
 
     /// Slots for `count` keys in one fetch; `nil` when keys are fetched one by one.
@@ -76,6 +81,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///   - recorder: Notes how long the fetch took.
     ///   - slot: The key's part in a fetch of several.
     ///   - callSource: The call's own source, which is asked instead.
+    ///   - options: What the read says of tags and lifetime.
     /// - Returns: What levels do with the answer.
     /// - Throws: ``SourceFailure``; `CancellationError` when the task was cancelled.
     package func callAsFunction(
@@ -84,13 +90,15 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old: Entry<Value>?,
         _ recorder: ReadTraceRecorder?,
         _ slot: Slot? = nil,
-        for callSource: CallSource<Value>? = nil
+        for callSource: CallSource<Value>? = nil,
+        _ options: ReadOptions = .ordinary
     ) async throws -> Fetched<Value> {
         let start = MonotonicInstant.now
+        let begin = clock.now(at: start)
         meter.begin()
         let outcome: FetchOutcome<Value>
         do {
-            let context = FetchContext(old: old, at: start, recorder: recorder)
+            let context = FetchContext(old: old, at: begin, recorder: recorder)
             let (answer, wasWaiting) = try await slot?.ask(key, context) ?? (nil, false)
             outcome =
                 if wasWaiting {
@@ -120,7 +128,9 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             meter.end(from: start, to: end)
             recorder?.step(.fetched, at: .source, from: start, to: end)
         }
-        return try fetched(outcome, fingerprint: fingerprint, old: old, took: start.duration(to: end), at: end)
+        let now = clock.now(at: end)
+        let taken = begin.duration(to: now)
+        return try fetched(outcome, fingerprint: fingerprint, old: old, took: taken, at: now, options)
     }
 
     private func ask(
@@ -140,7 +150,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         fingerprint: UInt64,
         old: Entry<Value>?,
         took duration: Duration,
-        at now: MonotonicInstant
+        at now: MonotonicInstant,
+        _ options: ReadOptions = .ordinary
     ) throws -> Fetched<Value> {
         func entry(
             _ content: Entry<Value>.Content,
@@ -157,16 +168,20 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return Fetched(entry: entry, use: use)
         }
         switch outcome {
-        case .value(let value, let lifetime, let tags): return entry(.value(value), lifetime, tags)
+        case .value(let value, let lifetime, let tags):
+            return entry(.value(value), options.lifetime(over: lifetime), options.tags(with: tags))
         case .absent(let lifetime, let tags):
             guard lifetime.freshFor ?? policy.absentFor > .zero else { return Fetched(entry: nil, use: .handOut) }
-            return entry(.absent, lifetime, tags)
+            return entry(.absent, lifetime, options.tags(with: tags))
         case .notModified(let lifetime):
             guard let old else {
                 let message = "there is no value that could be unchanged"
                 throw SourceFailure(CacheError(code: .notModified, message: message))
             }
-            return entry(old.content, lifetime, old.tags, .extend)
+            let tags = options.tags(with: old.tags)
+            let wanted = old.value == nil ? lifetime : options.lifetime(over: lifetime)
+            // With other tags it is written anew: where it lies they stand before it.
+            return entry(old.content, wanted, tags, tags == old.tags ? .extend : .keep)
         case .doNotStore(let value):
             guard let value else { return Fetched(entry: nil, use: .handOut) }
             return entry(.value(value), EntryLifetime(freshFor: .zero))
@@ -180,5 +195,19 @@ extension FetchOutcome {
     fileprivate var failure: (any Error)? {
         guard case .failure(let error, _) = self else { return nil }
         return error
+    }
+}
+
+extension ReadOptions {
+    /// The lifetime of a value that was fetched: what the read says, where it says something.
+    fileprivate func lifetime(over other: EntryLifetime) -> EntryLifetime {
+        guard let wanted = fetchOptions?.lifetime else { return other }
+        return EntryLifetime(freshFor: wanted.freshFor ?? other.freshFor, staleFor: wanted.staleFor ?? other.staleFor)
+    }
+
+    /// The tags of what was fetched, with those of the read.
+    fileprivate func tags(with others: [String]) -> [String] {
+        guard let wanted = fetchOptions?.tags, !wanted.isEmpty else { return others }
+        return others + wanted.filter { !others.contains($0) }
     }
 }

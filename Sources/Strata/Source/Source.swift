@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The bottom of a cache in one process: a closure whose values get lifetimes and whose callers share fetches.
 ///
 /// ```swift
@@ -18,9 +20,13 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     public let freshness: FreshnessPolicy
     private let fetch: Fetch<Key, Value>
     private let flights: Flights<Key, Entry<Value>?>
+    /// Fetches beside another one of the same key, by numbers of their own.
+    private let apart: Flights<UInt64, Entry<Value>?>
+    private let lastApart = Atomic<UInt64>(0)
     private let limiter: FetchLimiter
     private let pauses: Pauses<Key>
     private let isPausedByErrors: Bool
+    private let time: CacheClock
 
     /// A source that tells how levels keep its answer.
     ///
@@ -46,11 +52,13 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         _ fetch: Fetch<Key, Value>
     ) {
         self.freshness = freshness
-        pauses = failureBackOff.map { Pauses(steps: $0) } ?? Pauses()
+        time = fetch.clock
+        pauses = failureBackOff.map { Pauses(steps: $0, clock: fetch.clock) } ?? Pauses(clock: fetch.clock)
         isPausedByErrors = failureBackOff != nil
         self.fetch = fetch
-        flights = Flights(completionLimit: freshness.completionLimit)
-        limiter = FetchLimiter(limit: limit)
+        flights = Flights(clock: fetch.clock, completionLimit: freshness.completionLimit)
+        apart = Flights(clock: fetch.clock, completionLimit: freshness.completionLimit)
+        limiter = FetchLimiter(limit: limit, clock: fetch.clock)
     }
 
     /// A source of values; `nil` is an absence.
@@ -106,42 +114,67 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
         let start = MonotonicInstant.now
+        let since = time.running(at: start)
         let fingerprint = fingerprint(of: key)
-        if let (left, reason) = pauses.left(for: key, at: start) {
+        if let (left, reason) = pauses.left(for: key, at: time.now(at: start)) {
             request.retryHint?.tell(left)
             throw reason ?? CacheError.sourceFailed("an error", retryAfter: left)
         }
         do {
-            let (entry, role) = try await flights.join(key, limit: freshness.waitLimit(request)) {
-                [fetch, limiter, pauses, isPausedByErrors] _ in
-                do {
-                    let entry = try await limiter.run {
-                        let old = request.basis as? Entry<Value>
-                        return try await fetch(
-                            key,
-                            fingerprint: fingerprint,
-                            old: old,
-                            request.recorder,
-                            for: request.callSource(of: Value.self)
-                        )
-                        .entry
-                    }
-                    pauses.end(key)
-                    return entry
-                } catch let failure as SourceFailure {
-                    if isPausedByErrors || failure.retryAfter != nil {
-                        pauses.pause(key, for: failure.retryAfter, because: failure.cause)
-                    }
-                    throw failure
-                }
-            }
+            let (entry, role) = try await fetched(key, fingerprint, request)
             if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
             return entry
         } catch let failure as SourceFailure {
-            request.retryHint?.tell(pauses.left(for: key, at: .now)?.duration)
+            request.retryHint?.tell(pauses.left(for: key, at: time.now)?.duration)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
+        }
+    }
+
+    /// The answer of a fetch that is running or begins; beside one that is running for a read that does not wait for others.
+    private func fetched(
+        _ key: Key,
+        _ fingerprint: UInt64,
+        _ request: ReadRequest
+    ) async throws -> (entry: Entry<Value>?, role: Flights<Key, Entry<Value>?>.Role) {
+        let (limit, priority) = (freshness.waitLimit(request), request.options.priority)
+        let work: @Sendable (Flight) async throws -> Entry<Value>? = { [self] _ in
+            try await ask(key, fingerprint, request)
+        }
+        guard !request.options.waitsForOthers else {
+            let (entry, role) = try await flights.join(key, limit: limit, priority: priority, work)
+            return (entry, role)
+        }
+        if let entry = try await flights.begin(key, limit: limit, priority: priority, work) { return (entry, .started) }
+        let number = lastApart.wrappingAdd(1, ordering: .relaxed).newValue
+        var entry = try await apart.join(number, limit: limit, priority: priority, work).output
+        // The other fetch fills the levels above.
+        entry?.ticket = .void
+        return (entry, .started)
+    }
+
+    private func ask(_ key: Key, _ fingerprint: UInt64, _ request: ReadRequest) async throws -> Entry<Value>? {
+        do {
+            let entry = try await limiter.run {
+                let old = request.basis as? Entry<Value>
+                return try await fetch(
+                    key,
+                    fingerprint: fingerprint,
+                    old: old,
+                    request.recorder,
+                    for: request.callSource(of: Value.self),
+                    request.options
+                )
+                .entry
+            }
+            pauses.end(key)
+            return entry
+        } catch let failure as SourceFailure {
+            if isPausedByErrors || failure.retryAfter != nil {
+                pauses.pause(key, for: failure.retryAfter, because: failure.cause)
+            }
+            throw failure
         }
     }
 
@@ -161,10 +194,16 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     public func removeAll() async throws { flights.voidAll() }
 
     /// Waits for fetches that are running, also for those without callers.
-    public func drain(within limit: Duration) async { await flights.drain(within: limit) }
+    public func drain(within limit: Duration) async {
+        async let beside: Bool = apart.drain(within: limit)
+        _ = await (flights.drain(within: limit), beside)
+    }
 
     /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.
     public var lacksSource: Bool { fetch.isPerCall }
+
+    /// The one that was there when the source was made.
+    public var clock: CacheClock? { time }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }
@@ -173,16 +212,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     public var label: LevelLabel {
         LevelLabel(
             "source",
-            counters: [.init("under_way", flights.count), .init("unattended", flights.anchored)] + fetch.meter.counters,
+            counters: [
+                .init("under_way", flights.count + apart.count), .init("unattended", flights.anchored + apart.anchored),
+            ] + fetch.meter.counters,
             durations: [fetch.meter.durations]
         )
-    }
-}
-
-extension FreshnessPolicy {
-    /// How long a read waits for a fetch.
-    package func waitLimit(_ request: ReadRequest) -> WaitLimit {
-        WaitLimit(sinceJoining: hardTimeout, sinceStart: request.hasFallback ? softTimeout : nil)
     }
 }
 

@@ -9,7 +9,7 @@ extension DiskLevel: AtomicLevel {
     /// - Throws: As ``entry(for:_:)``; ``/Strata/CacheError/Code/codec`` for a value with a higher schema number, which
     ///   is left alone.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
-        let start = clock.now().monotonic
+        let start = wall.now().monotonic
         let bytes = key.keyBytes
         return try await counting {
             let found = try await space.find(bytes)
@@ -31,7 +31,7 @@ extension DiskLevel: AtomicLevel {
     ///   stays; ``DiskError/Code/noRoom`` where nothing is evicted for the new one; what ``store(_:for:)`` throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let bytes = key.keyBytes
-        let now = clock.now()
+        let now = wall.now()
         let stored = try entry.map { try seal($0, bytes, now, keepsAge: true) }
         let version = mark.stamp.flatMap { EntryVersion(bytes: $0) }
         do {
@@ -56,7 +56,7 @@ extension DiskLevel: AtomicLevel {
         return try await counting {
             try await space.change(bytes) { stored in
                 guard stored.schema <= codec.schema else { throw CacheError.ofNewerRelease }
-                return relived(stored, bytes, change, clock.now())
+                return relived(stored, bytes, change, wall.now())
             }
         }
     }

@@ -7,7 +7,7 @@ extension DiskLevel {
 
     /// What was found, as an entry; `nil` when it is over.
     func entry(of stored: StoredEntry, _ key: [UInt8]) throws(UnreadableValue) -> Entry<Value>? {
-        let now = clock.now()
+        let now = wall.now()
         guard isInTime(stored, now) else { return nil }
         if stored.kind == 1 {
             guard stored.schema == codec.schema else { throw .otherSchema }

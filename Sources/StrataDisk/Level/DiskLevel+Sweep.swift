@@ -11,7 +11,7 @@ extension DiskLevel {
     /// - Throws: ``DiskError``; `CancellationError`. What was reported until then is gone.
     @discardableResult
     public func removeExpired(_ report: (_ key: [UInt8]) -> Void = { _ in }) async throws -> Int {
-        try await counting { try await space.removeExpired(now: clock.now().wall, report) }
+        try await counting { try await space.removeExpired(now: wall.now().wall, report) }
     }
 
     /// Waits for a sweep that is running.
@@ -25,9 +25,9 @@ extension DiskLevel {
 
     /// Begins a sweep in the background, unless one is running.
     func sweep() {
-        sweeps.flights.launch(0) { [space, clock, counters, sweeps] in
+        sweeps.flights.launch(0) { [space, wall, counters, sweeps] in
             do {
-                try await space.sweep(now: clock.now().wall) { keys in
+                try await space.sweep(now: wall.now().wall) { keys in
                     counters.add(\.swept, keys.count)
                     await sweeps.dropped(keys)
                 }

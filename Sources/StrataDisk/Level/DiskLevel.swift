@@ -48,7 +48,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     let space: DiskSpace
     let counters = DiskCounters()
     let sweeps = DiskSweeps()
-    var clock = WallClock.system
+    private let time: CacheClock
+    var wall: WallClock
 
     /// A level in a namespace.
     ///
@@ -93,6 +94,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     }
 
     init(space: DiskSpace, codec: Codec<Value>, freshness: FreshnessPolicy?, undecodable: Undecodable) {
+        time = .current
+        wall = .beside(time)
         self.space = space
         self.codec = codec
         self.freshness = freshness
@@ -170,7 +173,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///   `CancellationError`.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         let bytes = key.keyBytes
-        let now = clock.now()
+        let now = wall.now()
         let stored = try seal(entry, bytes, now)
         let written = try await counting { try await space.store(stored, bytes, now: now.wall) }
         if space.whenFull == .sweep { noteFullness(written, of: stored.size(bytes)) }
@@ -203,7 +206,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// - Parameter bytes: How much may stay.
     /// - Throws: ``DiskError``; `CancellationError`.
     public func trim(to bytes: Int) async throws {
-        try await counting { try await space.trim(to: max(0, bytes), now: clock.now().wall) }
+        try await counting { try await space.trim(to: max(0, bytes), now: wall.now().wall) }
     }
 
     /// What the namespace holds: bytes as ``limit`` counts them, and entries, expired ones included.
@@ -212,6 +215,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public func usage() async throws -> (bytes: Int, entries: Int) {
         try await counting { try await space.usage() }
     }
+
+    /// The one that was there when the level was made.
+    public var clock: CacheClock? { time }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }

@@ -38,6 +38,15 @@ struct ClockReading: Sendable {
 struct WallClock: Sendable {
     var now: @Sendable () -> ClockReading
 
+    /// The wall clock beside a cache's clock: one that a test moves stands still, and moves with it.
+    static func beside(_ clock: CacheClock) -> WallClock {
+        guard let moved = clock.moved else { return .system }
+        return WallClock {
+            let now = moved.now
+            return ClockReading(monotonic: now, wall: now.advanced(byNanoseconds: moved.epoch).nanoseconds / 1_000_000)
+        }
+    }
+
     static let system = WallClock {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)

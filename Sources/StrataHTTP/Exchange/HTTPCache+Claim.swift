@@ -25,14 +25,14 @@ extension HTTPCache {
     /// - Returns: The rights; `nil` when another process has asked, or is asking, in place of this one.
     /// - Throws: `CancellationError`.
     func claim(_ target: HTTPTarget, _ found: Found, _ others: Others) async throws -> Claim? {
-        let giveUp = MonotonicInstant.now.advanced(by: collapseLimit)
+        let giveUp = time.running.advanced(by: collapseLimit)
         var pause = Duration.milliseconds(5)
         while true {
             let claim = await rights(target, likelyKey(target, found))
             guard others != .beside else { return claim }
             if let holder = claim.own.holder {
                 guard others == .awaited else { return nil }
-                guard .now < giveUp else { return claim }
+                guard time.running < giveUp else { return claim }
                 if try await holder.ended(by: giveUp, pause: pause) { return nil }
                 pause = min(pause * 2, .milliseconds(100))
                 continue

@@ -30,7 +30,7 @@ extension HTTPCache {
     /// Whether requests with this key do not wait, because what came last could not be reused: waiting would only make
     /// them slower.
     func isUncollapsed(_ key: HTTPResource) -> Bool {
-        collapseLimit <= .zero || uncollapsed.left(for: key, at: .now) != nil
+        collapseLimit <= .zero || uncollapsed.left(for: key, at: time.now) != nil
     }
 
     /// Asks the server for all that ask the same.

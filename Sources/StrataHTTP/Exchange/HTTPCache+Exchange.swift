@@ -67,14 +67,14 @@ extension HTTPCache {
         let mark = forgotten.begin(target.base)
         defer { forgotten.end(target.base) }
         guard let rights = try await claim(target, found, others) else { return (.elsewhere, false) }
-        var start = MonotonicInstant.now
+        var start = time.now
         var reply = try await origin.send(target.request.asking(conditions))
         if reply.status == 304, let content = kept, !conditions.isEmpty, !content.isMeant(by: reply) {
             kept = nil
-            start = .now
+            start = time.now
             reply = try await origin.send(target.request.whole)
         }
-        let now = MonotonicInstant.now
+        let now = time.now
         let took = start.duration(to: now)
         if reply.status == 304, let content = kept, !conditions.isEmpty {
             counted.withLock { $0.notModified += 1 }
@@ -122,7 +122,7 @@ extension HTTPCache {
             return
         }
         let found = Found(key: target.base)
-        _ = await keep(content, reply, target, found, claim, mark, arrivedAt: .now, took: .zero)
+        _ = await keep(content, reply, target, found, claim, mark, arrivedAt: time.now, took: .zero)
     }
 
     /// Forgets what is kept of a URL.

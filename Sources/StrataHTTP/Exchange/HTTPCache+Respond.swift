@@ -69,7 +69,7 @@ extension HTTPCache {
     private func answer(_ target: HTTPTarget, _ found: Found, _ wishes: RequestDirectives) -> HTTPCacheResponse? {
         guard let entry = found.entry, let content = entry.value else { return nil }
         let request = target.request
-        switch wishes.use(content.lifetime, age: entry.httpAge(at: .now), left: entry.left(at: .now)) {
+        switch wishes.use(content.lifetime, age: entry.httpAge(at: time.now), left: entry.left(at: time.now)) {
         case .serve:
             counted.withLock { $0.hits += 1 }
             return stored(request, entry, content, .stored)
@@ -116,7 +116,7 @@ extension HTTPCache {
             guard let entry = found.entry, let content = entry.value, Self.allowsStale(error),
                 wishes.allowsFallback(
                     content.lifetime,
-                    left: entry.left(at: .now),
+                    left: entry.left(at: time.now),
                     isUnreachable: servesStaleWhenUnreachable
                 )
             else { throw error }
@@ -189,7 +189,7 @@ extension HTTPCache {
         _ content: HTTPContent,
         _ source: HTTPCacheResponse.Source
     ) -> HTTPCacheResponse {
-        HTTPAnswer.response(to: request, with: content, age: entry.httpAge(at: .now), from: source)
+        HTTPAnswer.response(to: request, with: content, age: entry.httpAge(at: time.now), from: source)
     }
 
     private func stale(

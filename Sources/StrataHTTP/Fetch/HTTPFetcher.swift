@@ -28,6 +28,7 @@ public final class HTTPFetcher: Fetcher {
     public let options: HTTPFetchOptions
     private let client: HTTPClient
     private let hosts: HostLimits
+    private let time: CacheClock
 
     /// A fetcher.
     ///
@@ -38,6 +39,7 @@ public final class HTTPFetcher: Fetcher {
         self.client = client
         self.options = options
         hosts = HostLimits(limit: options.perHost)
+        time = .current
     }
 
     /// Fetches a resource.
@@ -51,9 +53,9 @@ public final class HTTPFetcher: Fetcher {
         request.recorder?.step(.hit, at: .source, from: start, to: end)
         switch outcome {
         case .content(let content), .notModified(let content):
-            return content.entry(arrivedAt: end, took: start.duration(to: end))
+            return content.entry(arrivedAt: time.now(at: end), took: start.duration(to: end))
         case .absent(let lifetime):
-            return lifetime.entry(.absent, arrivedAt: end, took: start.duration(to: end))
+            return lifetime.entry(.absent, arrivedAt: time.now(at: end), took: start.duration(to: end))
         }
     }
 
@@ -219,6 +221,9 @@ public final class HTTPFetcher: Fetcher {
         default: error
         }
     }
+
+    /// The one that was there when the fetcher was made.
+    public var clock: CacheClock? { time }
 
     /// `http`, with its limits.
     public var label: LevelLabel {

@@ -38,8 +38,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// How long ``respond(to:)`` lets a GET wait for the same one that is under way; zero for not at all.
     public let collapseLimit: Duration
     let refreshes = RefreshQueue()
-    let exchanges = Flights<HTTPResource, Exchanged>()
-    let uncollapsed = Pauses<HTTPResource>()
+    let exchanges: Flights<HTTPResource, Exchanged>
+    let uncollapsed: Pauses<HTTPResource>
+    /// What lifetimes are judged by: the clock of the level that keeps the responses.
+    let time: CacheClock
     let forgotten = ForgetLedger()
     let counted = Locked(HTTPCacheStatistics())
 
@@ -79,6 +81,9 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         servesStaleWhenUnreachable: Bool,
         collapseLimit: Duration
     ) {
+        time = storage.clock ?? .current
+        exchanges = Flights(clock: time)
+        uncollapsed = Pauses(clock: time)
         self.storage = storage
         self.origin = origin
         self.keptFor = keptFor
@@ -110,7 +115,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// - Throws: As ``HTTPFetcher/fetch(_:revalidating:)``.
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
         let kept = try await found(key, request)
-        let now = MonotonicInstant.now
+        let start = MonotonicInstant.now
+        let now = time.now(at: start)
         if let kept {
             switch verdict(on: kept, of: key, request, at: now) {
             case .serve where kept.isFresh(at: now):
@@ -125,13 +131,13 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         guard request.options.source != .never else { return nil }
         do {
             let entry = try await refresh(key, kept, isKept: !leavesUnfilled(request))
-            request.recorder?.step(.hit, at: .source, from: now, to: .now)
+            request.recorder?.step(.hit, at: .source, from: start, to: .now)
             return entry
         } catch {
-            request.recorder?.step(.miss, at: .source, from: now, to: .now)
+            request.recorder?.step(.miss, at: .source, from: start, to: .now)
             guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
                 Self.allowsStale(error), request.options.source != .always || lifetime.staleIfError > 0,
-                MonotonicInstant.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
+                time.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
             else { throw error }
             counted.withLock { $0.servedStale += 1 }
             return outward(kept)
@@ -188,9 +194,9 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         isKept: Bool = true
     ) async throws -> Entry<HTTPContent> {
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
-        let start = MonotonicInstant.now
+        let start = time.now
         let outcome = try await origin.fetch(key, revalidating: kept?.value)
-        let now = MonotonicInstant.now
+        let now = time.now
         let entry: Entry<HTTPContent>
         switch outcome {
         case .content(let content):
@@ -275,6 +281,9 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         forgotten.forgetAll()
         try await storage.invalidate(tags: tags)
     }
+
+    /// The one of the level that keeps the responses.
+    public var clock: CacheClock? { time }
 
     /// Forwards to the level that keeps the responses.
     public func drain(within limit: Duration) async { await storage.drain(within: limit) }

@@ -32,6 +32,7 @@ public struct StrataPersistDriver: PersistDriver {
     public typealias Bytes = [UInt8]
 
     private let level: any AtomicLevel<String, Bytes>
+    private let clock: CacheClock
 
     /// Values in memory above Redis.
     ///
@@ -50,6 +51,7 @@ public struct StrataPersistDriver: PersistDriver {
     /// Values in a level of your choice, which compares and stores in one step: memory, a disk, Redis, or a composition.
     public init(in level: some AtomicLevel<String, Bytes>) {
         self.level = level
+        clock = level.clock ?? .current
     }
 
     /// Stores a value if the key has none; atomic for all who share the level.
@@ -65,7 +67,7 @@ public struct StrataPersistDriver: PersistDriver {
             guard try await current(key) == nil else { throw PersistError.duplicate }
             // Another has removed it since; or it is past its end by one clock of the level and not by the other, of which
             // they differ by some milliseconds.
-            try await Task.pause(for: .milliseconds(5))
+            try await clock.rest(for: .milliseconds(5))
         }
         throw PersistError.duplicate
     }
@@ -109,7 +111,7 @@ public struct StrataPersistDriver: PersistDriver {
         guard let entry = try await level.entry(for: key, ReadRequest(options: .fresh)), let bytes = entry.value,
             !entry.isSuspect
         else { return nil }
-        let left = MonotonicInstant.now.duration(to: entry.freshUntil)
+        let left = clock.now.duration(to: entry.freshUntil)
         return left > .zero ? (bytes, left) : nil
     }
 

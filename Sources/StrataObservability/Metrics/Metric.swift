@@ -48,6 +48,12 @@ extension Metric {
     static let uncoordinatedFetches = Metric("cache.fetch.uncoordinated", .counter)
     static let waits = Metric("cache.waits", .counter)
     static let stores = Metric("cache.stores", .counter, "cache.result")
+    static let writes = Metric("cache.writes", .counter, "cache.result")
+    static let pendingWrites = Metric("cache.writes.pending", .gauge)
+    static let writeAge = Metric("cache.writes.age", .gauge)
+    static let refreshRounds = Metric("cache.refresh.rounds", .counter, "cache.result")
+    static let refreshedKeys = Metric("cache.refresh.keys", .counter, "cache.result")
+    static let refreshLeader = Metric("cache.refresh.leader", .gauge)
     static let flights = Metric("cache.flights", .gauge)
     static let unattended = Metric("cache.flights.unattended", .gauge)
     static let refreshes = Metric("cache.refreshes", .gauge)
@@ -83,8 +89,10 @@ extension Metric {
     /// All that is exported.
     static let all: [Metric] = [
         requests, failures, lateFills, insertions, evictions, removals, refusals, entries, weight, limit, fetches,
-        failedFetches, uncoordinatedFetches, waits, stores, flights, unattended, refreshes, breakerState,
-        breakerOpenings, breakerRefusals, pendingInvalidations, replayedInvalidations, droppedInvalidations, trusted,
+        failedFetches, uncoordinatedFetches, waits, stores, writes, pendingWrites, writeAge, refreshRounds,
+        refreshedKeys, refreshLeader, flights, unattended, refreshes, breakerState, breakerOpenings, breakerRefusals,
+        pendingInvalidations, replayedInvalidations,
+        droppedInvalidations, trusted,
         other, fetchDuration, waitDuration, operationDuration, consistencyChecks, consistencyNines,
         consistencyChanges, consistencyLeftOut, consistencyAbandoned, consistencyInstances, consistencyListening,
     ]

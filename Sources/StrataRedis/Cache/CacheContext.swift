@@ -9,10 +9,12 @@ final class CacheContext: ClientCompanion {
     /// The links of all nodes of a cluster; `nil` for a single server, and for a node.
     let links: ClusterLinks?
     /// The leases of this client.
-    let leases = LeaseKeeper()
+    let leases: LeaseKeeper
 
     init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?) {
-        let outage = OutageControl(configuration, logger: logger)
+        let clock = CacheClock.current
+        leases = LeaseKeeper(clock)
+        let outage = OutageControl(configuration, clock, logger: logger)
         self.outage = outage
         link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()
@@ -44,11 +46,17 @@ final class CacheContext: ClientCompanion {
 
     func loginChanged() { link.renew() }
 
-    func shutDown() { link.shutDown() }
+    func shutDown() {
+        link.shutDown()
+        leases.stop()
+    }
 
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
         await outage.replay.finish(by: deadline, client)
     }
 
-    func stop() { outage.replay.stop() }
+    func stop() {
+        outage.replay.stop()
+        leases.stop()
+    }
 }

@@ -44,7 +44,7 @@ extension RedisClient {
         let start = MonotonicInstant.now
         let pass: CircuitBreaker.Pass
         do throws(CircuitBreaker.Refusal) {
-            pass = try breaker.enter(at: start)
+            pass = try breaker.enter(at: outage.clock.now(at: start))
         } catch {
             if let number = error.probe { probe(breaker, number) }
             throw outage.refusal(role)
@@ -54,14 +54,24 @@ extension RedisClient {
             let end = MonotonicInstant.now
             let duration = start.nanoseconds(to: end)
             budget?.spend(duration)
-            breaker.leave(pass, .answered, after: charged(duration, breaker, since: start), at: end)
+            breaker.leave(
+                pass,
+                .answered,
+                after: charged(duration, breaker, since: start),
+                at: outage.clock.now(at: end)
+            )
             outage.durations.tell(.call(role.rawValue), duration)
             return result
         } catch {
             let end = MonotonicInstant.now
             let duration = start.nanoseconds(to: end)
             budget?.spend(duration)
-            breaker.leave(pass, outcome(of: error, role), after: charged(duration, breaker, since: start), at: end)
+            breaker.leave(
+                pass,
+                outcome(of: error, role),
+                after: charged(duration, breaker, since: start),
+                at: outage.clock.now(at: end)
+            )
             outage.durations.tell(.call(role.rawValue), duration, error: kind(of: error))
             throw error
         }
@@ -99,10 +109,10 @@ extension RedisClient {
     /// It ends by its deadline whatever the server does.
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
         let limit = min(configuration.redisBudget, configuration.commandTimeout)
-        post(deadline: MonotonicInstant.coarse.advanced(by: limit), expecting: .status) { outcome in
+        post(deadline: MonotonicInstant.coarse.advanced(by: limit), expecting: .status) { [clock] outcome in
             var answered = false
             if case .success(.status("PONG")) = outcome { answered = true }
-            breaker.probed(number, answered, at: .now)
+            breaker.probed(number, answered, at: clock.now)
         } encode: { writer in
             writer.begin(1)
             writer.argument("PING" as StaticString)

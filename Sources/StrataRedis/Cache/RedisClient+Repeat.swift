@@ -20,13 +20,15 @@ extension RedisClient {
         case .key(let names, let keyspace):
             let now = MonotonicInstant.now
             // The later the script runs, the more values count as old.
-            let reach = intent.madeAt.duration(to: now) - Self.clockError
+            let present = clock.now(at: now)
+            let reach = intent.madeAt.duration(to: present) - Self.clockError
             _ = try await run(
                 OutageScripts.removeOlder,
                 keys: [names.value, names.lease],
                 arguments: [
                     Array(String(reach.saturatedNanoseconds / 1_000_000).utf8),
                     keyspace.events, KeyspaceEvent.invalidated.message(for: names),
+                    Array(String(now.nanoseconds(to: present) / 1_000_000).utf8),
                 ],
                 repetition: .repeatable,
                 timeout: min(configuration.commandTimeout, now.duration(to: deadline))

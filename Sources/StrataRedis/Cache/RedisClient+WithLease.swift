@@ -51,7 +51,7 @@ extension RedisClient {
     }
 
     private func acquire(_ names: KeyNames, _ keyspace: Keyspace, _ options: LeaseOptions) async throws -> Lease {
-        let giveUp = MonotonicInstant.now.advanced(by: options.waitLimit)
+        let giveUp = clock.running.advanced(by: options.waitLimit)
         var pause = 5.0
         while true {
             let answer = try await Lease.readOrLead(
@@ -63,12 +63,12 @@ extension RedisClient {
                 .exclusive
             )
             if case .leads(let lease, _) = answer { return lease }
-            guard .now < giveUp else {
+            guard clock.running < giveUp else {
                 throw CacheError(code: .timeout, message: "another instance has held the lease all the time")
             }
             var wait = Duration.milliseconds(pause * Double.random(in: 0.5...1))
             if case .waits(let remaining, _) = answer { wait = min(wait, remaining + .milliseconds(1)) }
-            try await Task.pause(for: wait)
+            try await clock.rest(for: wait)
             pause = min(pause * 1.5, 100)
         }
     }

@@ -22,6 +22,10 @@ internal import Synchronization
 public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
+    /// What the caches of the client go by: lifetimes, leases, breakers.
+    ///
+    /// Connections and calls go by the system's clock.
+    let clock: CacheClock
     private let group: ConnectionGroup
     /// What lives and dies with the client, and stands above it.
     let companion: any ClientCompanion
@@ -35,21 +39,27 @@ public final class RedisClient: Sendable {
     ///   - logger: Gets one line for each change of the connections' state.
     ///   - loop: The I/O thread; the clients of a cluster's nodes share one.
     ///   - companion: Makes what lives and dies with the client, given what wakes its thread.
-    ///   - node: Makes the client of a cluster's node, or of a replica, by its configuration.
+    ///   - makeNode: Makes the client of a cluster's node, or of a replica, by its configuration.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
         loop: IOLoop,
         companion: (Wakeup) -> any ClientCompanion,
-        node: @escaping @Sendable (RedisConfiguration) throws -> RedisClient
+        node makeNode: @escaping @Sendable (RedisConfiguration) throws -> RedisClient
     ) throws {
         try configuration.validate()
         self.configuration = configuration
+        let clock = CacheClock.current
+        self.clock = clock
         self.companion = companion(loop.wakeup)
+        // Nodes show up later, and go by the same clock.
+        let nodes: @Sendable (RedisConfiguration) throws -> RedisClient = { node in
+            try clock.governing { try makeNode(node) }
+        }
         cluster =
             configuration.isRouted
-            ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, node) : nil
+            ? ClusterRouter(configuration, logger: logger, observer: self.companion.clusterObserver, nodes) : nil
         group = ConnectionGroup(
             configuration: configuration,
             logger: logger,

@@ -30,6 +30,8 @@ final class InvalidationLink: Sendable {
         var lastNumber: UInt64 = 0
         /// Whether the topics have changed since a driver last looked.
         var hasNews = false
+        /// Whether the server is to tell only of what was read.
+        var tracksReads: Bool
         var succession = LinkSuccession()
         var lastRefusal: String?
 
@@ -50,9 +52,12 @@ final class InvalidationLink: Sendable {
 
         var topics: LinkTopics {
             var topics = LinkTopics()
+            topics.tracksReads = tracksReads && !all.isEmpty
             // The same keyspace may be used by several levels; the server refuses a prefix that is given twice.
             for keyspace in Set(all.map(\.keyspace)).sorted(by: { $0.values.lexicographicallyPrecedes($1.values) }) {
-                topics.prefixes.append(keyspace.values)
+                if !tracksReads || all.contains(where: { $0.keyspace == keyspace && $0.listener.hearsEverything }) {
+                    topics.prefixes.append(keyspace.values)
+                }
                 topics.prefixes.append(keyspace.tags)
                 topics.channels.append(keyspace.events)
                 if all.contains(where: { $0.keyspace == keyspace && $0.listener.hearsLeases }) {
@@ -66,7 +71,7 @@ final class InvalidationLink: Sendable {
     }
 
     private let links: [Link]
-    private let listeners = Locked(Listeners())
+    private let listeners: Locked<Listeners>
     /// Why the link must be made anew, until the driver has seen it.
     private let condemnations = Locked<[RedisError?]>([nil, nil])
     /// Counts messages for the drivers, so that each finds out with one load that there is none.
@@ -83,6 +88,7 @@ final class InvalidationLink: Sendable {
         connected: @escaping @Sendable () -> Void = {}
     ) {
         self.connected = connected
+        listeners = Locked(Listeners(tracksReads: settings.tracksReads))
         links = (0..<Self.links).map { _ in Link(settings) }
         endpoint = settings.endpoint
         self.wakeup = wakeup
@@ -113,6 +119,37 @@ final class InvalidationLink: Sendable {
 
     /// Why the link does not stand, in words; `nil` while it does, and while there is no listener.
     var refusal: String? { listeners.withLock { $0.all.isEmpty ? nil : $0.lastRefusal } }
+
+    /// Has the server tell of every change, or only of what was read, from when another link has taken the place of this one.
+    func track(reads: Bool) {
+        listeners.withLock { listeners in
+            listeners.tracksReads = reads
+            listeners.hasNews = true
+        }
+        callDrivers()
+    }
+
+    /// Whether the server tells only of what was read; as it is wanted, not as it is.
+    var tracksReads: Bool { listeners.withLock { $0.tracksReads } }
+
+    /// Whether the server tells only of what was read: the link that serves the keyspaces stands, and is such a one.
+    var isTracking: Bool {
+        let active = listeners.withLock { $0.succession.active }
+        return withMachine(active) { $0.phase == .live && $0.trackingLink != nil }
+    }
+
+    /// Whether a link serves the keyspaces.
+    func isActive(_ link: Int) -> Bool { listeners.withLock { $0.succession.active == link } }
+
+    /// The server does not remember what connections read: it has to tell of every change.
+    func refuseTracking(_ text: String) {
+        track(reads: false)
+        logger?
+            .warning(
+                "the server does not track what is read: every change is told",
+                metadata: ["redis.endpoint": "\(endpoint)", "error": "\(RedisError.printableCode(of: text))"]
+            )
+    }
 
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {
@@ -215,13 +252,21 @@ final class InvalidationLink: Sendable {
 
     /// Returns whether the other link has taken this one's place.
     private func trusted(_ link: Int, _ until: MonotonicInstant, _ told: MonotonicInstant) -> Bool {
-        let (trusting, isSucceeded) = listeners.withLock { listeners in
+        let (trusting, isSucceeded, anew) = listeners.withLock { listeners in
             let trusting = listeners.all.filter { $0.link == link }
+            let wasToldAll = !listeners.succession.tracksReads(link)
             let isSucceeded = listeners.succession.trusted(link, until: until, told: told)
-            if isSucceeded { listeners.moveToActive() }
-            return (trusting, isSucceeded)
+            guard isSucceeded else { return (trusting, false, nil as MonotonicInstant?) }
+            listeners.moveToActive()
+            let active = listeners.succession.active
+            // What was read before the connections were tracked is in no table of the server.
+            let isAnew = wasToldAll && listeners.succession.tracksReads(active)
+            return (trusting, true, isAnew ? listeners.succession.trust[active] : nil)
         }
-        for entry in trusting { entry.listener.linkTrusted(until: until, told: told) }
+        for entry in trusting {
+            entry.listener.linkTrusted(until: until, told: told)
+            if let anew { entry.listener.linkEstablished(trustedUntil: anew) }
+        }
         return isSucceeded
     }
 

@@ -16,7 +16,7 @@ final class KeyWaiters: Watched {
         var news: News?
         var isWoken = false
         var continuation: CheckedContinuation<Void, Never>?
-        /// When the task goes on without an event.
+        /// When the task goes on without an event, by the running time.
         var deadline = MonotonicInstant.distantFuture
     }
 
@@ -27,7 +27,13 @@ final class KeyWaiters: Watched {
     }
 
     private let state = Locked(State())
-    private let watch = Watch()
+    private let watch: Watch
+    private let clock: CacheClock
+
+    init(_ clock: CacheClock = .current) {
+        self.clock = clock
+        watch = Watch(clock, .running)
+    }
 
     var count: Int { state.withLock { $0.waiters.count } }
 
@@ -55,12 +61,12 @@ final class KeyWaiters: Watched {
         continuation?.resume()
     }
 
-    /// Waits until an event comes, counted from when the task entered, or until the deadline.
+    /// Waits until an event comes, counted from when the task entered, or until the deadline, by the running time.
     ///
     /// - Returns: The value under the name now, if the event was a change and the value is known already.
     /// - Throws: `CancellationError`.
     func wait(_ number: UInt64, until deadline: MonotonicInstant) async throws -> News? {
-        guard .now < deadline else { return nil }
+        guard clock.running < deadline else { return nil }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in

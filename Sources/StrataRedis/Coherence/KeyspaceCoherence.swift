@@ -5,7 +5,7 @@ internal import Strata
 /// In a cluster the keyspace has parts, each with marks and a trust of its own.
 final class KeyspaceCoherence: PartListener {
     let gate: FillGate
-    let waiters = KeyWaiters()
+    let waiters: KeyWaiters
     let arrival: LinkArrival
     /// `nil` where no replica is read.
     let changes: RecentChanges?
@@ -23,22 +23,28 @@ final class KeyspaceCoherence: PartListener {
     /// Reads the value under a name, on the I/O thread; `nil` for no value, or when it cannot be read.
     private let get: @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void
     private let ownWrites = Locked(OwnWrites())
+    /// How long an own write may take.
+    private let longestWrite: Duration
     /// New tickets of values with which levels above are being filled, and which may not be committed yet.
     private let prepared = Locked<[PreparedTicket]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(
         keyspace: Keyspace,
+        clock: CacheClock = .current,
         untrustedLifetime: Duration?,
         isAwaited: Bool = false,
         changes: RecentChanges? = nil,
+        longestWrite: Duration,
         look: @escaping @Sendable ([UInt8], @escaping @Sendable (EntryVersion?) -> Void) -> Void,
         get: @escaping @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void,
         parts: [KeyspacePart?] = [nil],
         tagLookout: (KeyspacePart?) -> KeyspaceTags.Lookout
     ) {
         self.keyspace = keyspace
+        waiters = KeyWaiters(clock)
         self.changes = changes
+        self.longestWrite = longestWrite
         self.look = look
         self.get = get
         isListener = untrustedLifetime != nil
@@ -50,6 +56,7 @@ final class KeyspaceCoherence: PartListener {
             KeyspaceTags(keyspace: keyspace, part: $0, gate: gate, lookout: tagLookout($0))
         }
         for tags in self.parts {
+            clock.moved?.ask(tags)
             tags.onClear { [weak self, part = tags.part] in self?.cleared(part) }
         }
     }
@@ -121,6 +128,9 @@ final class KeyspaceCoherence: PartListener {
 
     func trusted(_ part: KeyspacePart?, until: MonotonicInstant, told: MonotonicInstant) {
         commitPrepared(part, begunBefore: told)
+        ownWrites.withLock { writes in
+            writes.told(begunBefore: told.advanced(by: .zero - longestWrite)) { belongs($0, to: part) }
+        }
         gate.setTrustedUntil(until, ofPart: part?.number ?? 0)
         tags(of: part).linkTrusted(told: told)
     }
@@ -145,14 +155,22 @@ final class KeyspaceCoherence: PartListener {
         changes?.heard(fingerprint)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
         case .changed: gate.void(fingerprint)
-        case .look(let version):
-            look(name) { [self] found in
-                let isChange = ownWrites.withLock { $0.looked(fingerprint, for: version, found: found) }
-                if isChange { gate.void(fingerprint) }
-            }
+        case .look(let version): look(at: name, fingerprint, for: version)
+        case .held: break
         }
         wakeWaiters(for: name, fingerprint)
         report(.changed(RedisKey(name)))
+    }
+
+    /// Finds out whether an own write is still the one that is stored.
+    private func look(at name: [UInt8], _ fingerprint: UInt64, for version: EntryVersion) {
+        look(name) { [self] found in
+            switch ownWrites.withLock({ $0.looked(fingerprint, for: version, found: found) }) {
+            case .nothing: break
+            case .changed: gate.void(fingerprint)
+            case .look(let version): look(at: name, fingerprint, for: version)
+            }
+        }
     }
 
     /// Wakes the waiters of a key with the value that is stored now: reading it here saves each of them two changes of

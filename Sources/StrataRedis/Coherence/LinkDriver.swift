@@ -12,13 +12,18 @@ import Glibc
 ///
 /// It lives on the I/O thread and reports there.
 final class LinkDriver: LoopDriver {
-    private let link: InvalidationLink
-    private let number: Int
-    private let configuration: RedisConfiguration
+    let link: InvalidationLink
+    let number: Int
+    let configuration: RedisConfiguration
     private let buffer: UnsafeMutableRawBufferPointer
     private let dialer: Dialer
     private let limit: ReconnectLimit
     private let locator: (any ServerLocator)?
+    private let tracking: ReadTracking?
+    /// What was seen of the tracking: news, and connections that were lost.
+    var seen = (news: UInt64(0), losses: UInt64(0))
+    /// When the tracked connections were last asked for a sign.
+    var asked = MonotonicInstant.distantPast
     private var locatorNews = LocatorNews()
     private var stream: WireStream?
     private var replies: [RESPValue] = []
@@ -33,6 +38,7 @@ final class LinkDriver: LoopDriver {
         limit = thread.limit
         buffer = thread.buffer
         locator = thread.locator
+        tracking = thread.tracking
         dialer = Dialer(thread)
     }
 
@@ -42,8 +48,11 @@ final class LinkDriver: LoopDriver {
     }
 
     var nextDeadline: MonotonicInstant {
-        min(link.withMachine(number) { $0.nextDeadline }, dialer.nextDeadline)
+        if hasTrackingNews { return .distantPast }
+        return min(link.withMachine(number) { $0.nextDeadline }, dialer.nextDeadline)
     }
+
+    private var hasTrackingNews: Bool { tracking.map { $0.news != seen.news } ?? false }
 
     /// A link without topics ends with the others.
     var isFinished: Bool { link.withMachine(number) { $0.phase == .closed } }
@@ -51,7 +60,7 @@ final class LinkDriver: LoopDriver {
     func pump(now: MonotonicInstant) {
         let news = link.latestNews
         let hasMoved = locator.map { locatorNews.isNews($0) } ?? false
-        guard news != rest.news || now >= rest.until || hasMoved else { return }
+        guard news != rest.news || now >= rest.until || hasMoved || hasTrackingNews else { return }
         if let locator { follow(locator, now: now) }
         if let error = link.takeCondemnation(of: number) {
             step { machine, notices in machine.abandon(error, now: now, &notices) }
@@ -59,6 +68,7 @@ final class LinkDriver: LoopDriver {
         step { machine, notices in link.takeTopics(of: number).flatMap { machine.listen(to: $0, now: now, &notices) } }
         if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
         while step({ $0.advance(now: now, &$1) }) {}
+        if let tracking { follow(tracking, now: now) }
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
         if let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } }) {
             lost(error, now: now)
@@ -91,7 +101,7 @@ final class LinkDriver: LoopDriver {
     ///
     /// Returns whether it asked for anything.
     @discardableResult
-    private func step(
+    func step(
         _ body: (inout LinkMachine, inout [LinkMachine.Notice]) -> LinkMachine.Action?
     ) -> Bool {
         switch link.withMachine(number, { body(&$0, &notices) }) {
@@ -123,6 +133,7 @@ final class LinkDriver: LoopDriver {
     }
 
     private func receive(now: MonotonicInstant) {
+        if let tracking { link.withMachine(number) { $0.readsProven(until: tracking.certain) } }
         let error = stream?
             .receive(through: buffer, into: &replies) { replies, _ in
                 for reply in replies {

@@ -4,11 +4,17 @@ internal import Strata
 protocol ChangeListener: AnyObject, Sendable {
     /// Whether changes of leases are told, too; by their names, as those of values are.
     var hearsLeases: Bool { get }
+
+    /// Whether every change has to be told, also of what this process has not read.
+    var hearsEverything: Bool { get }
 }
 
 extension ChangeListener {
     /// False: instances wake by messages.
     var hearsLeases: Bool { false }
+
+    /// False: only what was read can be out of date.
+    var hearsEverything: Bool { false }
 }
 
 /// A listener for changes made elsewhere.

@@ -40,6 +40,8 @@ struct LinkMachine: ~Copyable, Sendable {
         case identifying
         /// Tracking and subscriptions are under way.
         case subscribing
+        /// The connections for commands are being tracked.
+        case registering
         case live
         case waiting
         case closed
@@ -58,6 +60,10 @@ struct LinkMachine: ~Copyable, Sendable {
     private var handshakeAnswered = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
+    /// The number of the connection at the server.
+    private var identifier: Int64?
+    /// Until when the server has known the connections that it tracks.
+    private var readsCertain = MonotonicInstant.distantFuture
     /// Attempts that failed, and links that were lost before they proved stable, in a row.
     private var failures = 0
     private var liveSince = MonotonicInstant.distantPast
@@ -85,7 +91,7 @@ struct LinkMachine: ~Copyable, Sendable {
         guard topics != self.topics, phase != .closed else { return nil }
         self.topics = topics
         switch phase {
-        case .identifying, .subscribing, .live:
+        case .identifying, .subscribing, .registering, .live:
             let kept = failures
             fail(
                 RedisError(code: .connectionLost, message: "the topics have changed", endpoint: settings.endpoint),
@@ -102,7 +108,7 @@ struct LinkMachine: ~Copyable, Sendable {
     /// Gives the link up: the server at its other end is not the one to listen to.
     mutating func abandon(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
         switch phase {
-        case .opening, .identifying, .subscribing, .live:
+        case .opening, .identifying, .subscribing, .registering, .live:
             fail(error, now: now, &notices)
             return .close
         case .idle, .waiting, .closed: return nil
@@ -130,6 +136,51 @@ struct LinkMachine: ~Copyable, Sendable {
         return .close
     }
 
+    // MARK: What the connections for commands read
+
+    /// The link that the connections for commands are to be tracked for; `nil` for none.
+    var trackingLink: Int64? {
+        switch phase {
+        case .registering, .live: topics.tracksReads ? identifier : nil
+        default: nil
+        }
+    }
+
+    /// All connections for commands are tracked for this link.
+    mutating func readsTracked(now: MonotonicInstant, _ notices: inout [Notice]) {
+        guard phase == .registering else { return }
+        established(now: now, &notices)
+    }
+
+    /// The server has known the connections that it tracks until then, at the least.
+    mutating func readsProven(until instant: MonotonicInstant) { readsCertain = instant }
+
+    /// A connection was lost on which somebody relied: of some of what was read, changes are not told.
+    mutating func readsForgotten(now: MonotonicInstant, _ notices: inout [Notice]) {
+        guard phase == .live else { return }
+        notices.append(
+            .lost(
+                RedisError(
+                    code: .connectionLost,
+                    message: "a connection was lost whose reads the server has tracked",
+                    endpoint: settings.endpoint
+                )
+            )
+        )
+        if topics.tracksReads {
+            register(now: now)
+        } else {
+            notices.append(.established(trustedUntil: trustedUntil))
+        }
+    }
+
+    private mutating func register(now: MonotonicInstant) {
+        phase = .registering
+        phaseDeadline = now.advanced(byNanoseconds: settings.connectTimeout)
+        certain = now
+        readsCertain = now
+    }
+
     // MARK: The socket's owner
 
     mutating func exchangeOutput(with buffer: inout CommandWriter) {
@@ -143,7 +194,7 @@ struct LinkMachine: ~Copyable, Sendable {
         handshakeAnswered = 0
         isTracking = false
         output.removeAll()
-        settings.handshake.encode(into: &output)
+        settings.handshake.encode(settings.handshake.steps, into: &output)
         output.begin(2)
         output.argument("CLIENT" as StaticString)
         output.argument("ID" as StaticString)
@@ -155,7 +206,7 @@ struct LinkMachine: ~Copyable, Sendable {
     }
 
     mutating func lost(_ error: RedisError, now: MonotonicInstant, _ notices: inout [Notice]) {
-        guard phase == .identifying || phase == .subscribing || phase == .live else { return }
+        guard [.identifying, .subscribing, .registering, .live].contains(phase) else { return }
         fail(error, now: now, &notices)
     }
 
@@ -163,7 +214,7 @@ struct LinkMachine: ~Copyable, Sendable {
         do throws(RedisError) {
             switch phase {
             case .identifying: try identified(by: reply, now: now)
-            case .subscribing, .live: try listened(to: reply, now: now, &notices)
+            case .subscribing, .registering, .live: try listened(to: reply, now: now, &notices)
             default: break
             }
             return nil
@@ -180,7 +231,7 @@ struct LinkMachine: ~Copyable, Sendable {
             phaseDeadline = now.advanced(byNanoseconds: settings.connectTimeout)
             return .open
         case .opening where now >= phaseDeadline, .identifying where now >= phaseDeadline,
-            .subscribing where now >= phaseDeadline:
+            .subscribing where now >= phaseDeadline, .registering where now >= phaseDeadline:
             fail(timedOut("no invalidation link within the connect timeout"), now: now, &notices)
             return .close
         case .live where awaitsPong && now >= lastPing.advanced(byNanoseconds: settings.pingTimeout):
@@ -195,7 +246,7 @@ struct LinkMachine: ~Copyable, Sendable {
 
     var nextDeadline: MonotonicInstant {
         switch phase {
-        case .opening, .identifying, .subscribing: phaseDeadline
+        case .opening, .identifying, .subscribing, .registering: phaseDeadline
         case .waiting: topics.isEmpty ? .distantFuture : phaseDeadline
         case .live: lastPing.advanced(byNanoseconds: awaitsPong ? settings.pingTimeout : settings.pingInterval)
         case .idle, .closed: .distantFuture
@@ -219,6 +270,7 @@ struct LinkMachine: ~Copyable, Sendable {
         }
         guard let number = reply.number(in: ServerNumber.identifier) else { throw refused("CLIENT ID", reply) }
         phase = .subscribing
+        identifier = number
         certain = now
         topics.encode(redirectingTo: number, into: &output)
         subscriptionsLeft = 1 + topics.channels.count
@@ -241,10 +293,12 @@ struct LinkMachine: ~Copyable, Sendable {
         case "message" where parts.count == 3: message(parts, &notices)
         case "subscribe" where phase == .subscribing:
             subscriptionsLeft -= 1
-            if subscriptionsLeft == 0 { established(now: now, &notices) }
+            guard subscriptionsLeft == 0 else { break }
+            readsCertain = .distantFuture
+            if topics.tracksReads { register(now: now) } else { established(now: now, &notices) }
         case "pong" where awaitsPong:
             awaitsPong = false
-            notices.append(.trusted(until: trustedUntil, told: certain))
+            if phase == .live { notices.append(.trusted(until: trustedUntil, told: told)) }
             certain = lastPing
         default: throw refused("the invalidation link", reply)
         }
@@ -271,9 +325,12 @@ struct LinkMachine: ~Copyable, Sendable {
         ping(now: now)
     }
 
+    /// Notices have come of everything that was changed before then.
+    private var told: MonotonicInstant { min(certain, readsCertain) }
+
     /// Twice the interval, because a PONG proves what was before the PING before it; and the time an answer may take.
     private var trustedUntil: MonotonicInstant {
-        certain.advanced(byNanoseconds: 2 * settings.pingInterval + settings.pingTimeout)
+        told.advanced(byNanoseconds: 2 * settings.pingInterval + settings.pingTimeout)
     }
 
     private mutating func ping(now: MonotonicInstant) {

@@ -9,6 +9,8 @@ struct LinkSettings: Sendable {
     var pingTimeout: Int64
     var reconnectDelay: ClosedRange<Int64>
     var stableAfter: Int64
+    /// Whether the server tells only of what was read, at the beginning.
+    var tracksReads: Bool
 
     init(_ configuration: RedisConfiguration) {
         let settings = ConnectionSettings(configuration)
@@ -19,5 +21,6 @@ struct LinkSettings: Sendable {
         pingTimeout = configuration.linkPingTimeout.saturatedNanoseconds
         reconnectDelay = settings.reconnectDelay
         stableAfter = settings.stableAfter
+        tracksReads = configuration.tracking == .perKey
     }
 }

@@ -1,10 +1,10 @@
 internal import Strata
 
-/// Which of two links serves which keyspaces, so that a keyspace can be added without a gap for the others.
+/// Which of two links serves which keyspaces, so that a keyspace can be added, or the mode changed, without a gap.
 ///
-/// A link's topics are fixed when it subscribes. So a second link is made beside the first, for the old keyspaces and
-/// the new one. From some moment on both send every notice. When the first has sent the notices of all changes before
-/// that moment, it is closed, and the second takes its place.
+/// A link's topics are fixed when it subscribes. So a second link is made beside the first, for the topics that are wanted
+/// now. From some moment on both send every notice. When the first has sent the notices of all changes before that moment, it
+/// is closed, and the second takes its place.
 struct LinkSuccession: Sendable {
     /// The link that serves the keyspaces.
     private(set) var active = 0
@@ -16,8 +16,8 @@ struct LinkSuccession: Sendable {
     private(set) var trust: [MonotonicInstant?] = [nil, nil]
     /// When the other link began to send every notice.
     private var overlap: MonotonicInstant?
-    /// Topics that wait until a link that is being made stands.
-    private var postponed: LinkTopics?
+    /// What was wanted last.
+    private var wanted = LinkTopics()
     /// Whether the active link is to be replaced by one that is made later than this was said.
     private var isRenewalDue = false
 
@@ -25,12 +25,15 @@ struct LinkSuccession: Sendable {
 
     /// The new topics of a link, if they have changed.
     mutating func takeOrder(of link: Int) -> LinkTopics? {
-        defer { renewIfDue() }
+        defer { reconcile() }
         return orders[link].take()
     }
 
     /// Whether a link's topics include a keyspace.
-    func covers(_ keyspace: Keyspace, _ link: Int) -> Bool { topics[link].prefixes.contains(keyspace.values) }
+    func covers(_ keyspace: Keyspace, _ link: Int) -> Bool { topics[link].prefixes.contains(keyspace.tags) }
+
+    /// Whether a link is told of what connections read, and not of every change.
+    func tracksReads(_ link: Int) -> Bool { topics[link].tracksReads }
 
     /// Whether a link has topics.
     func isWanted(_ link: Int) -> Bool { !topics[link].isEmpty }
@@ -39,19 +42,8 @@ struct LinkSuccession: Sendable {
     ///
     /// Topics that are no longer wanted stay until a link is made for new ones.
     mutating func want(_ wanted: LinkTopics) {
-        postponed = nil
-        if wanted.isEmpty {
-            order(wanted, of: active)
-            order(wanted, of: spare)
-        } else if trust[active] == nil {
-            order(wanted, of: active)
-        } else if !topics[active].contains(wanted) {
-            guard topics[spare].isEmpty else {
-                postponed = wanted
-                return
-            }
-            order(wanted, of: spare)
-        }
+        self.wanted = wanted
+        reconcile()
     }
 
     /// The active link is to be replaced by another that is made from now on, although it listens to all that is wanted.
@@ -60,31 +52,30 @@ struct LinkSuccession: Sendable {
     mutating func renew() {
         guard isWanted(active) else { return }
         isRenewalDue = true
-        renewIfDue()
-    }
-
-    private mutating func renewIfDue() {
-        // A driver that was not told yet to give its link up would keep it.
-        guard isRenewalDue, trust[active] != nil, topics[spare].isEmpty, orders[spare] == nil else { return }
-        isRenewalDue = false
-        order(topics[active], of: spare)
+        reconcile()
     }
 
     /// A link stands.
     mutating func established(_ link: Int, until: MonotonicInstant, at now: MonotonicInstant) {
+        // It is given up already, and has not been told.
+        guard isWanted(link) else { return }
         trust[link] = until
-        guard link != active else { return renewIfDue() }
-        overlap = now
-        if trust[active] == nil { succeed() }
+        if link != active {
+            overlap = now
+            if trust[active] == nil { succeed() }
+        }
+        reconcile()
     }
 
     /// A link is trusted for longer: notices have come of everything that was changed before `told`.
     ///
     /// - Returns: Whether the other link has taken its place.
     mutating func trusted(_ link: Int, until: MonotonicInstant, told: MonotonicInstant) -> Bool {
+        guard trust[link] != nil else { return false }
         trust[link] = until
         guard link == active, let overlap, told >= overlap else { return false }
         succeed()
+        reconcile()
         return true
     }
 
@@ -92,6 +83,7 @@ struct LinkSuccession: Sendable {
     ///
     /// - Returns: Whether the other link has taken its place.
     mutating func lost(_ link: Int) -> Bool {
+        defer { reconcile() }
         trust[link] = nil
         guard link == active else {
             overlap = nil
@@ -103,12 +95,36 @@ struct LinkSuccession: Sendable {
     }
 
     private mutating func succeed() {
-        overlap = nil
-        trust[active] = nil
-        order(LinkTopics(), of: active)
+        giveUp(active)
         active = spare
-        if let wanted = postponed { want(wanted) }
-        renewIfDue()
+    }
+
+    private mutating func giveUp(_ link: Int) {
+        overlap = nil
+        trust[link] = nil
+        order(LinkTopics(), of: link)
+    }
+
+    /// Brings the links to what is wanted, as far as that can be done now.
+    private mutating func reconcile() {
+        if wanted.isEmpty {
+            order(wanted, of: active)
+            order(wanted, of: spare)
+        } else if trust[active] == nil {
+            // Nothing is to be kept, so one link is enough.
+            order(wanted, of: active)
+            if isWanted(spare) { giveUp(spare) }
+        } else if !topics[active].contains(wanted) || isRenewalDue {
+            // A driver that was not told yet to give its link up would keep it.
+            if !isWanted(spare), orders[spare] == nil {
+                isRenewalDue = false
+                order(topics[active].contains(wanted) ? topics[active] : wanted, of: spare)
+            } else if isWanted(spare), topics[spare].tracksReads != wanted.tracksReads {
+                giveUp(spare)
+            }
+        } else if isWanted(spare), topics[spare].tracksReads != wanted.tracksReads {
+            giveUp(spare)
+        }
     }
 
     private mutating func order(_ wanted: LinkTopics, of link: Int) {
@@ -121,6 +137,7 @@ struct LinkSuccession: Sendable {
 extension LinkTopics {
     /// Whether everything in another set of topics is in this one.
     func contains(_ other: LinkTopics) -> Bool {
-        Set(prefixes).isSuperset(of: other.prefixes) && Set(channels).isSuperset(of: other.channels)
+        tracksReads == other.tracksReads
+            && Set(prefixes).isSuperset(of: other.prefixes) && Set(channels).isSuperset(of: other.channels)
     }
 }

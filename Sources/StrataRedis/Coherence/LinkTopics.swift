@@ -2,6 +2,8 @@
 struct LinkTopics: Equatable, Sendable {
     var prefixes: [[UInt8]] = []
     var channels: [[UInt8]] = []
+    /// Whether the link is also told of the keys that connections for commands have read.
+    var tracksReads = false
 
     var isEmpty: Bool { prefixes.isEmpty }
 

@@ -6,8 +6,12 @@ internal import Strata
 /// the connection that writes. An echo looks like the notice of another process's change, and both may come as one
 /// notice when they fell into the same turn of the server's event loop. So a notice for a key that this process has
 /// just written is neither believed nor ignored. The process asks for the version that is stored now, and holds the
-/// notice until the answer comes. A held notice is believed as soon as the answer can no longer clear it: a second
-/// notice comes, the write is refused, or another write begins.
+/// notice until the answer comes. One that comes meanwhile is held, too, and looked into afterwards: where several
+/// connections have read the key, each is told. A held notice is believed as soon as no answer can clear it any more:
+/// the write is refused, another write begins, or too many looks were taken.
+///
+/// Where the server tells only of what this process has read, a write may have no echo. So one that is over is forgotten when
+/// the link has told of everything from before its end.
 ///
 /// Every notice ends in one of two ways: it is believed, or a look that was sent after it finds this process's version.
 ///
@@ -20,16 +24,35 @@ struct OwnWrites: Sendable {
         case changed
         /// It may be the echo of this version: ask whether that is still stored.
         case look(EntryVersion)
+        /// A look is out, and another is taken after it.
+        case held
+    }
+
+    /// What the answer to a look means.
+    enum Finding: Equatable {
+        /// The held notices are echoes, or were believed already.
+        case nothing
+        /// The key has changed.
+        case changed
+        /// A notice has come since the look was sent: ask once more.
+        case look(EntryVersion)
     }
 
     private struct Write {
         let version: EntryVersion
-        /// Whether a notice is held until the look is answered.
-        var holdsNotice = false
+        let begun: MonotonicInstant
+        /// The looks that were taken; a notice is held until the last is answered.
+        var looks = 0
+        /// Whether a notice has come since the last look was sent.
+        var looksAgain = false
+
+        var holdsNotice: Bool { looks > 0 }
     }
 
     /// Beyond this many, an echo is believed: that costs a read and keeps memory bounded.
     static let capacity = 4096
+    /// After this many looks a further notice is believed: the key changes too often.
+    static let mostLooks = 4
 
     private var writes: [UInt64: Write] = [:]
 
@@ -38,9 +61,9 @@ struct OwnWrites: Sendable {
     /// A write is about to be sent.
     ///
     /// - Returns: Whether a held notice must be believed now.
-    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion) -> Bool {
+    mutating func begin(_ fingerprint: UInt64, _ version: EntryVersion, at now: MonotonicInstant = .now) -> Bool {
         let before = writes.removeValue(forKey: fingerprint)
-        if writes.count < Self.capacity { writes[fingerprint] = Write(version: version) }
+        if writes.count < Self.capacity { writes[fingerprint] = Write(version: version, begun: now) }
         return before?.holdsNotice == true
     }
 
@@ -55,12 +78,17 @@ struct OwnWrites: Sendable {
 
     /// The server has sent a notice.
     mutating func notice(_ fingerprint: UInt64) -> Verdict {
-        guard let write = writes[fingerprint], !write.holdsNotice else {
+        guard var write = writes[fingerprint], write.looks < Self.mostLooks else {
             writes[fingerprint] = nil
             return .changed
         }
-        writes[fingerprint]?.holdsNotice = true
-        return .look(write.version)
+        defer { writes[fingerprint] = write }
+        guard write.holdsNotice else {
+            write.looks = 1
+            return .look(write.version)
+        }
+        write.looksAgain = true
+        return .held
     }
 
     /// Another message tells of a change, which is believed.
@@ -74,11 +102,23 @@ struct OwnWrites: Sendable {
     ///   - fingerprint: The key's fingerprint.
     ///   - version: The version of the write for which the look was sent.
     ///   - found: The stored version; `nil` for none, or when the look failed.
-    /// - Returns: Whether the held notice must be believed; false when it was believed already.
-    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Bool {
-        guard let write = writes[fingerprint], write.version == version, write.holdsNotice else { return false }
-        writes[fingerprint] = nil
-        return found != version
+    /// - Returns: What becomes of the held notices.
+    mutating func looked(_ fingerprint: UInt64, for version: EntryVersion, found: EntryVersion?) -> Finding {
+        guard var write = writes[fingerprint], write.version == version, write.holdsNotice else { return .nothing }
+        guard found == version, write.looksAgain else {
+            writes[fingerprint] = nil
+            return found == version ? .nothing : .changed
+        }
+        write.looks += 1
+        write.looksAgain = false
+        writes[fingerprint] = write
+        return .look(version)
+    }
+
+    /// Notices have come of everything that was changed by writes that began before an instant.
+    mutating func told(begunBefore instant: MonotonicInstant, where isMeant: (UInt64) -> Bool = { _ in true }) {
+        guard writes.contains(where: { $0.value.begun < instant }) else { return }
+        writes = writes.filter { $0.value.begun >= instant || $0.value.holdsNotice || !isMeant($0.key) }
     }
 
     /// Everything counts as changed, or the link is lost.

@@ -15,6 +15,7 @@
 /// | reconnect | 50 ms … 5 s | full jitter, doubling from the first to the second |
 /// | invalidationLimit | 10 000 | failed invalidations kept until Redis is back, some 500 bytes each |
 /// | breaker | see ``BreakerOptions`` | an outage costs its first calls, then nothing |
+/// | tracking | broadcast | of which changes the server tells; see ``TrackingMode`` |
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 /// | replicaLagLimit | none | reading from replicas is a decision: they may lack what was acknowledged |
 public struct RedisConfiguration: Sendable {
@@ -82,6 +83,8 @@ public struct RedisConfiguration: Sendable {
     public var keepalive: Duration = .seconds(15)
     /// Bounds of the delay before connecting again.
     public var reconnectDelay: ClosedRange<Duration> = .milliseconds(50) ... .seconds(5)
+    /// Of which changes the server tells this instance.
+    public var tracking = TrackingMode.broadcast
     /// How often the invalidation link is pinged.
     public var linkPingInterval: Duration = .seconds(1)
     /// How long the invalidation link may take to answer a ping until it counts as lost.
@@ -115,7 +118,7 @@ public struct RedisConfiguration: Sendable {
     ///
     /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
     /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves; `replicaLagLimit`, in milliseconds, for a
-    /// cluster (``replicaLagLimit``). The schemes for TLS take ``tls`` from
+    /// cluster (``replicaLagLimit``); `tracking`, `broadcast` or `per-key` (``tracking``). The schemes for TLS take ``tls`` from
     /// `ca`, `cert`, `key`, `server-name`, `tls13=true` and `dangerously-accept-any-certificate=true`; without any, the server
     /// is verified as ``TLSOptions`` says.
     ///
@@ -132,6 +135,7 @@ public struct RedisConfiguration: Sendable {
         sentinels = url.sentinels
         furtherEndpoints = url.furtherEndpoints
         replicaLagLimit = url.replicaLagLimit
+        tracking = url.tracking
     }
 
     /// What errors, log lines and labels call the server; safe to print.

@@ -27,6 +27,8 @@ struct RedisURL {
     var furtherEndpoints: [RedisEndpoint] = []
     /// How old a replica's answer may be.
     var replicaLagLimit: Duration?
+    /// Of which changes the server tells.
+    var tracking: TrackingMode
 
     init(_ text: String) throws(RedisError) {
         let bytes = Array(text.utf8)
@@ -64,7 +66,16 @@ struct RedisURL {
         sentinels = try Self.sentinels(endpoints, topology, &parameters)
         if topology == .cluster { furtherEndpoints = Array(endpoints.dropFirst()) }
         replicaLagLimit = try Self.milliseconds("replicaLagLimit", &parameters)
+        tracking = try Self.tracking(&parameters)
         try parameters.finish()
+    }
+
+    private static func tracking(_ parameters: inout RedisURLParameters) throws(RedisError) -> TrackingMode {
+        guard let text = parameters.take("tracking") else { return .broadcast }
+        guard let mode = TrackingMode(rawValue: String(decoding: text, as: UTF8.self)) else {
+            throw invalid("tracking is none of \(TrackingMode.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return mode
     }
 
     private static func takeUserInformation(

@@ -28,8 +28,8 @@ struct RedisURLParameters {
         throw RedisError(
             code: .invalidConfiguration,
             message: """
-                a parameter of the URL is none of db, topology, master, sentinelUser, sentinelPassword, \
-                replicaLagLimit; \
+                unknown parameter; known are db, topology, master, sentinelUser, sentinelPassword, \
+                replicaLagLimit, tracking; \
                 with rediss:// also ca, cert, key, server-name, tls13, \(RedisURL.anyCertificate)
                 """
         )

@@ -19,6 +19,7 @@ final class ConnectionDriver: LoopDriver {
     private let dialer: Dialer
     private let limit: ReconnectLimit
     private let locator: (any ServerLocator)?
+    private let tracking: ReadTracking?
     private var locatorNews = LocatorNews()
     private var stream: WireStream?
     private var replies: [RESPValue] = []
@@ -35,6 +36,7 @@ final class ConnectionDriver: LoopDriver {
         limit = thread.limit
         buffer = thread.buffer
         locator = thread.locator
+        tracking = thread.tracking
         dialer = Dialer(thread)
         replies.reserveCapacity(256)
         completions.reserveCapacity(256)
@@ -110,6 +112,7 @@ final class ConnectionDriver: LoopDriver {
             stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint) {
                 [connection] index in connection.withMachine { $0.mayBeLarge(at: index) }
             }
+            tracking?.opens(connection, now: now)
             connection.withMachine { $0.opened(to: endpoint) }
         case .failed(let error):
             dialer.abandon()
@@ -132,6 +135,7 @@ final class ConnectionDriver: LoopDriver {
         if let error {
             lost(error, now: now)
         } else if !wasReady, connection.withMachine({ $0.phase == .ready }) {
+            tracking?.stands(connection, now: now)
             observer.ready(at: dialer.endpoint.description, connection.withMachine { $0.remark })
         }
     }
@@ -144,6 +148,7 @@ final class ConnectionDriver: LoopDriver {
     }
 
     private func drop() {
+        if stream != nil { tracking?.lost(connection) }
         dialer.abandon()
         stream = nil
     }

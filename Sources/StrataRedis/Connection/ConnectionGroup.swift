@@ -119,6 +119,7 @@ final class ConnectionGroup: Sendable {
             limit: ReconnectLimit(burst: connections.count + 5),
             buffer: buffer
         )
+        thread.tracking = ReadTracking(connections, timeout: configuration.commandTimeout)
         configuration.warn(logger)
         thread.locator = makeLocator?(thread)
         var drivers = thread.locator?.drivers(for: thread) ?? []

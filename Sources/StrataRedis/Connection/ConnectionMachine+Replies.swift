@@ -103,7 +103,7 @@ extension ConnectionMachine {
 
     /// Whether the reply at a place among those to come may be larger than ordinary.
     func mayBeLarge(at index: Int) -> Bool {
-        let pending = phase == .handshaking ? settings.handshake.steps.count - handshakeAnswered : 0
+        let pending = phase == .handshaking ? handshakeSteps.count - handshakeAnswered : 0
         let position = order.held.count + index - pending
         return slots.indices.contains(position) && slots[position].expected.contains(.large)
     }
@@ -113,13 +113,12 @@ extension ConnectionMachine {
     }
 
     private mutating func answerHandshake(with reply: RESPValue, now: MonotonicInstant) -> RedisError? {
-        let steps = settings.handshake.steps
-        if let failure = settings.handshake.failure(of: steps[handshakeAnswered], reply, endpoint: peer) {
-            return failure
-        }
-        note(settings.handshake.remark(on: steps[handshakeAnswered], reply))
+        let step = handshakeSteps[handshakeAnswered]
+        if let failure = settings.handshake.failure(of: step, reply, endpoint: peer) { return failure }
+        note(settings.handshake.remark(on: step, reply))
+        if step == .track { tracking.answered(by: reply, to: tracking.asked) }
         handshakeAnswered += 1
-        if handshakeAnswered == steps.count {
+        if handshakeAnswered == handshakeSteps.count {
             phase = .ready
             phaseDeadline = drainDeadline
             readySince = now

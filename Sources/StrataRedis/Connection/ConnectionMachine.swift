@@ -71,7 +71,10 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     var peer: String
     /// What the handshake has brought to light of the server.
     private(set) var remark: String?
+    var handshakeSteps: [Handshake.Step] = []
     var handshakeAnswered = 0
+    /// Whether the server remembers what is read here.
+    var tracking = ConnectionTracking()
     /// Attempts that have failed, and connections that were lost before they had proved stable, in a row.
     private var failures = 0
     /// Whether the last attempt came to nothing.
@@ -224,7 +227,9 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         remark = nil
         handshakeAnswered = 0
         handshake.removeAll()
-        settings.handshake.encode(into: &handshake)
+        tracking.begin()
+        handshakeSteps = settings.handshake.steps + (tracking.asked == nil ? [] : [.track])
+        settings.handshake.encode(handshakeSteps, trackingFor: tracking.asked, into: &handshake)
     }
 
     /// No connection could be made.
@@ -279,6 +284,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         hasFailed = phase != .ready || failures > Self.forgivenLosses
         lastError = error
         condemnation = nil
+        tracking.end()
         let sent = phase == .ready ? sentBytes(unsent: unsent) : 0
         failAll(error, sent: sent, &completions)
         phase = .waiting

@@ -11,8 +11,11 @@ struct Handshake: Sendable {
         case readOnly
         case name
         case ping
+        /// The server remembers what the connection reads, and tells a link of its changes.
+        case track
     }
 
+    /// The steps of every connection.
     let steps: [Step]
     let topology: RedisTopology
     private let fixed: RedisCredentials?
@@ -42,9 +45,16 @@ struct Handshake: Sendable {
         self.steps = steps
     }
 
-    func encode(into writer: inout CommandWriter) {
+    /// Writes the commands of the steps.
+    ///
+    /// - Parameters:
+    ///   - steps: ``steps``, perhaps with one more.
+    ///   - link: The number of the connection that is told what becomes of what this one reads.
+    ///   - writer: Gets the commands.
+    func encode(_ steps: [Step], trackingFor link: Int64? = nil, into writer: inout CommandWriter) {
         for step in steps {
             switch step {
+            case .track: if let link { Self.encodeTracking(for: link, into: &writer) }
             case .authenticate: encodeLogin(into: &writer)
             case .identify:
                 writer.begin(2)
@@ -69,6 +79,17 @@ struct Handshake: Sendable {
         }
     }
 
+    /// Has the server remember what a connection reads, and tell another one; `nil` ends that.
+    static func encodeTracking(for link: Int64?, into writer: inout CommandWriter) {
+        writer.begin(link == nil ? 3 : 5)
+        writer.argument("CLIENT" as StaticString)
+        writer.argument("TRACKING" as StaticString)
+        guard let link else { return writer.argument("OFF" as StaticString) }
+        writer.argument("ON" as StaticString)
+        writer.argument("REDIRECT" as StaticString)
+        writer.argument(link)
+    }
+
     /// AUTH with what is in force now.
     func encodeLogin(into writer: inout CommandWriter) {
         let current = source == nil ? fixed : source?.keeper.current
@@ -79,6 +100,8 @@ struct Handshake: Sendable {
     func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
         switch reply {
         case .error(let text) where step == .identify && !refusesAll(text): return nil
+        // The link that it names may be gone by now; whoever has asked for it looks at the reply.
+        case .error where step == .track: return nil
         case .array where step == .identify:
             return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
         case .status: return nil

@@ -28,6 +28,8 @@ struct LoopThread {
     var locator: (any ServerLocator)?
     /// How often all drivers of the thread may begin to connect.
     let limit: ReconnectLimit
+    /// Has the server remember what the connections read; `nil` where there are none.
+    var tracking: ReadTracking?
     /// Room for received bytes.
     let buffer: UnsafeMutableRawBufferPointer
 }

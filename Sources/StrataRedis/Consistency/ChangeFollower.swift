@@ -24,6 +24,8 @@ final class ChangeFollower: LinkListener, PartListener {
 
     var isDivided: Bool { isCluster }
 
+    var hearsEverything: Bool { true }
+
     func changed(_ name: [UInt8]) {
         guard name.starts(with: keyspace.values) else { return }
         schedule.withLock { schedule in

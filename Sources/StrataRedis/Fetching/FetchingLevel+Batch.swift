@@ -51,7 +51,7 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?,
         _ looks: SharedLooks<Key, Value>
     ) async throws -> Entry<Value>? {
-        let start = MonotonicInstant.now
+        let since = time.running
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
                 try await produce(key, names, request, flight, slot) { try await looks.finding(of: names) }
@@ -71,7 +71,7 @@ extension FetchingLevel {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
         }
     }
 }

@@ -17,4 +17,11 @@ extension FetchingLevel: AtomicLevel {
         defer { void(key) }
         return try await level.changeLifetime(of: key, change)
     }
+
+    /// Asks Redis; a running fetch can no longer store its value, unless this only looks.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        if write.step != .looks { void(key) }
+        defer { if write.step != .looks { void(key) } }
+        return try await level.settle(key, write)
+    }
 }

@@ -72,7 +72,7 @@ extension FetchingLevel {
         let begin = recorder == nil ? .distantPast : MonotonicInstant.now
         let sealed: RedisLevel<Key, Value>.Sealed
         do {
-            let start = lease.grantedAt
+            let start = lease.askedAt
             sealed =
                 if let bytes {
                     try await level.reseal(bytes, entry, lease.names, fetchedSince: start)
@@ -161,7 +161,8 @@ extension FetchingLevel {
                 old: old,
                 request.recorder,
                 slot,
-                for: request.callSource(of: Value.self)
+                for: request.callSource(of: Value.self),
+                request.options
             )
             fetched.entry?.asOf = asOf
             return fetched

@@ -42,7 +42,7 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         var finding = found
-        var waiting = Waiting(request, upTo: options.waitLimit, waitDurations)
+        var waiting = Waiting(request, upTo: options.waitLimit, waitDurations, time)
         defer { waiting.end() }
         while !finding.belongsToNewerRelease {
             let number = level.shared.waiters.enter(names.value.bytes)
@@ -59,7 +59,7 @@ extension FetchingLevel {
             switch answer {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket, pending)
-                if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
+                if let entry = finding.entry, entry.isFresh(at: time.now) { return .entry(entry) }
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
@@ -74,7 +74,7 @@ extension FetchingLevel {
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
                 else { continue }
                 finding = try await level.open(news.bytes, names, news.ticket, .nothing)
-                if let entry = finding.entry, entry.isFresh(at: .now) { return .entry(entry) }
+                if let entry = finding.entry, entry.isFresh(at: time.now) { return .entry(entry) }
             }
         }
         return .entry(try await fetchUncoordinated(key, names, request, slot))
@@ -138,7 +138,7 @@ extension FetchingLevel {
     private func sourceFailure(_ key: Key, _ message: String, retryAfter: Duration) -> SourceFailure {
         let told = CacheError.sourceFailed(message, retryAfter: retryAfter)
         // Another process may have failed since with another error.
-        guard let own = sourceErrors.left(for: key, at: .now)?.reason,
+        guard let own = sourceErrors.left(for: key, at: time.now)?.reason,
             message.hasPrefix(TransferredError.text(of: own).prefix(Self.comparedLength))
         else { return SourceFailure(told) }
         return SourceFailure(own, retryAfter: retryAfter)
@@ -148,19 +148,22 @@ extension FetchingLevel {
     private static var comparedLength: Int { 24 }
 }
 
-/// The waiting of one caller for another process.
+/// The waiting of one caller for another process, by the running time.
 private struct Waiting {
     private let request: ReadRequest
-    private let since = MonotonicInstant.now
+    private let clock: CacheClock
+    private let since: MonotonicInstant
     private let giveUp: MonotonicInstant
     private let durations: WorkDurations
     private(set) var hasWaited = false
     private var holder = ""
     private var pause = 2.0
 
-    init(_ request: ReadRequest, upTo limit: Duration, _ durations: WorkDurations) {
+    init(_ request: ReadRequest, upTo limit: Duration, _ durations: WorkDurations, _ clock: CacheClock) {
         self.request = request
         self.durations = durations
+        self.clock = clock
+        since = clock.running
         giveUp = since.advanced(by: limit)
     }
 
@@ -176,7 +179,7 @@ private struct Waiting {
     ) throws -> MonotonicInstant {
         hasWaited = true
         self.holder = holder
-        let now = MonotonicInstant.now
+        let now = clock.running
         guard now < giveUp else { throw WaitLimitReached() }
         let look = now.advanced(by: .milliseconds(pause * Double.random(in: 0.5...1)))
         pause = min(pause * 1.5, 100)
@@ -186,7 +189,7 @@ private struct Waiting {
 
     func end() {
         guard hasWaited else { return }
-        let now = MonotonicInstant.now
+        let now = clock.running
         durations.tell(.wait, since.nanoseconds(to: now))
         request.recorder?.step(.waited, at: .redis, from: since, to: now, whom: holder)
     }

@@ -1,4 +1,5 @@
 internal import Strata
+internal import Synchronization
 
 extension FetchingLevel {
     /// Reads Redis by one GET, and fetches when there is no value that this read may use.
@@ -46,19 +47,23 @@ extension FetchingLevel {
         } catch let error as RedisError {
             request.recorder?.failed(error, at: .redis, from: start)
             guard request.options.source != .never else { return nil }
-            return try await share(key, names, request, sparing: nil, flight, slot) { [self] in
+            let work: @Sendable () async throws -> Led = { [self] in
                 .entry(try await fetchUncoordinated(key, names, request, slot))
             }
+            guard request.options.waitsForOthers else {
+                return try await leadAlone(key, names, request, sparing: nil, slot, work)
+            }
+            return try await share(key, names, request, sparing: nil, flight, slot, work)
         }
         let found = finding.entry
         var spare: Entry<Value>?
-        switch found.map({ request.verdict(on: $0, at: .now) }) ?? .useless {
+        switch found.map({ request.verdict(on: $0, at: time.now) }) ?? .useless {
         case .serve:
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return found
         case .serveAndRefresh:
             request.recorder?.stale(because: .refreshing)
-            fetches.launch(key, fingerprint: names.fingerprint) { [self] in
+            fetches.launch(key, fingerprint: names.fingerprint, priority: request.options.priority) { [self] in
                 try await level.redis.budgeted {
                     try await lead(key, names, finding, request, waits: false)
                 }
@@ -69,9 +74,15 @@ extension FetchingLevel {
         }
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, slot)
+            return try await fetchApart(key, names, request, slot)
         }
         do {
+            guard request.options.waitsForOthers else {
+                let spare = request.options.source == .always ? nil : spare
+                return try await leadAlone(key, names, request, sparing: spare, slot) { [self] in
+                    try await lead(key, names, finding, request, waits: false, slot)
+                }
+            }
             // With an old value at hand a read does not wait for another instance, unless its caller wants a new value.
             let waits = spare == nil || request.options.source == .always
             // The fetch must not end with this read.
@@ -111,24 +122,19 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         // A flight's task has no task-local values of its callers, so the budget goes with the work.
         let budget = CallBudget.current
-        let limit = WaitLimit(
-            sinceJoining: level.freshness.hardTimeout,
-            sinceStart: spare == nil ? nil : level.freshness.softTimeout
-        )
+        let limit = level.freshness.waitLimit(request, hasFallback: spare != nil)
         while true {
             let led = try await fetches.join(
                 key,
                 fingerprint: names.fingerprint,
                 limit: limit,
+                priority: request.options.priority,
                 within: flight,
                 joined: { slot?.leave() },
                 { try await CallBudget.$current.withValue(budget) { try await work() } }
             )
             switch led.output {
-            case .entry(let entry): return led.role == .joined ? entry?.joined : entry
-            case .stored(var entry, let renewal):
-                entry.ticket = renewal.take()
-                return led.role == .joined ? entry.joined : entry
+            case .entry, .stored: return led.role == .joined ? taken(led.output)?.joined : taken(led.output)
             // A caller that joined a competition with a shorter limit competes again.
             case .othersLead:
                 guard let spare else { continue }
@@ -136,6 +142,56 @@ extension FetchingLevel {
                 return spare
             }
         }
+    }
+
+    /// Fetches for a read that waits for nobody, and for all who come while it does.
+    ///
+    /// While others fetch, it gets the spare entry, or fetches beside them: then nothing is stored in Redis, and the levels above
+    /// keep the value unless the key changes meanwhile.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - names: Its names.
+    ///   - request: The read.
+    ///   - spare: The entry to return while others fetch; `nil` to fetch beside them.
+    ///   - slot: The key's part in a fetch of several.
+    ///   - work: Takes the lease if it is free and fetches, or fetches without one.
+    /// - Returns: The entry; `nil` when there is none.
+    /// - Throws: As `share`.
+    private func leadAlone(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        sparing spare: Entry<Value>?,
+        _ slot: Fetch<Key, Value>.Slot?,
+        _ work: @escaping @Sendable () async throws -> Led
+    ) async throws -> Entry<Value>? {
+        let budget = CallBudget.current
+        let led = try await fetches.begin(
+            key,
+            fingerprint: names.fingerprint,
+            limit: level.freshness.waitLimit(request, hasFallback: spare != nil),
+            priority: request.options.priority
+        ) { _ in try await CallBudget.$current.withValue(budget) { try await work() } }
+        switch led {
+        case .entry?, .stored?: return led.flatMap { taken($0) }
+        case .othersLead?, nil: break
+        }
+        if let spare = usable(spare) {
+            request.recorder?.stale(because: .othersFetch)
+            return spare
+        }
+        return try await fetchApart(key, names, request, slot)
+    }
+
+    /// Fetches past Redis, under this process's limit of such fetches.
+    private func fetchApart(
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest,
+        _ slot: Fetch<Key, Value>.Slot?
+    ) async throws -> Entry<Value>? {
+        try await apart(request) { [self] in .entry(try await fetchUncoordinated(key, names, request, slot)) }
     }
 
     /// Fetches without using the value in Redis, and stores the result there unless the request excludes that, too.
@@ -150,19 +206,42 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         guard request.options.source != .never else { return nil }
         guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchUncoordinated(key, names, request, slot)
+            return try await fetchApart(key, names, request, slot)
         }
-        switch try await leadBeside(key, names, request, slot) {
+        return try await apart(request) { [self] in
+            let led = try await leadBeside(key, names, request, slot)
+            guard case .othersLead = led else { return led }
+            return .entry(try await fetchUncoordinated(key, names, request, slot))
+        }
+    }
+
+    /// Runs a fetch that nobody joins in a task of its own, for as long as the read waits.
+    private func apart(
+        _ request: ReadRequest,
+        _ work: @escaping @Sendable () async throws -> Led
+    ) async throws -> Entry<Value>? {
+        let (budget, number) = (CallBudget.current, lastApart.wrappingAdd(1, ordering: .relaxed).newValue)
+        let led = try await apart.join(
+            number,
+            limit: level.freshness.waitLimit(request),
+            priority: request.options.priority
+        ) { _ in try await CallBudget.$current.withValue(budget) { try await work() } }
+        return taken(led.output)
+    }
+
+    /// The entry of a fetch, with the ticket of what was stored; its caller fills the levels above.
+    private func taken(_ led: Led) -> Entry<Value>? {
+        switch led {
         case .entry(let entry): return entry
         case .stored(var entry, let renewal):
             entry.ticket = renewal.take()
             return entry
-        case .othersLead: return try await fetchUncoordinated(key, names, request, slot)
+        case .othersLead: return nil
         }
     }
 
     /// A stale entry that may still be served.
     func usable(_ entry: Entry<Value>?) -> Entry<Value>? {
-        entry.flatMap { $0.isUsable(at: .now) ? $0 : nil }
+        entry.flatMap { $0.isUsable(at: time.now) ? $0 : nil }
     }
 }

@@ -1,12 +1,13 @@
 public import Strata
+internal import Synchronization
 
 /// A Redis level with a source below it, from which the whole fleet fetches a missing value once.
 ///
 /// Within this process, callers of one key join one flight. Across processes a lease in Redis decides which instance
 /// fetches, and the others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as
 /// long as its lease is renewed in time and the primary neither loses data nor fails over. Otherwise several may fetch;
-/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``) does not
-/// wait for another instance's fetch either. An instance never stores a fetched value when its lease does not stand at
+/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does not
+/// wait for others (``/Strata/ReadOptions/waitsForOthers``), may fetch beside another instance. An instance never stores a fetched value when its lease does not stand at
 /// that moment.
 ///
 /// ``RedisLevel/freshness`` says how long values are fresh, when stale ones are served, and how long callers wait. A
@@ -27,11 +28,14 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     let flights: Flights<Key, Entry<Value>?>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
+    /// Fetches that nobody joins, by numbers of their own: beside another one, or past Redis.
+    let apart: Flights<UInt64, Led>
+    let lastApart = Atomic<UInt64>(0)
     let limiter: FetchLimiter
     /// Hears how long callers waited for other instances.
     let waitDurations = WorkDurations()
     /// The errors that the source threw in this process, each for as long as its back-off lasts.
-    let sourceErrors = Pauses<Key>()
+    let sourceErrors: Pauses<Key>
 
     /// The outcome of a competition for the lease.
     enum Led: Sendable {
@@ -50,11 +54,17 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         self.level = level
         self.options = options
         self.source = source
-        flights = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit)
-        fetches = Flights(gate: level.gate, completionLimit: level.freshness.completionLimit) { led in
+        let clock = level.redis.clock
+        sourceErrors = Pauses(clock: clock)
+        // Nobody fills the levels above.
+        let unclaimed: @Sendable (Led) -> Void = { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
-        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit)
+        let limit = level.freshness.completionLimit
+        flights = Flights(clock: clock, gate: level.gate, completionLimit: limit)
+        fetches = Flights(clock: clock, gate: level.gate, completionLimit: limit, unclaimed: unclaimed)
+        apart = Flights(clock: clock, completionLimit: limit, unclaimed: unclaimed)
+        limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
     /// Callers in this process that wait for a value now.
@@ -70,6 +80,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         if request.rights != nil { return try await level.entry(for: key, request) }
         let request = try request.sourced(by: self)
         let start = MonotonicInstant.now
+        let since = time.running(at: start)
         do {
             guard request.isShareable else { return try await read(key, request, nil) }
             let limit = level.freshness.waitLimit(request)
@@ -86,7 +97,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: start)
+            throw CacheError.late(since: since, by: time)
         }
     }
 
@@ -101,7 +112,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         async let waited: Bool = flights.drain(within: limit)
-        _ = await (fetches.drain(within: limit), waited)
+        async let beside: Bool = apart.drain(within: limit)
+        _ = await (fetches.drain(within: limit), waited, beside)
     }
 
     // MARK: Writing
@@ -161,6 +173,11 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     public var lacksSource: Bool { source.isPerCall }
 
     /// The Redis level's.
+    public var clock: CacheClock? { time }
+
+    var time: CacheClock { level.redis.clock }
+
+    /// The Redis level's.
     public var policy: FreshnessPolicy? { level.policy }
 
     /// ``/Strata/EntryOrigin/redis``.
@@ -177,7 +194,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         return LevelLabel(
             "fetching",
             counters: [
-                .init("under_way", fetches.count), .init("unattended", flights.anchored + fetches.anchored),
+                .init("under_way", fetches.count + apart.count),
+                .init("unattended", flights.anchored + fetches.anchored + apart.anchored),
                 .init(detail: "waits", counted.waits),
             ],
             parts: [level.label, fetcher],
@@ -198,7 +216,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key) async throws -> Value?
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness) { key, _ in .found(try await fetch(key)) })
+        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock) { key, _ in .found(try await fetch(key)) })
     }
 
     /// This level with a source below it that tells how levels keep its answer.
@@ -212,7 +230,7 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable (Key, FetchContext<Value>) async throws -> FetchOutcome<Value>
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, fetch))
+        FetchingLevel(self, options, Fetch(freshness, clock: redis.clock, fetch))
     }
 
     /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
@@ -230,7 +248,7 @@ extension RedisLevel {
     /// - Parameter options: How the fleet decides which instance fetches.
     /// - Returns: The level.
     public func fetchingPerCall(_ options: LeaseOptions = LeaseOptions()) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(perCall: freshness))
+        FetchingLevel(self, options, Fetch(perCall: freshness, clock: redis.clock))
     }
 
     /// This level with a source below it that is asked for several keys by one call.
@@ -262,6 +280,10 @@ extension RedisLevel {
         _ options: LeaseOptions = LeaseOptions(),
         _ fetch: @escaping @Sendable ([Key], [Key: FetchContext<Value>]) async throws -> [Key: FetchOutcome<Value>]
     ) -> FetchingLevel<Key, Value> {
-        FetchingLevel(self, options, Fetch(freshness, several: { try await fetch(Array($0.keys), $0) }))
+        FetchingLevel(
+            self,
+            options,
+            Fetch(freshness, clock: redis.clock, several: { try await fetch(Array($0.keys), $0) })
+        )
     }
 }

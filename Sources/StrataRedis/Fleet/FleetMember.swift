@@ -62,7 +62,7 @@ public final class FleetMember: Sendable {
         } find: { bytes in
             guard let memory, Key.isReadable else { return MemoryFinding(.unknown) }
             guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return MemoryFinding(.absent) }
-            return MemoryFinding(glimpse, level.shared.gate, at: .now)
+            return MemoryFinding(glimpse, level.shared.gate, by: level.redis.clock)
         } hottest: { most in
             memory.map { memory in memory.hottest(most).map { PrintableText.escape($0.keyBytes) } }
         }

@@ -2,7 +2,7 @@ internal import Logging
 internal import Strata
 
 /// One cache of an instance as the fleet knows it: its record, and its answers.
-final class FleetSeat: Sendable {
+final class FleetSeat: ServerKeyKeeper {
     /// How long an answer waits for who has asked.
     static let answerLifetime: Duration = .seconds(10)
 
@@ -46,6 +46,12 @@ final class FleetSeat: Sendable {
         self.coherence = coherence
         trail = Locked(ChangeTrail(at: .now))
         self.hottest = hottest
+        redis.clock.moved?.ask(self)
+    }
+
+    /// The list of instances, and this one's record.
+    func keysKept(until running: MonotonicInstant) -> [[UInt8]] {
+        [keyspace.instances.bytes, keyspace.record(of: number.text).bytes]
     }
 
     /// Until the task is cancelled.

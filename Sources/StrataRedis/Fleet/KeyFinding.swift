@@ -54,8 +54,14 @@ package struct KeyFinding: Codable, Sendable, Hashable {
     /// - Parameters:
     ///   - glimpse: The entry.
     ///   - gate: The gate by whose tickets it was kept.
-    ///   - now: The moment.
-    init(_ glimpse: MemoryGlimpse<some Sendable>, _ gate: FillGate, at now: MonotonicInstant) {
+    ///   - system: The moment by the system's clock, as trust in the link.
+    ///   - now: The moment by the cache's clock.
+    init(
+        _ glimpse: MemoryGlimpse<some Sendable>,
+        _ gate: FillGate,
+        at system: MonotonicInstant,
+        _ now: MonotonicInstant
+    ) {
         let entry = glimpse.entry
         let state: State =
             if entry.seal?.isLive == false {
@@ -64,7 +70,7 @@ package struct KeyFinding: Codable, Sendable, Hashable {
                 .voidByChange
             } else if !entry.isUsable(at: now) {
                 .expired
-            } else if entry.isSuspect || !gate.admits(entry.ticket, at: now) {
+            } else if entry.isSuspect || !gate.admits(entry.ticket, at: system) {
                 .suspect
             } else {
                 entry.isFresh(at: now) ? .fresh : .stale

@@ -95,6 +95,7 @@ package final class KeyspaceWatch: LinkListener, PartListener {
 
     var isDivided: Bool { false }
     var hearsLeases: Bool { true }
+    var hearsEverything: Bool { true }
 
     func changed(_ name: [UInt8]) {
         guard let key = InspectedKey(name: RedisKey(name), in: keyspace) else { return }

@@ -18,10 +18,12 @@ struct MemoryFinding: Sendable {
     }
 
     /// An entry in memory, as a read at this moment would judge it.
-    init(_ glimpse: MemoryGlimpse<some Sendable>, _ gate: FillGate, at now: MonotonicInstant) {
-        finding = KeyFinding(glimpse, gate, at: now)
+    init(_ glimpse: MemoryGlimpse<some Sendable>, _ gate: FillGate, by clock: CacheClock) {
+        let system = MonotonicInstant.now
+        finding = KeyFinding(glimpse, gate, at: system, clock.now(at: system))
         version = glimpse.entry.version
-        leastAge = glimpse.leastAge
+        // Who asks counts by the system's clock, and a clock that a test moves says nothing of that.
+        leastAge = clock.moved == nil ? glimpse.leastAge : .zero
         isTimed = glimpse.entry.ticket.isTimed
     }
 

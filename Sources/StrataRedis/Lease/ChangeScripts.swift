@@ -1,7 +1,8 @@
 /// The scripts that change a value only if it is still the one that was read.
 ///
 /// KEYS are the value's and the lease's name, in that order. Each change has a version of its own, and none comes back:
-/// so a script that arrives late, or a second time, finds another version and does nothing.
+/// so a script that arrives late, or a second time, finds another version and does nothing. What is written is read behind the
+/// write, as ``LeaseScripts`` say.
 enum ChangeScripts {
     /// Stores a value in the place of the one that was read, and ends any lease as a set does.
     ///
@@ -12,7 +13,7 @@ enum ChangeScripts {
     /// too late; -2 when the value has changed.
     static let replace = RedisScript(
         name: "replace",
-        digest: "d563b7f04a4a41c182966252ba92164ca7f4f34b",
+        digest: "f4e86030d12e69794458a65d793a20ffaaf36fcf",
         source: """
             local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
             if s == ARGV[5] then return 1 end
@@ -22,6 +23,7 @@ enum ChangeScripts {
             if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[3]) then return 0 end
             redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
             redis.call('DEL', KEYS[2])
+            redis.call('EXISTS', KEYS[1])
             return 1
             """
     )
@@ -34,7 +36,7 @@ enum ChangeScripts {
     /// Answers as `replace`.
     static let rehead = RedisScript(
         name: "rehead",
-        digest: "745e751535ac2ff7f17d14c85608eb2ded8d7277",
+        digest: "8215ee1b69032ac05962b29ba7e7337c81f27a6a",
         source: """
             local v = redis.pcall('GETRANGE', KEYS[1], 20, 35)
             if v == ARGV[5] then return 1 end
@@ -44,6 +46,7 @@ enum ChangeScripts {
             redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
             redis.call('PEXPIRE', KEYS[1], ARGV[2])
             redis.call('DEL', KEYS[2])
+            redis.call('EXISTS', KEYS[1])
             return 1
             """
     )
@@ -69,5 +72,31 @@ enum ChangeScripts {
             """
     )
 
-    static let all = [replace, rehead, removeUnchanged]
+    /// Compares the value with a late write, and ends what may have asked the source before that was written.
+    ///
+    /// ARGV: the stamp of the write, the bytes with which the stamps of late writes begin, the step (`l`ooks, `s`ettles,
+    /// `f`orgets), the channel, and two messages: that the key was removed, and that a lease has ended.
+    ///
+    /// Answers 1 for this write; 2 for another late one, which is left alone; 0 for neither, and then the key is removed as by
+    /// a removal, unless the step only looks. A step that forgets removes this write, too, and answers 0.
+    static let settle = RedisScript(
+        name: "settle",
+        digest: "a4d5c4df3720f8713e5ef8438b436522c8b52308",
+        source: """
+            local s = redis.pcall('GETRANGE', KEYS[1], 20, 35)
+            if type(s) ~= 'string' then s = '' end
+            local n = 0
+            if s == ARGV[1] then n = 1 elseif string.sub(s, 1, 8) == ARGV[2] then n = 2 end
+            if ARGV[3] == 'l' or n == 2 then return n end
+            if n == 1 and ARGV[3] == 's' then
+              if redis.call('DEL', KEYS[2]) == 1 then redis.call('PUBLISH', ARGV[4], ARGV[6]) end
+              return n
+            end
+            redis.call('DEL', KEYS[1], KEYS[2])
+            redis.call('PUBLISH', ARGV[4], ARGV[5])
+            return 0
+            """
+    )
+
+    static let all = [replace, rehead, removeUnchanged, settle]
 }

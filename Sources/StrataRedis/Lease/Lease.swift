@@ -59,6 +59,8 @@ struct Lease: Sendable {
     /// Taken before the lease was asked for; the lease ends at this instant plus its duration, as far as this process
     /// knows.
     let grantedAt: MonotonicInstant
+    /// The same by the cache's clock, as the times of entries.
+    let askedAt: MonotonicInstant
     private let record: [UInt8]
     /// The header of the value when the lease was granted; `nil` for no value.
     private(set) var replacedHeader: [UInt8]?
@@ -84,12 +86,14 @@ struct Lease: Sendable {
         replacing stamp: [UInt8]?,
         _ mode: Mode = .ordinary
     ) async throws -> Answer {
+        let now = MonotonicInstant.now
         var lease = Lease(
             redis: redis,
             keyspace: keyspace,
             names: names,
             duration: duration,
-            grantedAt: .now,
+            grantedAt: now,
+            askedAt: redis.clock.now(at: now),
             record: LeaseRecord.new(holder: redis.configuration.instanceName).bytes
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory

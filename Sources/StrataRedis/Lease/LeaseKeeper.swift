@@ -5,10 +5,13 @@ internal import Strata
 /// Each renewal is timed by the deadline of the one before, counted from before it was sent, so a late wake-up does not
 /// delay the next one. A failed renewal is tried again while the lease can still stand. Holding a lease costs no task;
 /// only a renewal does.
+///
+/// A lease ends at the server, whose time goes on in any case: renewals go by the system's clock. How long a lease is renewed in
+/// all goes by the running time of the cache's.
 final class LeaseKeeper: Watched {
     private struct Held: Sendable {
         let lease: Lease
-        /// Until when the lease is renewed.
+        /// Until when the lease is renewed, by the running time.
         let limit: MonotonicInstant
         /// Called once when the lease is known to be gone.
         let lost: @Sendable () -> Void
@@ -28,10 +31,18 @@ final class LeaseKeeper: Watched {
     private struct State: Sendable {
         var held: [UInt64: Held] = [:]
         var lastNumber: UInt64 = 0
+        /// Whether the client has ended, and renews nothing more.
+        var isStopped = false
     }
 
     private let state = Locked(State())
     private let watch = Watch()
+    private let clock: CacheClock
+
+    init(_ clock: CacheClock) {
+        self.clock = clock
+        clock.moved?.ask(self)
+    }
 
     /// Leases that are held now.
     var count: Int { state.withLock { $0.held.count } }
@@ -47,7 +58,7 @@ final class LeaseKeeper: Watched {
         let expiry = lease.grantedAt.advanced(by: lease.duration)
         var held = Held(
             lease: lease,
-            limit: lease.grantedAt.advanced(by: limit),
+            limit: clock.running(at: lease.grantedAt).advanced(by: limit),
             lost: lost,
             expiry: expiry,
             due: expiry
@@ -67,15 +78,19 @@ final class LeaseKeeper: Watched {
         state.withLock { state in state.held[number] = nil }
     }
 
+    /// The client ends: its leases run out.
+    func stop() { state.withLock { $0.isStopped = true } }
+
     /// O(leases).
     func fire(at now: MonotonicInstant) -> MonotonicInstant {
+        let running = clock.running(at: now)
         let (lost, renewals, next) = state.withLock { state in
             var (lost, renewals): ([Held], [(UInt64, Lease)]) = ([], [])
             for (number, held) in state.held where held.due <= now {
                 if held.expiry <= now {
                     lost.append(held)
                     state.held[number] = nil
-                } else if held.limit <= now {
+                } else if held.limit <= running {
                     state.held[number]?.due = held.expiry
                 } else {
                     renewals.append((number, held.lease))
@@ -107,6 +122,21 @@ final class LeaseKeeper: Watched {
         }
         lost?.lost()
         watch.schedule(self, by: due)
+    }
+}
+
+extension LeaseKeeper: ServerKeyKeeper {
+    /// The leases that are renewed until then, and the values that are kept alive with them; others are lost.
+    func keysKept(until running: MonotonicInstant) -> [[UInt8]] {
+        let (lost, names) = state.withLock { state in
+            guard !state.isStopped else { return ([], []) as ([Held], [[UInt8]]) }
+            let lost = state.held.filter { $0.value.limit <= running }
+            for number in lost.keys { state.held[number] = nil }
+            let kept = state.held.values.flatMap { [$0.lease.names.lease, $0.lease.names.value] }.map(\.bytes)
+            return (Array(lost.values), kept)
+        }
+        for held in lost { held.lost() }
+        return names
     }
 }
 

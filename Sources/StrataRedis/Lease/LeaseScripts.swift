@@ -2,6 +2,9 @@
 ///
 /// KEYS are the value's and the lease's name, in that order.
 ///
+/// A script that writes a value reads it behind the write. So a server that remembers what its clients read
+/// (``TrackingMode/perKey``) tells this one of later changes; see `Models/tracking.pml`.
+///
 /// Digests are checked against a server by a test.
 enum LeaseScripts {
     /// Reads the value, or takes the lease.
@@ -73,7 +76,7 @@ enum LeaseScripts {
     /// server has no memory for it. The SET is a protected call, so that the script can tell the caller which.
     static let storeIfLeader = RedisScript(
         name: "store-if-leader",
-        digest: "51d2ebc278ea8fdfe646010e3d8babfe68a22bb5",
+        digest: "ebec14357bbd00b1c8e8f40fd24bedc33cdaad62",
         source: """
             if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
             local n = -2
@@ -82,6 +85,7 @@ enum LeaseScripts {
             if s == ARGV[4] then
               local r = redis.pcall('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
               if type(r) == 'table' and r.err then n = -1 else n = 1 end
+              redis.call('EXISTS', KEYS[1])
             end
             redis.call('DEL', KEYS[2])
             if n < 0 then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
@@ -97,13 +101,14 @@ enum LeaseScripts {
     /// Answers as the store does.
     static let extendIfLeader = RedisScript(
         name: "extend-if-leader",
-        digest: "051722ac7faabab3573b485184f266ec6781e282",
+        digest: "28282bb19ab21f2541aa3b2164fa49efef3ff30a",
         source: """
             if redis.pcall('GET', KEYS[2]) ~= ARGV[1] then return 0 end
             local n = -2
             if redis.pcall('GETRANGE', KEYS[1], 20, 35) == ARGV[4] then
               local r = redis.pcall('SETRANGE', KEYS[1], 0, ARGV[2])
               if type(r) == 'table' and r.err then n = -1 else n = redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+              redis.call('EXISTS', KEYS[1])
             end
             redis.call('DEL', KEYS[2])
             if n < 0 then redis.call('PUBLISH', ARGV[5], ARGV[6]) end
@@ -169,12 +174,13 @@ enum LeaseScripts {
     /// The SET comes before the DEL: after a first write the server no longer checks its memory limit for the script.
     static let write = RedisScript(
         name: "write",
-        digest: "bf1200e919e008d07efbbfb05b315c6e3da4f22f",
+        digest: "4510956497ee7f98cf6d28d40d490a0d24380d62",
         source: """
             local t = redis.call('TIME')
             if t[1] * 1000 + t[2] / 1000 > tonumber(ARGV[3]) then return 0 end
             redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
             redis.call('DEL', KEYS[2])
+            redis.call('EXISTS', KEYS[1])
             return 1
             """
     )

@@ -33,7 +33,7 @@ extension RedisLevel: AtomicLevel {
         _ names: KeyNames,
         _ open: (_ bytes: [UInt8]?, _ ticket: Ticket, _ asked: TagMarks.Asked?) async throws -> Finding
     ) async throws -> (Finding, ChangeMark) {
-        let start = MonotonicInstant.now
+        let start = redis.clock.now
         let tags = shared.tags(of: names.part)
         // Before the value is read: what is invalidated from now on voids what is made of it.
         let asOf = try await counting { try await tags.asOfNow(redis) }

@@ -69,7 +69,7 @@ extension RedisLevel {
                 return .void(stamp: Envelope.stamp(of: bytes))
             }
             // The lease of a fetch in its place keeps the value longer than that.
-            guard .now < entry.staleUntil else {
+            guard redis.clock.now < entry.staleUntil else {
                 counters.add(\.misses)
                 return .void(stamp: Envelope.stamp(of: bytes))
             }
@@ -193,7 +193,7 @@ extension RedisLevel {
         let asOf = entry.asOf == 0 ? try await tags.asOfNow(redis) : entry.asOf
         let clock = clock(of: names)
         let offset = try await clock.offset()
-        let now = MonotonicInstant.now
+        let now = redis.clock.now
         let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.asOf = asOf
@@ -239,7 +239,7 @@ extension RedisLevel {
     ) async throws -> Sealed {
         let clock = clock(of: names)
         let offset = try await clock.offset()
-        let now = MonotonicInstant.now
+        let now = redis.clock.now
         var sealed = entry
         limit(&sealed, at: now)
         sealed.version = .random()
@@ -265,9 +265,9 @@ extension RedisLevel {
         entry.staleUntil = min(entry.staleUntil, end)
     }
 
-    /// The milliseconds after which Redis drops an entry.
+    /// The milliseconds after which Redis drops an entry; later where a test's clock stands still meanwhile.
     private func expiry(of entry: Entry<Value>, at now: MonotonicInstant) -> [UInt8] {
-        let left = now.nanoseconds(to: entry.staleUntil)
+        let left = now.nanoseconds(to: entry.staleUntil.advanced(by: redis.clock.storeMargin))
         return Array(String(max(1, left / 1_000_000 + (left % 1_000_000 > 0 ? 1 : 0))).utf8)
     }
 }

@@ -27,7 +27,7 @@ extension RedisLevel {
     /// The lease; `nil` when others fetch the key, or a newer release has written what lies there.
     private func leaseToFill(_ names: KeyNames, _ rights: FillRights) async throws -> FillLease? {
         // Before it is asked, so that the end of the other's lease is heard.
-        let other = OtherFill(shared.waiters, names.value.bytes)
+        let other = OtherFill(shared.waiters, names.value.bytes, redis.clock)
         let answer = try await redis.budgeted {
             try await counting {
                 try await Lease.readOrLead(
@@ -42,7 +42,7 @@ extension RedisLevel {
         }
         guard case .leads(let lease, _) = answer else {
             if case .waits(let remaining, _) = answer {
-                let end = MonotonicInstant.now.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))
+                let end = redis.clock.running.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))
                 rights.stand(behind: other.standing(until: end, isTold: shared.isTold(names.fingerprint)))
             }
             return nil
@@ -70,7 +70,7 @@ extension RedisLevel {
         var dated = entry
         if dated.asOf == 0 { dated.asOf = right.asOf }
         let outcome = try await redis.budgeted {
-            let sealed = try await seal(dated, names, fetchedSince: lease.lease.grantedAt)
+            let sealed = try await seal(dated, names, fetchedSince: lease.lease.askedAt)
             shared.beginWrite(names, sealed.entry.version)
             do {
                 let outcome = try await counting { try await lease.store(sealed.bytes, expiry: sealed.expiry) }
@@ -140,13 +140,15 @@ private final class FillLease: Sendable {
 /// Another instance's lease, which stands in the way of filling a key.
 private final class OtherFill: FillHolder {
     private let waiters: KeyWaiters
+    private let clock: CacheClock
     private let number: UInt64
     /// When the lease ends unless it is renewed, and whether its end is told.
-    private let standing = Locked((until: MonotonicInstant.now, isTold: false))
+    private let standing = Locked((until: MonotonicInstant.distantPast, isTold: false))
 
     /// Begins to listen for the key.
-    init(_ waiters: KeyWaiters, _ name: [UInt8]) {
+    init(_ waiters: KeyWaiters, _ name: [UInt8], _ clock: CacheClock) {
         self.waiters = waiters
+        self.clock = clock
         number = waiters.enter(name)
     }
 
@@ -159,7 +161,7 @@ private final class OtherFill: FillHolder {
 
     func ended(by end: MonotonicInstant, pause: Duration) async throws -> Bool {
         let (leaseEnd, isTold) = standing.withLock { $0 }
-        let look = MonotonicInstant.now.advanced(by: pause)
+        let look = clock.running.advanced(by: pause)
         _ = try await waiters.wait(number, until: min(end, isTold ? max(leaseEnd, look) : look))
         return waiters.isWoken(number)
     }

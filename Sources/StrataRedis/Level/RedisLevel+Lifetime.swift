@@ -27,7 +27,7 @@ extension RedisLevel {
         }
         guard case .entry(let found, let bytes) = finding else { return false }
         let clock = clock(of: names)
-        let now = MonotonicInstant.now
+        let now = redis.clock.now
         let error = Duration.nanoseconds(2 * (clock.error + Self.clockDrift))
         let changed = change.applied(
             to: found,
@@ -59,7 +59,7 @@ extension RedisLevel {
                 do { try codec.check(EncodedValue(envelope)) } catch { throw fault(of: error, envelope) }
             }
             let entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
-            guard envelope.kind == .value, .now < entry.staleUntil else {
+            guard envelope.kind == .value, redis.clock.now < entry.staleUntil else {
                 counters.add(\.misses)
                 return .void(stamp: stamp)
             }

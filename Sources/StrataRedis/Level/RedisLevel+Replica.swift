@@ -27,7 +27,7 @@ extension RedisLevel {
             let found = try? entry(of: bytes, names, .void, clockOffset: offset), !pending.covers(found.tags)
         else { return nil }
         let entry = freshness.completing(found)
-        guard entry.isFresh(at: .now), try await isValid(entry, names) else { return nil }
+        guard entry.isFresh(at: redis.clock.now), try await isValid(entry, names) else { return nil }
         counters.add(\.replicaHits)
         return .entry(entry, bytes: bytes)
     }

@@ -67,9 +67,11 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         clocks = ServerClocks(redis)
         shared = KeyspaceCoherence(
             keyspace: keyspace,
+            clock: redis.clock,
             untrustedLifetime: coherence.untrustedLifetime(redis.configuration),
             isAwaited: coherence == .tracking,
             changes: redis.readsReplicas ? RecentChanges(margin: redis.configuration.longestChange) : nil,
+            longestWrite: redis.configuration.longestChange,
             look: redis.versionLook(),
             get: redis.valueLook(),
             parts: redis.parts,
@@ -204,6 +206,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public var gate: FillGate? { fillGate }
 
     private var fillGate: FillGate { shared.gate }
+
+    /// The client's.
+    public var clock: CacheClock? { redis.clock }
 
     /// ``freshness``.
     public var policy: FreshnessPolicy? { freshness }

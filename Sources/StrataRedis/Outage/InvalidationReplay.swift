@@ -35,10 +35,13 @@ final class InvalidationReplay: Sendable {
     private let count = Atomic<Int>(0)
     private let endpoint: String
     private let logger: Logger?
+    /// By which values and invalidations have their age; attempts and their pauses go by the system's clock.
+    private let clock: CacheClock
 
-    init(limit: Int, endpoint: String, logger: Logger?) {
+    init(limit: Int, endpoint: String, clock: CacheClock = .current, logger: Logger?) {
         state = Locked(State(pending: PendingInvalidations(limit: limit)))
         self.endpoint = endpoint
+        self.clock = clock
         self.logger = logger
     }
 
@@ -87,7 +90,7 @@ final class InvalidationReplay: Sendable {
             let isKept = state.pending.record(
                 target,
                 rank,
-                at: .now,
+                at: clock.now,
                 for: max(lifetime, Self.shortestMemory),
                 notBefore: notBefore
             )
@@ -198,7 +201,7 @@ final class InvalidationReplay: Sendable {
     private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Bool {
         let due = state.withLock { state in
             let now = MonotonicInstant.now
-            state.pending.expire(at: now)
+            state.pending.expire(at: clock.now(at: now))
             count.store(state.pending.count, ordering: .releasing)
             return state.pending.inOrder.filter { early || $0.notBefore <= now }
         }

@@ -4,6 +4,8 @@ internal import Strata
 /// What makes an outage cheap for a client: breakers, and invalidations to repeat.
 final class OutageControl: Sendable {
     let replay: InvalidationReplay
+    /// What the breakers go by.
+    let clock: CacheClock
     let refusals: RefusalLog
     /// Hears how long each call took.
     let durations = WorkDurations()
@@ -15,7 +17,8 @@ final class OutageControl: Sendable {
     let budget: Int64
     let commandTimeout: Int64
 
-    init(_ configuration: RedisConfiguration, logger: Logger?) {
+    init(_ configuration: RedisConfiguration, _ clock: CacheClock = .current, logger: Logger?) {
+        self.clock = clock
         let endpoint = configuration.place
         budget = configuration.redisBudget.saturatedNanoseconds
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
@@ -32,7 +35,12 @@ final class OutageControl: Sendable {
             )
         }
         spent = RedisError(code: .budgetSpent, message: "the call has spent its time for Redis", endpoint: endpoint)
-        replay = InvalidationReplay(limit: configuration.invalidationLimit, endpoint: endpoint, logger: logger)
+        replay = InvalidationReplay(
+            limit: configuration.invalidationLimit,
+            endpoint: endpoint,
+            clock: clock,
+            logger: logger
+        )
     }
 
     func breaker(_ role: RedisRole) -> CircuitBreaker {

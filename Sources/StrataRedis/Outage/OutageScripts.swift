@@ -6,19 +6,20 @@
 enum OutageScripts {
     /// Removes value and lease, unless the value's fetch began, or its set was made, after the invalidation.
     ///
-    /// ARGV: how many ms ago such a fetch began at the earliest, the channel, the message.
+    /// ARGV: how many ms ago such a fetch began at the earliest, the channel, the message, and how many ms the client's
+    /// values are ahead of the server's clock: none, unless a test moves the client's.
     ///
     /// Answers 1 when it removed them, 0 when it left the value. Only an envelope of format 1 tells when its fetch
     /// began; other bytes are removed, as the invalidation would have done. So is a value from the future: the server's
     /// clock was set back.
     static let removeOlder = RedisScript(
         name: "remove-older",
-        digest: "d81c6c0d2485afa7d1d8434f9775b7f508b019a6",
+        digest: "95b1c72351f0fefc4ac05c1b85457510302fd0ff",
         source: #"""
             local v = redis.pcall('GET', KEYS[1])
             if type(v) == 'string' and #v >= 86 and string.sub(v, 1, 4) == '\215\83\84\1' then
               local t = redis.call('TIME')
-              local now = t[1] * 1000 + t[2] / 1000
+              local now = t[1] * 1000 + t[2] / 1000 + tonumber(ARGV[4])
               local stored, took = 0, 0
               for i = 44, 37, -1 do stored = stored * 256 + string.byte(v, i) end
               for i = 64, 61, -1 do took = took * 256 + string.byte(v, i) end

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// While the link stands, its reports suffice; otherwise the server is asked. The table changes first, then the gate's
 /// counters: in any order of events, an entry is never taken for valid once its invalidation is known here.
-final class KeyspaceTags: Sendable {
+final class KeyspaceTags: ServerKeyKeeper {
     /// Asks the server for the marks, for calls from the I/O thread.
     typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
 
@@ -89,6 +89,9 @@ final class KeyspaceTags: Sendable {
     }
 
     // MARK: Use
+
+    /// The marks, which every instance reads again and again.
+    func keysKept(until running: MonotonicInstant) -> [[UInt8]] { [keyspace.marks(of: part)] }
 
     /// Notes that the keyspace is used.
     func used() {

@@ -66,7 +66,7 @@ extension CacheLevelConformance {
                 let minute = EntryLifetime(freshFor: .seconds(60))
                 try await level.set(value(1), for: key(1), lifetime: minute, tags: ["a"])
                 try await level.set(value(2), for: key(2), lifetime: minute)
-                let start = MonotonicInstant.now
+                let start = (level.clock ?? .system).now
                 notes.expect(try await level.touch(key(1), lifetime: Self.hour), is: true, "where one is")
                 let found = try await level.current(key(1))?.entry
                 notes.expect(found?.value, is: value(1), "the value")
@@ -90,8 +90,8 @@ extension CacheLevelConformance {
                 notes.expect(level.resident(key(1), at: .coarse) == nil, "memory serves it as fresh")
                 let found = try await level.current(key(1))?.entry
                 notes.expect(found?.value, is: value(1), "the value")
-                notes.expect(found?.isFresh(at: .coarse) != true, "it is fresh")
-                let left = found.map { MonotonicInstant.now.duration(to: $0.staleUntil) } ?? .zero
+                notes.expect(found?.isFresh(at: (level.clock ?? .system).now) != true, "it is fresh")
+                let left = found.map { (level.clock ?? .system).now.duration(to: $0.staleUntil) } ?? .zero
                 notes.expect(left > .zero && left <= .seconds(61), "it is stale for \(left)")
                 try await level.set(value(2), for: key(2), lifetime: Self.hour)
                 notes.expect(try await level.expire(key(2)), is: false, "without a stale window")

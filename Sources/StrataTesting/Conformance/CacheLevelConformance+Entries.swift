@@ -7,17 +7,17 @@ extension CacheLevelConformance {
     var entryChecks: [Check] {
         [
             Check(name: "an entry whose time is over is not served") { [key, value] level, notes in
-                let past = MonotonicInstant.now.advanced(by: .seconds(-10))
+                let past = (level.clock ?? .system).now.advanced(by: .seconds(-10))
                 try await level.set(value(0), for: key(0))
                 try await level.store(Entry(.value(value(1)), freshUntil: past, staleUntil: past), for: key(0))
                 notes.expect(level.resident(key(0), at: .now) == nil, "memory serves it")
                 if let entry = try await level.entry(for: key(0), ReadRequest()) {
                     notes.expect(entry.value == value(1), "the older value is back")
-                    notes.expect(!entry.isUsable(at: .now), "it says that it may be served")
+                    notes.expect(!entry.isUsable(at: (level.clock ?? .system).now), "it says that it may be served")
                 }
             },
             Check(name: "a stale entry is not served as fresh", needs: .lifetimes) { [key, value] level, notes in
-                let now = MonotonicInstant.now
+                let now = (level.clock ?? .system).now
                 let entry = Entry(
                     .value(value(1)),
                     freshUntil: now.advanced(by: .seconds(-10)),
@@ -26,10 +26,10 @@ extension CacheLevelConformance {
                 try await level.store(entry, for: key(1))
                 notes.expect(level.resident(key(1), at: .now) == nil, "memory serves it")
                 let found = try await level.entry(for: key(1), ReadRequest())
-                notes.expect(found?.isFresh(at: .now) != true, "it says that it is fresh")
+                notes.expect(found?.isFresh(at: (level.clock ?? .system).now) != true, "it says that it is fresh")
             },
             Check(name: "lifetimes are kept, and not made longer", needs: .lifetimes) { [key, value] level, notes in
-                let now = MonotonicInstant.now
+                let now = (level.clock ?? .system).now
                 let entry = Entry(
                     .value(value(1)),
                     freshUntil: now.advanced(by: .seconds(20)),
@@ -52,7 +52,7 @@ extension CacheLevelConformance {
                 }
             },
             Check(name: "an absence is kept as one, and is not a miss", needs: .absences) { [key, value] level, notes in
-                let end = MonotonicInstant.now.advanced(by: .seconds(100))
+                let end = (level.clock ?? .system).now.advanced(by: .seconds(100))
                 try await level.set(value(1), for: key(1))
                 try await level.store(Entry(.absent, freshUntil: end), for: key(1))
                 notes.expect(try await level.get(key(1)), is: nil, "get")
@@ -66,7 +66,7 @@ extension CacheLevelConformance {
                 notes.expect(try await level.entry(for: key(1), ReadRequest())?.tags, is: ["a", "b/ü"], "tags")
             },
             Check(name: "an absence goes with its tag", needs: [.absences, .tags]) { [key, value] level, notes in
-                let end = MonotonicInstant.now.advanced(by: .seconds(100))
+                let end = (level.clock ?? .system).now.advanced(by: .seconds(100))
                 try await level.store(Entry(.absent, freshUntil: end, tags: ["a", "b"]), for: key(1))
                 try await level.set(value(2), for: key(2), tags: ["c"])
                 let kept = try await level.entry(for: key(1), ReadRequest())

@@ -14,6 +14,7 @@ struct LinkSuccessionTests {
         var topics = LinkTopics()
         for name in names {
             topics.prefixes.append(Keyspace(name).values)
+            topics.prefixes.append(Keyspace(name).tags)
             topics.channels.append(Keyspace(name).events)
         }
         return topics
@@ -61,14 +62,93 @@ struct LinkSuccessionTests {
         #expect(succession.active == 0)
         #expect(succession.trusted(0, until: instant(8), told: instant(4)) == true)
         #expect(succession.active == 1)
-        // The first is free for the one that has waited.
+        // The first is given up, and then free for the one that has waited.
+        #expect(succession.takeOrder(of: 0) == LinkTopics())
         #expect(succession.takeOrder(of: 0) == topics("a", "b", "c"))
+    }
+
+    @Test("a link for the other mode is given up when the mode is changed back before it stands")
+    func modes() {
+        var (all, read) = (topics("a"), topics("a"))
+        read.tracksReads = true
+        all.tracksReads = false
+        var succession = LinkSuccession()
+        succession.want(all)
+        #expect(succession.takeOrder(of: 0) == all)
+        succession.established(0, until: instant(3), at: instant(0))
+        succession.want(read)
+        #expect(succession.takeOrder(of: 1) == read)
+        succession.want(all)
+        #expect(succession.takeOrder(of: 1) == LinkTopics())
+        #expect(succession.takeOrder(of: 0) == nil && succession.takeOrder(of: 1) == nil)
+        // It had stood before it was told.
+        succession.established(1, until: instant(6), at: instant(3))
+        #expect(succession.trusted(0, until: instant(7), told: instant(4)) == false)
+        #expect(succession.active == 0)
+    }
+
+    @Test("whatever is wanted and lost, in the end one link stands, and has what is wanted", arguments: 0..<4)
+    func walk(_: Int) {
+        var random = SplitMix64.announced()
+        for _ in 0..<2_000 {
+            var succession = LinkSuccession()
+            var wanted = LinkTopics()
+            var clock = 0
+            /// What the drivers have: their topics, and whether their links stand.
+            var links = [(topics: LinkTopics(), stands: false), (topics: LinkTopics(), stands: false)]
+            func take(_ link: Int) {
+                guard let order = succession.takeOrder(of: link), order != links[link].topics else { return }
+                if links[link].stands { _ = succession.lost(link) }
+                links[link] = (order, false)
+            }
+            func establish(_ link: Int) {
+                guard !links[link].topics.isEmpty, !links[link].stands else { return }
+                links[link].stands = true
+                succession.established(link, until: instant(clock + 3), at: instant(clock))
+            }
+            func pong(_ link: Int) {
+                guard links[link].stands else { return }
+                _ = succession.trusted(link, until: instant(clock + 3), told: instant(clock - 1))
+            }
+            for _ in 0..<60 {
+                clock += 1
+                let link = Int.random(in: 0..<2, using: &random)
+                switch Int.random(in: 0..<9, using: &random) {
+                case 0:
+                    wanted = topics("a")
+                    if Bool.random(using: &random) { wanted.prefixes += topics("b").prefixes }
+                    if Bool.random(using: &random) { wanted.channels += topics("c").channels }
+                    wanted.tracksReads = Bool.random(using: &random)
+                    succession.want(wanted)
+                case 1: succession.renew()
+                case 2:
+                    guard links[link].stands else { break }
+                    links[link].stands = false
+                    _ = succession.lost(link)
+                case 3, 4: take(link)
+                case 5, 6: establish(link)
+                default: pong(link)
+                }
+                #expect(succession.trust[succession.active] == nil || links[succession.active].stands)
+            }
+            for _ in 0..<12 {
+                clock += 1
+                for link in 0..<2 { take(link) }
+                for link in 0..<2 { establish(link) }
+                for link in 0..<2 { pong(link) }
+            }
+            guard !wanted.isEmpty else { continue }
+            let active = links[succession.active]
+            #expect(active.stands && active.topics.contains(wanted) && succession.trust[succession.active] != nil)
+            #expect(links[succession.spare].topics.isEmpty)
+        }
     }
 
     @Test("the one that tells is lost while the other stands: that takes its place, as after any loss")
     func lost() {
         var succession = LinkSuccession()
         succession.want(topics("a"))
+        #expect(succession.takeOrder(of: 0) == topics("a"))
         succession.established(0, until: instant(3), at: instant(0))
         succession.want(topics("a", "b"))
         succession.established(1, until: instant(6), at: instant(3))

@@ -18,7 +18,7 @@ struct OwnWritesTests {
         var writes = OwnWrites()
         _ = writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
-        #expect(writes.looked(1, for: version, found: version) == false)
+        #expect(writes.looked(1, for: version, found: version) == .nothing)
         #expect(writes.count == 0)
         #expect(writes.notice(1) == .changed)
     }
@@ -29,17 +29,46 @@ struct OwnWritesTests {
             var writes = OwnWrites()
             _ = writes.begin(1, version)
             #expect(writes.notice(1) == .look(version))
-            #expect(writes.looked(1, for: version, found: found) == true)
+            #expect(writes.looked(1, for: version, found: found) == .changed)
         }
     }
 
-    @Test("a second notice while the look is under way is believed, and what the look finds is of no interest then")
+    @Test("a second notice while the look is under way is looked into afterwards")
     func second() {
         var writes = OwnWrites()
         _ = writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
+        #expect(writes.notice(1) == .held)
+        #expect(writes.notice(1) == .held)
+        #expect(writes.looked(1, for: version, found: version) == .look(version))
+        #expect(writes.looked(1, for: version, found: .random()) == .changed)
+        #expect(writes.count == 0)
+    }
+
+    @Test("a key that changes again and again is looked at a few times, then a notice is believed")
+    func changesOften() {
+        var writes = OwnWrites()
+        _ = writes.begin(1, version)
+        #expect(writes.notice(1) == .look(version))
+        for _ in 1..<OwnWrites.mostLooks {
+            #expect(writes.notice(1) == .held)
+            #expect(writes.looked(1, for: version, found: version) == .look(version))
+        }
         #expect(writes.notice(1) == .changed)
-        #expect(writes.looked(1, for: version, found: version) == false)
+        #expect(writes.looked(1, for: version, found: version) == .nothing)
+    }
+
+    @Test("a write that is over, and of which everything was told, is forgotten; one with a notice is not")
+    func told() {
+        var writes = OwnWrites()
+        let now = MonotonicInstant.now
+        for key in 1...3 { _ = writes.begin(UInt64(key), version, at: now.advanced(by: .seconds(key))) }
+        #expect(writes.notice(1) == .look(version))
+        writes.told(begunBefore: now.advanced(by: .seconds(3)))
+        #expect(writes.count == 2)
+        #expect(writes.notice(2) == .changed)
+        #expect(writes.notice(3) == .look(version))
+        #expect(writes.looked(1, for: version, found: version) == .nothing)
     }
 
     @Test("another own write begins while a look is out: the notice is believed, and the look decides nothing")
@@ -49,7 +78,7 @@ struct OwnWritesTests {
         #expect(writes.notice(1) == .look(version))
         let later = EntryVersion.random()
         #expect(writes.begin(1, later) == true)
-        #expect(writes.looked(1, for: version, found: later) == false)
+        #expect(writes.looked(1, for: version, found: later) == .nothing)
         #expect(writes.notice(1) == .look(later))
     }
 
@@ -59,7 +88,7 @@ struct OwnWritesTests {
         _ = writes.begin(1, version)
         #expect(writes.notice(1) == .look(version))
         #expect(writes.abandon(1, version) == true)
-        #expect(writes.looked(1, for: version, found: .random()) == false)
+        #expect(writes.looked(1, for: version, found: .random()) == .nothing)
     }
 
     @Test(
@@ -108,14 +137,16 @@ struct OwnWritesTests {
                 switch writes.notice(1) {
                 case .changed: settled = changes
                 case .look(let version): looks.append((version, stored, changes))
+                case .held: break
                 }
             }
             func answer() {
                 let look = looks.removeFirst()
-                if writes.looked(1, for: look.version, found: look.found) {
-                    settled = changes
-                } else if look.found == look.version {
-                    settled = max(settled, look.at)
+                switch writes.looked(1, for: look.version, found: look.found) {
+                case .changed: settled = changes
+                case .look(let version): looks.append((version, stored, changes))
+                case .nothing where look.found == look.version: settled = max(settled, look.at)
+                case .nothing: break
                 }
             }
             for _ in 0..<40 { step() }

@@ -16,6 +16,7 @@ struct TicketRenewalTests {
         let coherence = KeyspaceCoherence(
             keyspace: Keyspace("renewals"),
             untrustedLifetime: .seconds(3),
+            longestWrite: .seconds(1),
             look: { _, completion in if let look { look(completion) } else { completion(version) } },
             get: { _, completion in completion(nil) },
             tagLookout: { _ in { _, _ in } }
@@ -76,6 +77,7 @@ struct TicketRenewalTests {
             let coherence = KeyspaceCoherence(
                 keyspace: Keyspace("renewals"),
                 untrustedLifetime: untrustedLifetime,
+                longestWrite: .seconds(1),
                 look: { _, _ in },
                 get: { _, _ in },
                 tagLookout: { _ in { _, _ in } }

@@ -95,7 +95,7 @@ struct OptionsPageTests {
                 ("reconnectDelay", configuration.reconnectDelay),
                 ("linkPingInterval", configuration.linkPingInterval),
                 ("linkPingTimeout", configuration.linkPingTimeout),
-                ("replicaLagLimit", configuration.replicaLagLimit as Any),
+                ("replicaLagLimit", configuration.replicaLagLimit as Any), ("tracking", configuration.tracking),
             ]
         )
     }

@@ -48,7 +48,7 @@ struct HandshakeTests {
     func commands(example: Example) throws {
         let handshake = example.handshake
         var writer = CommandWriter()
-        handshake.encode(into: &writer)
+        handshake.encode(handshake.steps, into: &writer)
         let commands = try ReplyReader().read(Array(writer.bytes))
         #expect(handshake.steps.count == example.commands.count)
         #expect(commands.map { ($0.array ?? []).compactMap(\.string).joined(separator: " ") } == example.commands)
@@ -61,7 +61,7 @@ struct HandshakeTests {
         #expect(!Handshake(cluster.node(at: endpoint)).steps.contains(.readOnly))
         let handshake = Handshake(cluster.replica(at: endpoint))
         var writer = CommandWriter()
-        handshake.encode(into: &writer)
+        handshake.encode(handshake.steps, into: &writer)
         #expect(String(decoding: writer.bytes, as: UTF8.self).contains("*1\r\n$8\r\nREADONLY\r\n"))
         let refusal = RESPValue.error("NOPERM this user has no permissions to run the 'readonly' command")
         #expect(handshake.failure(of: .readOnly, refusal, endpoint: "r") != nil)

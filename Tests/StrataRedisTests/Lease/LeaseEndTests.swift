@@ -51,7 +51,7 @@ struct LeaseEndTests {
             let call = Task { try await cache.get("k") }
             await source.gate.arrivals()
             // The clock is known by then, and the server has the script or gets its text.
-            _ = try await cache.level.clock.offset()
+            _ = try await cache.level.serverClock.offset()
             try await server.command(bytes: foreign + [Array("another one that is no envelope, and is as long".utf8)])
             let before = try await calls(of: "eval", "evalsha", at: server)
             proxy.stall(.toClient)

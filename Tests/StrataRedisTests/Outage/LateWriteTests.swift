@@ -34,7 +34,7 @@ struct LateWriteTests {
         // All that a write asks for is known before the link freezes, and the server has the script.
         try await fleet.other.set("first", for: "k")
         try await fleet.writer.listens()
-        while (try? await fleet.writer.clock.offset()) == nil { try await nextTurn() }
+        while (try? await fleet.writer.serverClock.offset()) == nil { try await nextTurn() }
         return fleet
     }
 

@@ -103,7 +103,7 @@ struct RemoveOlderTests {
         let names = keyspace.names(for: "k".keyBytes)
         let bytes = try #require(try await redis.get(names.value))
         let envelope = try Envelope(bytes, keyHash: names.fingerprint)
-        let offset = try await level.clock.offset()
+        let offset = try await level.serverClock.offset()
         let later = MonotonicInstant.now.serverMilliseconds(offset: offset)
         #expect(envelope.storedAt - Int64(envelope.fetchDuration) / 1_000 <= began.withLock { $0 } + 1)
         #expect(envelope.storedAt <= later)

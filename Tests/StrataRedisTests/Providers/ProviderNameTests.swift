@@ -115,15 +115,22 @@ struct ProviderNameTests {
 
     @Test("lifetime and tags are the provider's", arguments: ProviderBacking.allCases)
     func metadata(_ backing: ProviderBacking) async throws {
-        let place = try await ProviderPlace(backing)
-        let cache = place.cache()
-        let brief = Given(name: "brief", key: .single, lifetime: EntryLifetime(freshFor: .milliseconds(60)))
+        let clock = ManualClock()
+        let (place, cache) = try await clock.driving {
+            let place = try await ProviderPlace(backing)
+            return (place, place.cache())
+        }
+        defer { withExtendedLifetime(place) {} }
+        let brief = Given(name: "brief", key: .single, lifetime: EntryLifetime(freshFor: .seconds(60)))
         let tagged = Given(name: "tagged", key: .single, tags: ["season"])
         #expect(try await cache.value(of: brief) { "1" } == "1")
         #expect(try await cache.value(of: tagged) { "1" } == "1")
         try await cache.levels.invalidate(tag: "season")
         #expect(try await cache.value(of: tagged) == nil)
-        while try await cache.value(of: brief) != nil { try await nextTurn() }
+        try clock.advance(by: .seconds(59))
+        #expect(try await cache.value(of: brief) == "1")
+        try clock.advance(by: .seconds(2))
+        #expect(try await cache.value(of: brief) == nil)
         #expect(try await cache.value(of: brief) { "2" } == "2")
     }
 }

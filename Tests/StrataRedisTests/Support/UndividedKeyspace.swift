@@ -7,5 +7,5 @@ extension KeyspaceCoherence {
 }
 
 extension RedisLevel {
-    var clock: ServerClock { clocks.clock(for: "") }
+    var serverClock: ServerClock { clocks.clock(for: "") }
 }

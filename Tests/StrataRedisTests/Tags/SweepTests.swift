@@ -102,7 +102,7 @@ struct SweepTests {
             await clock.sleepers(1)
             let first = try #require(progress.withLock { $0.last })
             #expect(first.looked > 0 && first.looked < 2_000 && first.removed == first.looked)
-            clock.advance(by: .milliseconds(first.looked * 10 - 1))
+            try clock.advance(by: .milliseconds(first.looked * 10 - 1))
             #expect(progress.withLock { $0.count } == 1)
             sweep.cancel()
             await #expect(throws: CancellationError.self) { try await sweep.value }

@@ -53,7 +53,8 @@ struct MemoryJoinedTests {
         let level = MemoryLevel<String, Int>(
             limit: .entries(10),
             lifetime: .seconds(10),
-            clock: { time.now },
+            time: time.clock,
+            isTended: false,
             onRemoval: log.add
         )
         var entry = entry

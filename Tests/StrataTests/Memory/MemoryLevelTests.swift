@@ -46,7 +46,7 @@ struct MemoryLevelTests {
 
     @Test("A136 a popular key stays while others come and go")
     func popular() async throws {
-        let level = MemoryLevel<Int, Int>(limit: .entries(100), seed: 1, clock: nil)
+        let level = MemoryLevel<Int, Int>(limit: .entries(100), seed: 1, time: .system)
         for round in 0..<20 {
             for key in 0..<10 {
                 if try await level.get(key) == nil { try await level.set(key, for: key) }

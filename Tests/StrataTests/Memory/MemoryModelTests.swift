@@ -21,7 +21,8 @@ struct MemoryModelTests {
             limit: kind == .cost ? .cost(limit * 5) { $0 % 10 } : .entries(limit),
             idleLifetime: kind == .idle ? .seconds(30) : nil,
             seed: seed,
-            clock: { time.now },
+            time: time.clock,
+            isTended: false,
             onRemoval: log.add
         )
         var model: [Int: (value: Int, end: MonotonicInstant)] = [:]

@@ -1,13 +1,18 @@
 import Strata
+import StrataTesting
+import Testing
 
 /// The time of a memory level, moved by hand.
 final class HandMovedTime: Sendable {
-    private let instant = Locked(MonotonicInstant(nanoseconds: 1_000_000_000_000))
+    private let manual = ManualClock()
 
-    var now: MonotonicInstant { instant.withLock { $0 } }
+    /// The clock for levels, which are swept when it is moved, unless they say otherwise.
+    var clock: CacheClock { manual.cacheClock }
+
+    var now: MonotonicInstant { clock.now }
 
     func advance(by duration: Duration) {
-        instant.withLock { $0 = $0.advanced(by: duration) }
+        do { try manual.advance(by: duration) } catch { Issue.record(error) }
     }
 }
 

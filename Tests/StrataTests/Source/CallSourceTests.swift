@@ -210,10 +210,14 @@ struct CallSourceTests {
 
     @Test("a lifetime passes, and the next call's source is asked")
     func expires() async throws {
-        let cache = cache(FreshnessPolicy(freshFor: .milliseconds(40), jitter: 0, earlyRefresh: 0))
+        let clock = ManualClock()
+        let cache = clock.driving {
+            MemoryLevel<String, String>(limit: .entries(16))
+                .compose(Source.perCall(freshness: FreshnessPolicy(freshFor: .seconds(60), jitter: 0, earlyRefresh: 0)))
+        }
         #expect(try await get(cache, from: source) == "value")
         other.answer(.value("new"))
-        while cache.resident("k", at: .coarse) != nil { try await nextTurn() }
+        try clock.advance(by: .seconds(60))
         #expect(try await get(cache, from: other) == "new")
     }
 

@@ -29,10 +29,18 @@ struct SourceTests {
 
     @Test("A186 A199 when a lifetime has passed the source is asked again; reading does not renew it")
     func expires() async throws {
-        let cache = cache(FreshnessPolicy(freshFor: .milliseconds(40), jitter: 0, earlyRefresh: 0))
+        let clock = ManualClock()
+        let cache = clock.driving {
+            MemoryLevel<String, String>(limit: .entries(16))
+                .compose(source.level(FreshnessPolicy(freshFor: .seconds(60), jitter: 0, earlyRefresh: 0)))
+        }
         #expect(try await cache.get("k") == "value")
         source.answer(.value("new"))
-        while cache.resident("k", at: .coarse) != nil { try await nextTurn() }
+        for _ in 0..<3 {
+            try clock.advance(by: .seconds(19))
+            #expect(try await cache.get("k") == "value")
+        }
+        try clock.advance(by: .seconds(3))
         #expect(try await cache.get("k") == "new")
         #expect(source.calls == 2)
     }
@@ -196,21 +204,24 @@ struct SourceTests {
     func untrustedFetcher() async throws {
         let gate = AsyncGate()
         let calls = Counter()
-        let level = Source<String, String>(
-            freshness: FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(5))
-        ) { _ in
-            if calls.increment() > 1 { return "second" }
-            // A task of its own does not hear of the cancellation.
-            try await Task { try await gate.pass() }.value
-            return "first"
-        }
-        await #expect(throws: CacheError.self) { try await level.get("k") }
-        while true {
-            if let value = try? await level.get("k") {
-                #expect(value == "second")
-                break
+        let clock = ManualClock()
+        let level = clock.driving {
+            Source<String, String>(
+                freshness: FreshnessPolicy(hardTimeout: .seconds(5), completionLimit: .seconds(5))
+            ) { _ in
+                if calls.increment() > 1 { return "second" }
+                // A task of its own does not hear of the cancellation.
+                try await Task { try await gate.pass() }.value
+                return "first"
             }
         }
+        let first = Task { try await level.get("k") }
+        await gate.arrivals()
+        try clock.advance(by: .seconds(5))
+        await #expect(throws: CacheError.self) { try await first.value }
+        // The fetch has had its time.
+        try clock.advance(by: .seconds(5))
+        #expect(try await level.get("k") == "second")
         gate.open()
         await level.drain(within: .seconds(30))
     }
@@ -260,19 +271,28 @@ struct SourceTests {
     @Test("fetches that hang, and do not heed their cancellation, give their slots back")
     func hangingFetches() async throws {
         let gate = AsyncGate()
-        let level = Source<String, String>(
-            freshness: FreshnessPolicy(hardTimeout: .milliseconds(5), completionLimit: .milliseconds(5)),
-            limit: 2
-        ) { key in
-            // A task of its own does not hear of the cancellation.
-            if key != "healthy" { try await Task { try await gate.pass() }.value }
-            return key
+        let clock = ManualClock()
+        let level = clock.driving {
+            Source<String, String>(
+                freshness: FreshnessPolicy(hardTimeout: .seconds(5), completionLimit: .seconds(5)),
+                limit: 2
+            ) { key in
+                // A task of its own does not hear of the cancellation.
+                if key != "healthy" { try await Task { try await gate.pass() }.value }
+                return key
+            }
         }
-        for key in ["a", "b"] { await #expect(throws: CacheError.self) { try await level.get(key) } }
+        let hanging = ["a", "b"].map { key in Task { try await level.get(key) } }
         await gate.arrivals(2)
-        var found: String?
-        for _ in 0..<2_000 where found == nil { found = try? await level.get("healthy") }
-        #expect(found == "healthy")
+        try clock.advance(by: .seconds(5))
+        for read in hanging { await #expect(throws: CacheError.self) { try await read.value } }
+        let healthy = Task { try await level.get("healthy") }
+        while level.waiting == 0 { try await nextTurn() }
+        // They are cancelled, and then the grace is over that a cancelled fetch has.
+        try clock.advance(by: .seconds(5))
+        await #expect(throws: CacheError.self) { try await healthy.value }
+        try clock.advance(by: .seconds(1))
+        #expect(try await level.get("healthy") == "healthy")
         gate.open()
         await level.drain(within: .seconds(30))
     }

@@ -22,7 +22,7 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         self.base = base
         self.window = window
         self.limit = max(1, limit)
-        collection = Collection(window: window, limit: max(1, limit)) { keys in
+        collection = Collection(window: window, limit: max(1, limit), base.clock ?? .current) { keys in
             try await base.outcomes(for: keys, ReadRequest())
         }
     }
@@ -83,7 +83,7 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// The keys of one window, and the read that they share.
     private final class Batch: Sendable {
         let keys = Locked<[Key: Int]>([:])
-        let read = Flights<Int, [KeyOutcome<Value>]>()
+        let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
 
         /// The place of a key; `nil` when there is no room.
         func place(of key: Key, limit: Int) -> (place: Int, count: Int)? {
@@ -100,19 +100,26 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     private let window: Duration
     private let limit: Int
+    private let clock: CacheClock
     private let ask: @Sendable ([Key]) async throws -> [KeyOutcome<Value>]
     private let open = Locked<Batch?>(nil)
 
-    init(window: Duration, limit: Int, _ ask: @escaping @Sendable ([Key]) async throws -> [KeyOutcome<Value>]) {
+    init(
+        window: Duration,
+        limit: Int,
+        _ clock: CacheClock,
+        _ ask: @escaping @Sendable ([Key]) async throws -> [KeyOutcome<Value>]
+    ) {
         self.window = window
         self.limit = limit
+        self.clock = clock
         self.ask = ask
     }
 
     func outcome(of key: Key) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
         let outcomes = try await batch.read.join(0) { [self] _ in
-            if window > .zero { try await Task.pause(for: window) } else { await Task.yield() }
+            if window > .zero { try await clock.pause(for: window) } else { await Task.yield() }
             close(batch)
             return try await ask(batch.inOrder)
         }

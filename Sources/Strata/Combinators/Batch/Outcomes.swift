@@ -1,11 +1,11 @@
 /// What has come of one key of a batch; `nil` where it is not known whether the key was missing or has failed.
-typealias KeyOutcome<Value: Sendable> = Result<Entry<Value>?, any Error>?
+package typealias KeyOutcome<Value: Sendable> = Result<Entry<Value>?, any Error>?
 
 extension CacheLevel {
     /// What has come of each of several keys, asked for by one call.
     ///
     /// A key that fails is no other key's failure. What is thrown has failed all of them.
-    func outcomes(for keys: [Key], _ request: ReadRequest) async throws -> [KeyOutcome<Value>] {
+    package func outcomes(for keys: [Key], _ request: ReadRequest) async throws -> [KeyOutcome<Value>] {
         let notes = FailureNotes()
         let entries = try await entries(for: keys, request.going(on: notes))
         let errors = notes.errors(of: keys)

@@ -63,7 +63,9 @@ extension CacheLevel {
     ///
     /// - Parameter limit: How many may run at once; less than one counts as one.
     /// - Returns: The level with its limit.
-    public func capped(_ limit: Int) -> Capped<Self> { Capped(self, FetchLimiter(limit: limit)) }
+    public func capped(_ limit: Int) -> Capped<Self> {
+        Capped(self, FetchLimiter(limit: limit, clock: clock ?? .current))
+    }
 
     /// This level with a limit that it shares with others on how many of their reads run at once, together.
     ///

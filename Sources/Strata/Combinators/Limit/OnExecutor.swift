@@ -93,6 +93,11 @@ extension OnExecutor: AtomicLevel where Base: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await there { try await base.changeLifetime(of: key, change) }
     }
+
+    /// Asks the level inside, on the executor.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await there { try await base.settle(key, write) }
+    }
 }
 
 extension OnExecutor: SourcedLevel where Base: SourcedLevel {}

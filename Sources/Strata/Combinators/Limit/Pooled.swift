@@ -20,7 +20,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     init(_ base: Base) {
         self.base = base
-        flights = Flights(gate: base.gate)
+        flights = Flights(clock: base.clock ?? .current, gate: base.gate)
     }
 
     /// Asks the level, or joins a running read of the same key.
@@ -142,6 +142,13 @@ extension Pooled: AtomicLevel where Base: AtomicLevel {
         flights.void(key)
         defer { flights.void(key) }
         return try await base.changeLifetime(of: key, change)
+    }
+
+    /// Voids the flight and asks the level.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        if write.step != .looks { flights.void(key) }
+        defer { if write.step != .looks { flights.void(key) } }
+        return try await base.settle(key, write)
     }
 }
 

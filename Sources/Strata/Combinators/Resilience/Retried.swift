@@ -16,19 +16,20 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
     public let base: Base
     /// How often, and after which pauses.
     package let policy: RetryPolicy
-    private let clock: any Clock<Duration>
+    private let rest: @Sendable (Duration) async throws -> Void
     private let isWorthIt: @Sendable (any Error) -> Bool
     private let retries = Tally()
 
     init(
         _ base: Base,
         _ policy: RetryPolicy,
-        _ clock: any Clock<Duration>,
+        _ clock: (any Clock<Duration>)?,
         _ isWorthIt: @escaping @Sendable (any Error) -> Bool
     ) {
         self.base = base
         self.policy = policy
-        self.clock = clock
+        let time = base.clock ?? .current
+        rest = { if let clock { try await clock.pause(for: $0) } else { try await time.pause(for: $0) } }
         self.isWorthIt = isWorthIt
     }
 
@@ -88,7 +89,7 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
                 guard retry < policy.times, !(error is CancellationError), isWorthIt(error) else { throw error }
                 try Task.checkCancellation()
             }
-            try await clock.pause(for: policy.pause(before: retry, share: .random(in: 0...1)))
+            try await rest(policy.pause(before: retry, share: .random(in: 0...1)))
             retry += 1
             retries.add()
         }
@@ -106,12 +107,12 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - policy: How often, and after which pauses.
-    ///   - clock: What measures the pauses.
+    ///   - clock: What measures the pauses; the cache's clock if nothing is said.
     ///   - isWorthIt: Whether an error may go away by itself. Never asked about a cancellation.
     /// - Returns: The level with its retries.
     public func retry(
         _ policy: RetryPolicy = RetryPolicy(),
-        clock: any Clock<Duration> = ContinuousClock(),
+        clock: (any Clock<Duration>)? = nil,
         if isWorthIt: @escaping @Sendable (any Error) -> Bool = { _ in true }
     ) -> Retried<Self> {
         Retried(self, policy, clock, isWorthIt)

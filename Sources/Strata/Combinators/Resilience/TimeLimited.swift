@@ -18,13 +18,17 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     public let base: Base
     /// How long a read may take.
     package let limit: Duration
-    private let clock: any Clock<Duration>
+    private let expiry: @Sendable () async throws -> Void
     private let timeouts = Tally()
 
-    init(_ base: Base, limit: Duration, clock: any Clock<Duration>) {
+    init(_ base: Base, limit: Duration, clock: (any Clock<Duration>)?) {
         self.base = base
         self.limit = limit
-        self.clock = clock
+        let time = base.clock ?? .current
+        expiry = {
+            if let clock { return try await clock.pause(for: limit) }
+            try await time.wait(until: time.now.advanced(by: limit))
+        }
     }
 
     /// The level's entry, if it comes in time.
@@ -53,8 +57,8 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     {
         try await FirstOutcome.of([
             work,
-            { [clock, limit, timeouts] in
-                try await clock.pause(for: limit)
+            { [expiry, limit, timeouts] in
+                try await expiry()
                 timeouts.add()
                 throw CacheError(code: .timeout, message: "a level has not answered within \(limit)")
             },
@@ -73,11 +77,11 @@ extension CacheLevel {
     ///
     /// - Parameters:
     ///   - limit: How long a read may take.
-    ///   - clock: What measures it.
+    ///   - clock: What measures it; the cache's clock if nothing is said.
     /// - Returns: The level with its limit.
     public func timeout(
         _ limit: Duration,
-        clock: any Clock<Duration> = ContinuousClock()
+        clock: (any Clock<Duration>)? = nil
     ) -> TimeLimited<Self> {
         TimeLimited(self, limit: limit, clock: clock)
     }

@@ -118,6 +118,16 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
         case .second: try await second.changeLifetime(of: key, change)
         }
     }
+
+    /// Asks the key's lane.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        let gate = gate
+        defer { if write.step != .looks { gate?.void(fingerprint(of: key)) } }
+        return switch choose(key) {
+        case .first: try await first.settle(key, write)
+        case .second: try await second.settle(key, write)
+        }
+    }
 }
 
 extension Switched: SourcedLevel where First: SourcedLevel, Second: SourcedLevel {}

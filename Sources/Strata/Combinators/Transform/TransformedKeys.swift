@@ -132,6 +132,11 @@ extension TransformedKeys: AtomicLevel where Base: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: step(key), change)
     }
+
+    /// Asks about the transformed key.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await base.settle(step(key), write)
+    }
 }
 
 extension TransformedKeys: SourcedLevel where Base: SourcedLevel {}

@@ -95,6 +95,11 @@ extension TransformedValues: AtomicLevel where Base: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: key, change)
     }
+
+    /// Asks the level inside; no value is transformed.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await base.settle(key, write)
+    }
 }
 
 extension TransformedValues: SourcedLevel where Base: SourcedLevel {}

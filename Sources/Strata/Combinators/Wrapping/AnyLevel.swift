@@ -75,6 +75,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     /// What the level inside says.
     public var policy: FreshnessPolicy? { base.policy }
 
+    /// What the level inside says.
+    public var clock: CacheClock? { base.clock }
+
     public var keepsTickets: Bool { base.keepsTickets }
 
     public var origin: EntryOrigin? { base.origin }
@@ -103,6 +106,11 @@ extension AnyLevel: AtomicLevel {
     /// Asks the level inside; `nil` where it cannot compare and store.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await (base as? any AtomicLevel<Key, Value>)?.changeLifetime(of: key, change)
+    }
+
+    /// Asks the level inside; `nil` where it cannot compare and store.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await (base as? any AtomicLevel<Key, Value>)?.settle(key, write)
     }
 }
 

@@ -43,4 +43,9 @@ extension AtomicLevel where Self: ForwardingLevel, Base: AtomicLevel {
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: key, change)
     }
+
+    /// Asks the level inside.
+    public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
+        try await base.settle(key, write)
+    }
 }

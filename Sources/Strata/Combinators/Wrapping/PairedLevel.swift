@@ -61,6 +61,9 @@ extension PairedLevel {
         [first.policy, second.policy].compactMap(\.self).min { $0.freshFor < $1.freshFor }
     }
 
+    /// The one that both go by.
+    public var clock: CacheClock? { first.clock ?? second.clock }
+
     /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
 }

@@ -28,6 +28,9 @@ extension WrappingLevel {
     /// What the level inside says.
     public var policy: FreshnessPolicy? { base.policy }
 
+    /// What the level inside says.
+    public var clock: CacheClock? { base.clock }
+
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }

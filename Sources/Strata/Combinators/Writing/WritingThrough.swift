@@ -96,12 +96,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
     ///   on the way; else what the level inside throws.
     public func remove(_ key: Key) async throws {
         guard let value = UncachedWrite.value else { return try await base.remove(key) }
-        guard let value = value as? Value else {
-            throw CacheError(
-                code: .notUpdatable,
-                message: "a value that is not to be cached cannot be written through a transformation"
-            )
-        }
+        guard let value = value as? Value else { throw CacheError.uncachedTransformed }
         try await write(value, thenForget: key)
     }
 
@@ -181,7 +176,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         case .exchange(let mark):
             var entry = entry
             if entry.freshUntil == .distantFuture, let policy {
-                entry = policy.stamping(entry, fingerprint: fingerprint(of: key))
+                entry = policy.stamping(entry, fingerprint: fingerprint(of: key), at: (clock ?? .system).now)
             }
             if entry.version == .none { entry.version = .random() }
             entry.asOf = mark.asOf
@@ -227,6 +222,14 @@ extension AtomicLevel {
 }
 
 extension CacheError {
+    /// A lifetime of zero came as a removal, and its value has another type here.
+    static var uncachedTransformed: CacheError {
+        CacheError(
+            code: .notUpdatable,
+            message: "a value that is not to be cached cannot be written through a transformation"
+        )
+    }
+
     /// The source is written, and the cache could not be told.
     static func notForgotten(_ error: any Error) -> CacheError {
         CacheError(

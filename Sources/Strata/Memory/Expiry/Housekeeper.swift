@@ -6,13 +6,6 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Work that comes due from time to time, also for a level at rest.
-protocol BackgroundJob: AnyObject, Sendable {
-    /// Does what is due, and returns when to come again; ``MonotonicInstant/distantFuture`` for not before it is asked
-    /// for.
-    func runDue(at now: MonotonicInstant) -> MonotonicInstant
-}
-
 /// The one background thread of all memory levels of the process, which removes expired entries from levels at rest.
 ///
 /// It is a thread and not a task, because nothing here suspends, it must not take a thread from the cooperative pool,
@@ -28,7 +21,7 @@ final class Housekeeper: @unchecked Sendable {
     static let shortestPause = Duration.milliseconds(50)
 
     private struct Appointment {
-        weak var chore: (any BackgroundJob)?
+        weak var chore: (any Watched)?
         var due: MonotonicInstant
     }
 
@@ -59,7 +52,7 @@ final class Housekeeper: @unchecked Sendable {
     /// Runs the chore at the instant, or earlier if that was asked for before.
     ///
     /// Takes a lock that is never held while a chore runs.
-    func come(to chore: some BackgroundJob, at due: MonotonicInstant) {
+    func come(to chore: some Watched, at due: MonotonicInstant) {
         let name = ObjectIdentifier(chore)
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -75,12 +68,12 @@ final class Housekeeper: @unchecked Sendable {
         while true {
             for chore in due() {
                 let now = MonotonicInstant.now
-                put(chore, max(chore.runDue(at: now), now.advanced(by: Housekeeper.shortestPause)))
+                put(chore, max(chore.fire(at: now), now.advanced(by: Housekeeper.shortestPause)))
             }
         }
     }
 
-    private func put(_ chore: any BackgroundJob, _ next: MonotonicInstant) {
+    private func put(_ chore: any Watched, _ next: MonotonicInstant) {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         let name = ObjectIdentifier(chore)
@@ -89,12 +82,12 @@ final class Housekeeper: @unchecked Sendable {
     }
 
     /// The chores that are due; sleeps until one is, and may return none.
-    private func due() -> [any BackgroundJob] {
+    private func due() -> [any Watched] {
         unsafe pthread_mutex_lock(mutex)
         let now = MonotonicInstant.now
         let seen = changes
-        var due: [any BackgroundJob] = []
-        var others: [any BackgroundJob] = []
+        var due: [any Watched] = []
+        var others: [any Watched] = []
         var next = MonotonicInstant.distantFuture
         for (name, appointment) in appointments {
             guard let chore = appointment.chore else {

@@ -77,8 +77,8 @@ public final class MemoryPressureMonitor: Sendable {
     }
 }
 
-extension MemoryPressureMonitor: BackgroundJob {
-    func runDue(at now: MonotonicInstant) -> MonotonicInstant {
+extension MemoryPressureMonitor: Watched {
+    package func fire(at now: MonotonicInstant) -> MonotonicInstant {
         look() ? now.advanced(by: period) : .distantFuture
     }
 }

@@ -23,6 +23,8 @@ final class NodeListener: LinkListener {
 
     var hearsLeases: Bool { listener.hearsLeases }
 
+    var hearsEverything: Bool { listener.hearsEverything }
+
     func linkEstablished(trustedUntil: MonotonicInstant) {
         links.links?.note(number) { $0.established(endpoint, until: trustedUntil) }
         links.links?.established()

@@ -37,10 +37,10 @@ struct ResilienceTests {
         let read = Task { [clock] in try await flaky.level.retry(policy, clock: clock).get("k") }
         await clock.sleepers(1)
         #expect(flaky.log.calls.count == 1)
-        clock.advance(by: .seconds(1))
+        try clock.advance(by: .seconds(1))
         await clock.sleepers(2)
         #expect(flaky.log.calls.count == 2)
-        clock.advance(by: .seconds(2))
+        try clock.advance(by: .seconds(2))
         #expect(try await read.value == 3)
         let broken = Flaky(failures: 9)
         let none = RetryPolicy(times: 2, delay: .zero, jitter: 0)
@@ -107,7 +107,7 @@ struct ResilienceTests {
         let read = Task { [clock] in try await watched.timeout(.seconds(1), clock: clock).get("k") }
         await gate.arrivals()
         await clock.sleepers(4)
-        clock.advance(by: .seconds(1))
+        try clock.advance(by: .seconds(1))
         let error = await #expect(throws: CacheError.self) { try await read.value }
         #expect(error?.code == .timeout)
         try await ended.pass()

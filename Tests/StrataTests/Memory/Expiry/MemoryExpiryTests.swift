@@ -16,7 +16,8 @@ struct MemoryExpiryTests {
             limit: .entries(limit),
             lifetime: lifetime,
             idleLifetime: idle,
-            clock: { [time] in time.now },
+            time: time.clock,
+            isTended: false,
             onRemoval: log.add
         )
     }

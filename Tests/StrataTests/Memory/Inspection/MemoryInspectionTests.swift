@@ -35,7 +35,7 @@ struct MemoryInspectionTests {
     @Test("The oldest keys are those that were stored first; replacing makes young")
     func oldest() async throws {
         let time = HandMovedTime()
-        let level = MemoryLevel<Int, Int>(limit: .entries(100), clock: { time.now })
+        let level = MemoryLevel<Int, Int>(limit: .entries(100), time: time.clock, isTended: false)
         for key in 0..<10 {
             try await level.set(key, for: key)
             time.advance(by: .seconds(5))

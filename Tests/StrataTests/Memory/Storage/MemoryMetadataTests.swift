@@ -34,7 +34,7 @@ struct MemoryMetadataTests {
     @Test("Lifetimes of whole seconds, version, tags and fetch time come back as they were")
     func exact() async throws {
         let clock = HandMovedTime()
-        let level = MemoryLevel<Int, String>(limit: .entries(10), clock: { clock.now })
+        let level = MemoryLevel<Int, String>(limit: .entries(10), time: clock.clock, isTended: false)
         let now = clock.now
         let stored = Entry(
             .value("value"),
@@ -62,7 +62,7 @@ struct MemoryMetadataTests {
     @Test("Nothing is kept for longer than it may be")
     func neverLonger() async throws {
         let clock = HandMovedTime()
-        let level = MemoryLevel<Int, Int>(limit: .entries(10), clock: { clock.now })
+        let level = MemoryLevel<Int, Int>(limit: .entries(10), time: clock.clock, isTended: false)
         var random = SplitMix64(seed: 9)
         for _ in 0..<2000 {
             clock.advance(by: .nanoseconds(Int64.random(in: 0...1_000_000_000, using: &random)))

@@ -10,7 +10,18 @@ package protocol Watched: AnyObject, Sendable {
 ///
 /// Work that ends before its deadline costs no timer and cancels none: the watch finds it ended when it fires. The task
 /// keeps nothing alive, not even the owner of the deadline.
+///
+/// Deadlines are instants of the system's clock, unless another one is given. On one that a test moves there is no task:
+/// whoever moves it fires what is due.
 package final class Watch: Sendable {
+    /// Which of a clock's times deadlines are counted by.
+    package enum Time: Sendable {
+        /// ``CacheClock/now``.
+        case judged
+        /// ``CacheClock/running``.
+        case running
+    }
+
     private struct State: Sendable {
         /// When the watch fires next.
         var at = MonotonicInstant.distantFuture
@@ -20,13 +31,22 @@ package final class Watch: Sendable {
     }
 
     private let state = Locked(State())
+    private let clock: CacheClock
+    private let time: Time
 
-    package init() {}
+    package init(_ clock: CacheClock = .system, _ time: Time = .judged) {
+        self.clock = clock
+        self.time = time
+    }
 
     /// Calls ``Watched/fire(at:)`` of an owner at a time, or shortly after.
     ///
     /// Call it after the owner has noted its deadline. O(1); only the earliest deadline so far starts a task.
     package func schedule(_ owner: some Watched, by time: MonotonicInstant) {
+        if let moved = clock.moved, self.time == .judged {
+            if time < .distantFuture { moved.call(owner, at: time) }
+            return
+        }
         let begun: UInt64? = state.withLock { state in
             guard time < state.at else { return nil }
             state.at = time
@@ -37,10 +57,10 @@ package final class Watch: Sendable {
         // Detached: it outlives its caller, whose task-local values and priority are not its own.
         let task = Task.detached { [weak owner, self] in
             while let next = nextFiring(number) {
-                let left = MonotonicInstant.now.duration(to: next)
-                if left > .zero { _ = try? await Task.pause(for: left) }
+                let left = clock.running.duration(to: next)
+                if left > .zero { try? await clock.rest(for: left) }
                 guard begin(number), let owner else { return }
-                let now = MonotonicInstant.now
+                let now = clock.running
                 let due = owner.fire(at: now)
                 // Not sooner: deadlines within this time are handled together.
                 if due < .distantFuture { schedule(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }

@@ -1,0 +1,121 @@
+extension PendingWrites {
+    /// How exactly the time is kept after which a write is given up.
+    private static var lookInterval: Duration { .seconds(1) }
+
+    /// What is to be done now.
+    ///
+    /// O(1) for each write that is handed out; O(n) once a second while there are any.
+    mutating func advance(at now: MonotonicInstant) -> Effects {
+        var effects = Effects()
+        if let lost = takeLost(at: now) { effects.batches.append(lost) }
+        endRests(at: now)
+        while let batch = takeBatch(at: now) { effects.batches.append(batch) }
+        admitCallers(at: now, &effects)
+        effects.finished = finished
+        finished.removeAll()
+        effects.due = nextDue(at: now)
+        return effects
+    }
+
+    // MARK: What may be written
+
+    private mutating func takeBatch(at now: MonotonicInstant) -> Batch? {
+        guard batches.count < mostBatches, pausedUntil <= now, let first = firstInLine(), isDue(first, at: now) else {
+            return nil
+        }
+        var batch = Batch(number: next(), writes: [])
+        var most = min(options.batch, keysPerCall)
+        while let write = firstInLine(), batch.writes.count < min(most, write.room) {
+            most = min(most, write.room)
+            unqueue(write.key)
+            places[write.key]?.waiting = nil
+            places[write.key]?.underWay = write
+            places[write.key]?.batch = batch.number
+            batch.writes.append(write)
+        }
+        batches.insert(batch.number)
+        return batch
+    }
+
+    /// How many batches may be under way: one where the source seems to be down.
+    private var mostBatches: Int { failuresInARow > 1 ? 1 : options.concurrency }
+
+    /// The write whose turn it is.
+    private mutating func firstInLine() -> Write? {
+        while lineStart < line.count {
+            let (key, turn) = line[lineStart]
+            if let place = places[key], place.turn == turn, let write = place.waiting { return write }
+            lineStart += 1
+            guard lineStart > 64, 2 * lineStart > line.count else { continue }
+            line.removeFirst(lineStart)
+            lineStart = 0
+        }
+        return nil
+    }
+
+    private func isDue(_ write: Write, at now: MonotonicInstant) -> Bool {
+        isDraining || !waiters.isEmpty || write.isUrgent || write.attempts > 0 || lined >= options.batch
+            || write.firstAt.advanced(by: options.delay) <= now
+    }
+
+    private mutating func endRests(at now: MonotonicInstant) {
+        guard nextRest <= now else { return }
+        nextRest = .distantFuture
+        for key in resting {
+            guard let write = places[key]?.waiting, write.dueAt > now else {
+                resting.remove(key)
+                queue(key)
+                continue
+            }
+            nextRest = min(nextRest, write.dueAt)
+        }
+    }
+
+    // MARK: What is not written any more
+
+    /// The writes whose time is over.
+    private mutating func takeLost(at now: MonotonicInstant) -> Batch? {
+        guard givesUp || nextLook <= now else {
+            if nextLook == .distantFuture, !places.isEmpty { nextLook = now.advanced(by: Self.lookInterval) }
+            return nil
+        }
+        nextLook = places.isEmpty ? .distantFuture : now.advanced(by: Self.lookInterval)
+        var batch = Batch(number: next(), writes: [], isLost: true)
+        for (key, place) in places {
+            // What is being set takes its place, and what is under way is let end first.
+            guard let write = place.waiting, place.setting == nil, place.underWay == nil,
+                givesUp || end(of: write) <= now
+            else { continue }
+            unqueue(key)
+            places[key]?.waiting = nil
+            places[key]?.underWay = write
+            places[key]?.batch = batch.number
+            batch.writes.append(write)
+        }
+        givesUp = false
+        return batch.writes.isEmpty ? nil : batch
+    }
+
+    // MARK: Who waits
+
+    private mutating func admitCallers(at now: MonotonicInstant, _ effects: inout Effects) {
+        while let caller = callers.first, fits(caller.write) {
+            callers.removeFirst()
+            admit(caller.write)
+            effects.admitted.append(caller.number)
+        }
+        guard callers.contains(where: { $0.until <= now }) else { return }
+        effects.refused = callers.filter { $0.until <= now }.map(\.number)
+        callers.removeAll { $0.until <= now }
+        counts.refused += effects.refused.count
+    }
+
+    private mutating func nextDue(at now: MonotonicInstant) -> MonotonicInstant {
+        var due = min(nextRest, nextLook)
+        if batches.count < mostBatches, let first = firstInLine() {
+            let start = isDue(first, at: now) ? now : first.firstAt.advanced(by: options.delay)
+            due = min(due, max(start, pausedUntil))
+        }
+        return callers.reduce(due) { min($0, $1.until) }
+    }
+}

@@ -1,0 +1,150 @@
+extension PendingWrites {
+    /// The source has got writes.
+    mutating func succeeded() {
+        failuresInARow = 0
+        pausedUntil = .distantPast
+    }
+
+    /// The source has refused a batch.
+    ///
+    /// - Returns: The writes that are to be given up; they count as under way until they have ended.
+    mutating func failed(
+        _ writes: [Write],
+        of batch: Batch,
+        _ error: any Error,
+        at now: MonotonicInstant
+    ) -> [Write] {
+        failuresInARow += 1
+        // Once is chance; twice is a source that is down.
+        if failuresInARow > 1 { pausedUntil = now.advanced(by: pause(failuresInARow - 1)) }
+        var lost: [Write] = []
+        for write in writes {
+            guard var write = land(write, of: batch) else { continue }
+            counts.failed += 1
+            write.attempts += 1
+            write.lastError = error
+            write.dueAt = now.advanced(by: pause(write.attempts))
+            if writes.count > 1 { write.room = max(1, writes.count / 2) }
+            if var later = places[write.key]?.waiting {
+                replace(write, by: &later)
+                rest(later)
+            } else if isEnding || !options.isTransient(error) || write.dueAt >= end(of: write) {
+                places[write.key]?.underWay = write
+                lost.append(write)
+            } else {
+                rest(write)
+            }
+        }
+        return lost
+    }
+
+    private mutating func rest(_ write: Write) {
+        places[write.key]?.waiting = write
+        resting.insert(write.key)
+        nextRest = min(nextRest, write.dueAt)
+    }
+
+    private func pause(_ times: Int) -> Duration {
+        let whole = min(options.backOff.lowerBound * (1 << min(times - 1, 20)), options.backOff.upperBound)
+        return whole * Double.random(in: 0.5...1)
+    }
+
+    /// When a write is given up.
+    func end(of write: Write) -> MonotonicInstant { write.setAt.advanced(by: options.givenUpAfter) }
+
+    /// Takes a write down that is under way.
+    ///
+    /// - Returns: The write, with those who have begun to wait for it meanwhile; `nil` when it was given up.
+    private mutating func land(_ write: Write, of batch: Batch) -> Write? {
+        guard places[write.key]?.batch == batch.number, let stored = places[write.key]?.underWay.take() else {
+            return nil
+        }
+        var landed = write
+        landed.waiters = stored.waiters
+        return landed
+    }
+
+    /// Lets a later write of this process stand for one that is under way.
+    ///
+    /// - Returns: Whether there is one.
+    mutating func yield(_ write: Write, of batch: Batch) -> Bool {
+        guard var later = places[write.key]?.waiting, let write = land(write, of: batch) else { return false }
+        replace(write, by: &later)
+        places[write.key]?.waiting = later
+        queue(write.key)
+        return true
+    }
+
+    /// A write of a batch has ended.
+    ///
+    /// - Returns: Whether it was under way until now.
+    @discardableResult
+    mutating func end(_ write: Write, of batch: Batch, _ end: End) -> Bool {
+        guard let write = land(write, of: batch) else { return false }
+        cost -= write.cost
+        let error: (any Error)?
+        switch end {
+        case .written: (error, counts.written) = (nil, counts.written + 1)
+        case .givenUp(let cause): (error, counts.givenUp) = (cause, counts.givenUp + 1)
+        }
+        complete(write.waiters, error)
+        if places[write.key]?.isEmpty == true { places[write.key] = nil } else { queue(write.key) }
+        return true
+    }
+
+    /// What was written of a key has been overtaken in the cache by another instance's value, which is to be written, too.
+    mutating func adopt(_ entry: Entry<Value>, afterWriting write: Write, of batch: Batch, at now: MonotonicInstant) {
+        guard places[write.key]?.waiting == nil else {
+            end(write, of: batch, .written)
+            return
+        }
+        guard let write = land(write, of: batch) else { return }
+        counts.adopted += 1
+        counts.written += 1
+        var other = Write(write.key, entry, cost: write.cost, at: now)
+        other.version = entry.version
+        other.isTaken = true
+        other.waiters = write.waiters
+        other.isUrgent = true
+        places[write.key]?.waiting = other
+        queue(write.key)
+    }
+
+    /// What is to be written of a key is another instance's value, which is later.
+    mutating func adopted() { counts.adopted += 1 }
+
+    /// The cache could neither be told of a write nor keep that.
+    mutating func untold() { counts.untold += 1 }
+
+    /// All of a batch has ended.
+    mutating func end(_ batch: Batch) { batches.remove(batch.number) }
+
+    /// From now on nothing waits for others to go with it.
+    mutating func drain() { isDraining = true }
+
+    /// Gives up all that waits; what is set from now on is tried once.
+    mutating func giveUp() {
+        isEnding = true
+        givesUp = true
+    }
+
+    /// Drops all that is under way, since it does not end.
+    ///
+    /// - Returns: The writes.
+    mutating func abandonAll(_ error: any Error) -> [Write] {
+        var lost: [Write] = []
+        for (key, place) in places {
+            for write in [place.underWay, place.waiting].compactMap(\.self) {
+                lost.append(write)
+                cost -= write.cost
+                counts.givenUp += 1
+                complete(write.waiters, error)
+            }
+            unqueue(key)
+            places[key]?.underWay = nil
+            places[key]?.waiting = nil
+            if places[key]?.isEmpty == true { places[key] = nil }
+        }
+        return lost
+    }
+}

@@ -1,0 +1,238 @@
+/// The writes of a process that the source has not got: what may be written now, what waits, and who waits for that.
+///
+/// A state machine without tasks and locks. The writes of one key keep their order: one is under way at a time, and of those
+/// behind it the last is left. Each method that changes something is followed by ``advance(at:)``, which says what is to be
+/// done.
+struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    /// One write.
+    struct Write: Sendable {
+        let key: Key
+        /// What reads get until it is made; an absence for a deletion.
+        var entry: Entry<Value>
+        /// Its version in the cache; `nil` where the cache has not taken it.
+        var version: EntryVersion?
+        /// Whether its caller is being told that it will be made.
+        var isTaken = false
+        let cost: Int
+        let setAt: MonotonicInstant
+        /// When the first write was set that it stands for.
+        var firstAt: MonotonicInstant
+        /// The callers that wait for it.
+        var waiters: Set<UInt64> = []
+        var attempts = 0
+        /// The largest batch that it may be part of: half of the one that has failed with it.
+        var room = Int.max
+        /// Whether it waits for no others.
+        var isUrgent = false
+        /// When it may be tried again.
+        var dueAt = MonotonicInstant.distantPast
+        var lastError: (any Error)?
+
+        init(_ key: Key, _ entry: Entry<Value>, cost: Int, at now: MonotonicInstant) {
+            self.key = key
+            self.entry = entry
+            self.cost = cost
+            setAt = now
+            firstAt = now
+        }
+    }
+
+    /// Writes that are handed out together.
+    struct Batch: Sendable {
+        let number: UInt64
+        var writes: [Write]
+        /// Whether their time is over: they are to be forgotten, and not written.
+        var isLost = false
+    }
+
+    /// What a write has come to.
+    enum End: Sendable {
+        case written
+        case givenUp(any Error)
+    }
+
+    /// What is to be done after a change.
+    struct Effects: Sendable {
+        var batches: [Batch] = []
+        /// Callers that have got room.
+        var admitted: [UInt64] = []
+        /// Callers that have waited for room in vain.
+        var refused: [UInt64] = []
+        /// Callers that waited for writes, with the first error of those that were given up.
+        var finished: [(waiter: UInt64, error: (any Error)?)] = []
+        /// When to look again.
+        var due = MonotonicInstant.distantFuture
+    }
+
+    struct Place {
+        /// Being put into the cache.
+        var setting: Write?
+        var waiting: Write?
+        var underWay: Write?
+        /// The batch of the one under way.
+        var batch: UInt64 = 0
+        /// The present place in the line; 0 for none.
+        var turn: UInt64 = 0
+
+        var isEmpty: Bool { setting == nil && waiting == nil && underWay == nil }
+        var newest: Write? { waiting ?? underWay ?? setting }
+    }
+
+    struct Caller {
+        let number: UInt64
+        let write: Write
+        let until: MonotonicInstant
+    }
+
+    let options: WriteBehindOptions
+    /// How many keys the source takes by one call at most.
+    let keysPerCall: Int
+    var places: [Key: Place] = [:]
+    /// Keys whose writes may go, the oldest first; outdated where the turn is another one.
+    var line: [(key: Key, turn: UInt64)] = []
+    var lineStart = 0
+    /// How many places in the line count.
+    var lined = 0
+    /// Keys whose writes rest after a failure.
+    var resting: Set<Key> = []
+    /// When the first of them may be tried again, or earlier.
+    var nextRest = MonotonicInstant.distantFuture
+    var callers: [Caller] = []
+    /// Callers that wait for writes: for how many, and the first error of one that was given up.
+    var waiters: [UInt64: (left: Int, error: (any Error)?)] = [:]
+    var finished: [(waiter: UInt64, error: (any Error)?)] = []
+    private var lastNumber: UInt64 = 0
+    /// Those that ask the source now.
+    var batches: Set<UInt64> = []
+    var failuresInARow = 0
+    var pausedUntil = MonotonicInstant.distantPast
+    /// When to look for writes whose time is over.
+    var nextLook = MonotonicInstant.distantFuture
+    var cost = 0
+    var counts = WriteBehindStatistics()
+    /// Whether nothing waits for others any more.
+    var isDraining = false
+    /// Whether no write is tried twice any more.
+    var isEnding = false
+    /// Whether all that waits is to be given up.
+    var givesUp = false
+
+    init(_ options: WriteBehindOptions, keysPerCall: Int = .max) {
+        self.options = options.inRange
+        self.keysPerCall = keysPerCall
+    }
+
+    // MARK: Asking
+
+    var isEmpty: Bool { places.isEmpty }
+
+    /// How many keys have writes.
+    var count: Int { places.count }
+
+    /// The newest write of a key whose caller was told that it will be made; else the one that is being set.
+    func newest(_ key: Key) -> Write? { places[key]?.newest }
+
+    /// The counts, and the age of the oldest write.
+    ///
+    /// O(n).
+    func statistics(at now: MonotonicInstant) -> WriteBehindStatistics {
+        var statistics = counts
+        statistics.pending = places.count
+        statistics.pendingCost = cost
+        let first = places.values.reduce(now) { first, place in
+            [place.underWay, place.waiting].reduce(first) { min($0, $1?.firstAt ?? $0) }
+        }
+        statistics.oldest = first.duration(to: now)
+        return statistics
+    }
+
+    // MARK: Setting
+
+    /// Takes a write in, if there is room and nobody waits for that.
+    mutating func begin(_ write: Write) -> Bool {
+        guard fits(write), callers.isEmpty || places[write.key] != nil else { return false }
+        admit(write)
+        return true
+    }
+
+    /// Takes a write in, or lets its caller wait for room.
+    ///
+    /// - Returns: Whether there was room.
+    mutating func begin(_ write: Write, as caller: UInt64, until: MonotonicInstant) -> Bool {
+        if begin(write) { return true }
+        callers.append(Caller(number: caller, write: write, until: until))
+        return false
+    }
+
+    /// A caller does not wait for room any more.
+    mutating func leave(_ caller: UInt64) { callers.removeAll { $0.number == caller } }
+
+    func fits(_ write: Write) -> Bool {
+        let place = places[write.key]
+        guard place != nil || places.count < options.limit else { return false }
+        guard let limit = options.costLimit, cost > 0 else { return true }
+        return cost + min(write.cost, limit) - (place?.waiting?.cost ?? 0) <= limit
+    }
+
+    mutating func admit(_ write: Write) {
+        places[write.key, default: Place()].setting = write
+        cost += write.cost
+    }
+
+    /// The cache has taken a write, or has not: it may go to the source, in the place of an earlier one that still waits.
+    mutating func commit(_ key: Key, _ version: EntryVersion?) {
+        guard var write = places[key]?.setting.take() else { return }
+        write.version = version
+        write.isTaken = true
+        if version == nil { counts.uncached += 1 }
+        if let earlier = places[key]?.waiting { replace(earlier, by: &write) }
+        places[key]?.waiting = write
+        queue(key)
+    }
+
+    /// A write is not made: its caller was told so.
+    mutating func abandon(_ key: Key) {
+        guard let write = places[key]?.setting.take() else { return }
+        cost -= write.cost
+        if places[key]?.isEmpty == true { places[key] = nil }
+    }
+
+    /// Lets a later write stand for an earlier one.
+    mutating func replace(_ earlier: Write, by write: inout Write) {
+        // Who waits for both waits for one less.
+        complete(write.waiters.intersection(earlier.waiters), nil)
+        write.waiters.formUnion(earlier.waiters)
+        write.firstAt = min(write.firstAt, earlier.firstAt)
+        write.attempts = earlier.attempts
+        write.room = earlier.room
+        write.dueAt = earlier.dueAt
+        write.lastError = earlier.lastError
+        cost -= earlier.cost
+        counts.coalesced += 1
+    }
+
+    mutating func next() -> UInt64 {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Puts a key into the line, unless it is there, rests, or has a write under way.
+    mutating func queue(_ key: Key) {
+        guard let place = places[key], place.waiting != nil, place.underWay == nil, place.turn == 0,
+            !resting.contains(key)
+        else { return }
+        let turn = next()
+        places[key]?.turn = turn
+        line.append((key, turn))
+        lined += 1
+    }
+
+    /// Takes a key out of the line, and out of its rest.
+    mutating func unqueue(_ key: Key) {
+        if let turn = places[key]?.turn, turn > 0 {
+            places[key]?.turn = 0
+            lined -= 1
+        }
+        resting.remove(key)
+    }
+}

@@ -1,0 +1,307 @@
+/// A level that changes the cache at once, and the source of truth later.
+///
+/// ```swift
+/// let carts = MemoryLevel<Int, Cart>(limit: .entries(10_000))
+///     .compose(RedisLevel(redis, keyspace: "carts").fetching { id in try await database.cart(id) })
+///     .writingBehind { lost in logger.error("a cart was not saved", metadata: ["error": "\(lost.error)"]) } write: { id, cart in
+///         try await database.save(cart, as: id)
+///     }
+///
+/// try await carts.set(cart, for: 42)
+/// try await carts.flush()
+/// ```
+///
+/// A `set` caches the value and queues it. The source gets it a moment later, with others where it takes several, and of
+/// several writes of one key only the last. What fails is tried again with growing pauses; what is given up is told to a
+/// closure, and the cache forgets it. Where there is no room, a `set` waits, and then throws: nothing is lost silently.
+///
+/// The queue is in the memory of this process. A crash loses what is in it: the writes of at most
+/// ``WriteBehindOptions/limit`` keys, none older than ``WriteBehindOptions/givenUpAfter``.
+///
+/// While a write is pending, this process reads what is pending, or what another instance has set since; so do all instances,
+/// as long as Redis keeps the value. Of the writes of several instances the source ends with the one that is last in Redis.
+///
+/// Reads are those of the level inside. What forgets does not delete: ``remove(_:)``, ``removeAll()`` and tags concern the cache
+/// only; ``delete(_:)`` deletes in the source, later. It cannot be updated, as ``WritingThrough``.
+///
+/// Put it around the whole cache, or below memory. The source stands inside.
+public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
+    /// What entries are found by.
+    public typealias Key = Base.Key
+    public typealias Value = Base.Value
+
+    /// The level that caches.
+    public let base: Base
+    /// How writes are made.
+    public var options: WriteBehindOptions { queue.options }
+    let queue: WriteBehindQueue<Base>
+    private let turns = KeyTurns<Base.Key>()
+    private let cost: @Sendable (Base.Value) -> Int
+
+    init(_ base: Base, _ queue: WriteBehindQueue<Base>, cost: @escaping @Sendable (Base.Value) -> Int) {
+        self.base = base
+        self.queue = queue
+        self.cost = cost
+    }
+
+    /// What was done, and what the source has not got yet.
+    ///
+    /// O(pending keys).
+    public var statistics: WriteBehindStatistics { queue.statistics }
+
+    // MARK: Reading
+
+    /// The level's entry; of a key whose write is pending what levels hold of that, or what is pending.
+    public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        guard request.rights == nil, let pending = queue.newest(key) else {
+            return try await base.entry(for: key, request)
+        }
+        return try await entry(of: pending, request)
+    }
+
+    /// What there is of a key that the source has not got: it is not asked.
+    private func entry(
+        of pending: PendingWrites<Key, Value>.Write,
+        _ request: ReadRequest
+    ) async throws -> Entry<Value>? {
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        if !pending.isTaken || base.gate != nil && pending.version != nil {
+            var inside = request
+            inside.options.source = .never
+            // What is no late write is older than what is pending, and must not come into memory.
+            inside.options.skipsFilling.insert(.memory)
+            inside.purpose = .read
+            do {
+                let found = try await base.entry(for: pending.key, inside)
+                if let found, !pending.isTaken || found.version.isLate { return found }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                request.failed(error, at: base, since: start)
+            }
+        }
+        request.recorder?.step(.hit, at: .pendingWrite, from: start, to: .now)
+        return pending.entry
+    }
+
+    /// The level's entries; of keys whose writes are pending what ``entry(for:_:)`` returns.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard request.rights == nil, !queue.isEmpty else { return try await base.entries(for: keys, request) }
+        let pending = keys.map { queue.newest($0) }
+        let rest = keys.indices.filter { pending[$0] == nil }
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+        if !rest.isEmpty {
+            let found = try await base.entries(for: rest.map { keys[$0] }, request)
+            for (index, entry) in zip(rest, found) { entries[index] = entry }
+        }
+        for index in keys.indices {
+            if let write = pending[index] { entries[index] = try await entry(of: write, request) }
+        }
+        return entries
+    }
+
+    /// What the level inside returns, unless a write of the key is pending.
+    public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
+        if queue.has(key) { return nil }
+        return try await base.join(key, if: isSought)
+    }
+
+    public func lacks(_ key: Key, isRead: Bool) -> Bool {
+        queue.has(key) ? false : base.lacks(key, isRead: isRead)
+    }
+
+    // MARK: Writing
+
+    /// Writes the cache, and queues the value for the source.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        _ = try await commit(entry, for: key)
+    }
+
+    /// Writes the cache, and queues the value for the source.
+    ///
+    /// What a read has found below, and a remembered absence, are cached and not written; not even that while a write of the key
+    /// is pending. A cache that cannot take the value is no reason not to write it: it forgets the key instead. When the cache
+    /// has begun to ``drain(within:)``, the call waits for the source.
+    ///
+    /// - Throws: ``CacheError/Code/overloaded`` when too many writes wait for the source, and then nothing was changed;
+    ///   `CancellationError`, and then the value is not written, and the key is removed; while draining
+    ///   ``CacheError/Code/notWritten``.
+    public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
+        guard entry.value != nil, entry.rights == nil, entry.ticket == .none, !entry.isJoined else {
+            guard !queue.has(key) else {
+                entry.rights?.refuse()
+                return .void
+            }
+            return try await base.commit(entry, for: key)
+        }
+        return try await change(key, to: entry)
+    }
+
+    /// Forgets a key in the cache.
+    ///
+    /// The source keeps it; see ``delete(_:)``. A pending write of the key is made all the same, and until then this process
+    /// reads what is pending. A `set` with a lifetime of zero arrives here, too: its value is queued for the source, and not
+    /// cached.
+    ///
+    /// - Throws: As ``commit(_:for:)`` for such a `set`, and ``CacheError/Code/notUpdatable`` where values are transformed
+    ///   on the way; else what the level inside throws.
+    public func remove(_ key: Key) async throws {
+        guard let value = UncachedWrite.value else { return try await base.remove(key) }
+        guard let value = value as? Value else { throw CacheError.uncachedTransformed }
+        _ = try await change(key, to: Entry(value: value), isCached: false)
+    }
+
+    /// Deletes a key: the cache has no value of it at once, and the source later.
+    ///
+    /// The cache remembers that there is none, for at least as long as a value would live there.
+    ///
+    /// - Throws: As ``commit(_:for:)``.
+    public func delete(_ key: Key) async throws { _ = try await change(key, to: Entry(.absent)) }
+
+    /// Waits until the source has got all that was set until now.
+    ///
+    /// Nothing waits for others to go with it meanwhile.
+    ///
+    /// - Throws: ``CacheError/Code/notWritten`` when one of the writes was given up; `CancellationError`.
+    public func flush() async throws { try await queue.flush() }
+
+    /// Makes all writes, for as long as the limit says, and gives up the rest; then drains the level inside.
+    ///
+    /// From then on a `set` waits for the source.
+    public func drain(within limit: Duration) async {
+        let end = MonotonicInstant.now.advanced(by: limit)
+        await queue.drain(within: limit)
+        await base.drain(within: max(.zero, MonotonicInstant.now.duration(to: end)))
+    }
+
+    private func change(_ key: Key, to entry: Entry<Value>, isCached: Bool = true) async throws -> Ticket? {
+        let until = queue.clock.running.advanced(by: options.waitLimit)
+        return try await turns.exclusively(key) {
+            let late = late(entry, key)
+            let cost = max(0, entry.value.map(cost) ?? 0)
+            try await queue.begin(.init(key, late.pending, cost: cost, at: queue.clock.running), until: until)
+            var ticket: Ticket? = .void
+            var version: EntryVersion?
+            if isCached {
+                do {
+                    ticket = try await base.commit(late, for: key)
+                    version = late.version
+                } catch is CancellationError {
+                    queue.change { $0.abandon(key) }
+                    await forget(key)
+                    throw CancellationError()
+                } catch {}
+            }
+            guard queue.isDraining else {
+                queue.change { $0.commit(key, version) }
+                // After that: what was fetched until now must not stay.
+                if version == nil { await forget(key) }
+                return ticket
+            }
+            try await queue.wait { [version] writes, waiter in
+                writes.commit(key, version)
+                return writes.wait(waiter, for: key)
+            }
+            return ticket
+        }
+    }
+
+    /// The entry as a late write, which lives for at least as long as it may be pending, unless its time is over.
+    private func late(_ entry: Entry<Value>, _ key: Key) -> Entry<Value> {
+        var late = entry
+        let now = queue.clock.now
+        if late.freshUntil == .distantFuture, let policy {
+            late = policy.stamping(late, fingerprint: fingerprint(of: key), at: now)
+        }
+        if late.isFresh(at: now) { late.live(atLeastUntil: now.advanced(by: options.shortestLife)) }
+        late.version = .late()
+        late.hasNewVersion = true
+        return late
+    }
+
+    /// Forgets a key, also for a caller that is cancelled.
+    private func forget(_ key: Key) async { await Task { [queue] in await queue.forget(key) }.value }
+
+    /// `writing behind`, with what was written and what waits, and the level inside.
+    public var label: LevelLabel {
+        let counted = statistics
+        return LevelLabel(
+            "writing behind",
+            counters: [
+                .init("pending_writes", counted.pending), .init("written", counted.written),
+                .init("failed_writes", counted.failed), .init("given_up_writes", counted.givenUp),
+                .init("refused_writes", counted.refused),
+                .init(detail: "coalesced_writes", counted.coalesced),
+                .init(detail: "uncached_writes", counted.uncached),
+                .init(detail: "adopted_writes", counted.adopted), .init(detail: "untold_writes", counted.untold),
+                .init(detail: "oldest_pending_write", Int(counted.oldest / .milliseconds(1))),
+            ],
+            parts: [base.label]
+        )
+    }
+}
+
+extension WritingBehind: SourcedLevel where Base: SourcedLevel {}
+
+extension AtomicLevel {
+    /// This level, writing to the source of truth after it has cached.
+    ///
+    /// A `set` costs what it costs without that. Beside each write of the source there are two round trips to Redis, which
+    /// compare versions and move no values.
+    ///
+    /// - Parameters:
+    ///   - options: How soon writes are made, and how much may wait.
+    ///   - cost: What a value costs, for ``WriteBehindOptions/costLimit``; asked once for each `set`.
+    ///   - lost: Gets each write that is given up. It must not take long.
+    ///   - write: Writes a value to the source, or deletes the key when the value is `nil`. What it throws is tried again. It
+    ///     has to end when it is cancelled.
+    /// - Returns: The level that writes.
+    public func writingBehind(
+        _ options: WriteBehindOptions = WriteBehindOptions(),
+        cost: @escaping @Sendable (Value) -> Int = { _ in 0 },
+        lost: @escaping @Sendable (LostWrite<Key, Value>) -> Void,
+        write: @escaping @Sendable (_ key: Key, _ value: Value?) async throws -> Void
+    ) -> WritingBehind<Self> {
+        let queue = WriteBehindQueue(self, options, keysPerCall: 1, onLoss: lost) { writes in
+            for (key, value) in writes { try await write(key, value) }
+        }
+        return WritingBehind(self, queue, cost: cost)
+    }
+
+    /// This level, writing to the source of truth after it has cached, several keys by one call.
+    ///
+    /// - Parameters:
+    ///   - options: How soon writes are made, how many at once, and how much may wait.
+    ///   - cost: What a value costs, for ``WriteBehindOptions/costLimit``; asked once for each `set`.
+    ///   - lost: Gets each write that is given up. It must not take long.
+    ///   - write: Writes values to the source, each key once; deletes those whose value is `nil`. When it throws, all are tried
+    ///     again in batches of half the size: one that can never be written fails alone in the end. It has to end when it is
+    ///     cancelled.
+    /// - Returns: The level that writes.
+    public func writingBehindSeveral(
+        _ options: WriteBehindOptions = WriteBehindOptions(),
+        cost: @escaping @Sendable (Value) -> Int = { _ in 0 },
+        lost: @escaping @Sendable (LostWrite<Key, Value>) -> Void,
+        write: @escaping @Sendable (_ writes: [(key: Key, value: Value?)]) async throws -> Void
+    ) -> WritingBehind<Self> {
+        WritingBehind(self, WriteBehindQueue(self, options, onLoss: lost, write), cost: cost)
+    }
+}
+
+extension Entry {
+    /// What reads get of an entry that is not in the cache any more: no level keeps it.
+    fileprivate var pending: Entry {
+        var entry = self
+        entry.origin = .pendingWrite
+        entry.ticket = .void
+        return entry
+    }
+
+    /// Moves the end of the entry's freshness back, if it comes before `end`.
+    fileprivate mutating func live(atLeastUntil end: MonotonicInstant) {
+        guard freshUntil < end else { return }
+        if refreshAt == freshUntil { refreshAt = end }
+        freshUntil = end
+        staleUntil = max(staleUntil, end)
+    }
+}

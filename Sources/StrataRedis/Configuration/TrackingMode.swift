@@ -1,0 +1,17 @@
+/// Of which changes the server tells an instance: the modes of Redis' `CLIENT TRACKING`.
+///
+/// It decides what writes cost, not what is true: in each mode a change is known one network hop later, and memory is
+/// trusted for the same time without its link. Instances of a fleet may have different modes.
+public enum TrackingMode: String, Sendable, Hashable, CaseIterable {
+    /// Of every change in the keyspaces that the instance uses; the default.
+    ///
+    /// A write costs the server a message to each instance. Right while the fleet is small, or writes are few.
+    case broadcast
+    /// Of the keys that the instance has read since they were changed last.
+    ///
+    /// The server remembers who has read what, in a table with room for `tracking-table-max-keys` keys (a million by
+    /// default). A write that nobody holds costs no message; one that many hold costs several times as much as in
+    /// ``broadcast``. When a connection for commands is lost, memory begins anew, as it does with the link. Observers of a
+    /// level hear only of what the instance has read (``RedisLevel/changes(bufferingNewest:)``).
+    case perKey = "per-key"
+}

@@ -1,0 +1,146 @@
+internal import Logging
+internal import Strata
+
+/// Refreshes the keys of a level round by round, while this instance is the one of the fleet that does.
+final class RefreshSchedule<Base: CacheLevel>: Sendable {
+    typealias Key = Base.Key
+
+    /// How long a lease is renewed: now and then another instance may have its turn.
+    private static var tenure: Duration { .seconds(3_600) }
+
+    private let base: Base
+    private let redis: RedisClient
+    private let keyspace: Keyspace
+    private let name: String
+    private let interval: Duration
+    private let options: RefreshOptions
+    private let logger: Logger?
+    private let keys: @Sendable () async throws -> [Key]
+    private let onFailure: @Sendable (Key?, any Error) -> Void
+    private let counts = Locked(RefreshStatistics())
+
+    init(
+        _ base: Base,
+        _ redis: RedisClient,
+        _ keyspace: Keyspace,
+        _ name: String,
+        _ interval: Duration,
+        _ options: RefreshOptions,
+        _ logger: Logger?,
+        onFailure: @escaping @Sendable (Key?, any Error) -> Void,
+        keys: @escaping @Sendable () async throws -> [Key]
+    ) {
+        self.base = base
+        self.redis = redis
+        self.keyspace = keyspace
+        self.name = name
+        self.interval = max(interval, .milliseconds(1))
+        self.options = options
+        self.logger = logger
+        self.onFailure = onFailure
+        self.keys = keys
+    }
+
+    /// A round falls due by itself, also on a clock that a test moves.
+    private var clock: CacheClock { redis.clock }
+
+    var statistics: RefreshStatistics { counts.withLock { $0 } }
+
+    /// Competes for the lease, and refreshes while it has it, until the task is cancelled.
+    func run() async {
+        let lease = LeaseOptions(
+            duration: max(options.leaseDuration, .seconds(1)),
+            renewalLimit: Self.tenure,
+            // Who does not get it at once looks again later; waiting would ask Redis all the time.
+            waitLimit: .zero
+        )
+        var isFailing = false
+        while !Task.isCancelled {
+            do {
+                try await redis.withLease("refresh:\(name)", in: keyspace, options: lease) { [self] in
+                    try await lead(while: $0)
+                }
+                isFailing = false
+            } catch let error as RedisError {
+                if !isFailing { log("keys are not refreshed on schedule: Redis cannot be asked", error) }
+                isFailing = true
+            } catch {}
+            let look = max(options.lookInterval, .milliseconds(10))
+            try? await clock.rest(for: look * Double.random(in: 0.5...1))
+        }
+    }
+
+    /// Makes rounds while the lease stands.
+    private func lead(while lease: LeaseStatus) async throws {
+        counts.withLock { $0.isLeading = true }
+        defer { counts.withLock { $0.isLeading = false } }
+        while lease.isHeld {
+            let start = clock.running
+            await round(while: lease)
+            let rest = options.pause(interval) - start.duration(to: clock.running)
+            try await clock.rest(for: max(rest, .zero))
+        }
+    }
+
+    /// Fetches all keys anew, some at a time.
+    private func round(while lease: LeaseStatus) async {
+        let start = clock.running
+        let all: [Key]
+        do {
+            all = try await keys()
+        } catch {
+            guard !Task.isCancelled else { return }
+            counts.withLock { $0.failedRounds += 1 }
+            log("the keys that are refreshed on schedule could not be told", error)
+            return onFailure(nil, error)
+        }
+        var seen: Set<Key> = []
+        var rest = all.filter { seen.insert($0).inserted }[...]
+        var failures = 0
+        var first: (any Error)?
+        while !rest.isEmpty, lease.isHeld, !Task.isCancelled {
+            let some = Array(rest.prefix(max(options.batch, 1)))
+            rest = rest.dropFirst(some.count)
+            for (key, error) in await refresh(some) {
+                failures += 1
+                first = first ?? error
+                onFailure(key, error)
+            }
+        }
+        guard !Task.isCancelled else { return }
+        counts.withLock { counts in
+            counts.rounds += 1
+            counts.lastDuration = start.duration(to: clock.running)
+        }
+        if let first { log("\(failures) of \(seen.count) keys could not be refreshed on schedule", first) }
+    }
+
+    /// - Returns: The keys that have failed.
+    private func refresh(_ keys: [Key]) async -> [(Key, any Error)] {
+        let request = ReadRequest(leavesOutFailures: true, options: .reload.with(staleness: .never))
+        var failures: [(Key, any Error)] = []
+        do {
+            for (key, outcome) in zip(keys, try await base.outcomes(for: keys, request)) {
+                switch outcome {
+                case .success: continue
+                case .failure(let error): failures.append((key, error))
+                case nil:
+                    failures.append((key, CacheError(code: .levelsFailed, message: "a key of a batch has failed")))
+                }
+            }
+        } catch {
+            failures = keys.map { ($0, error) }
+        }
+        // A fetch that ends with its service has not failed.
+        guard !Task.isCancelled else { return [] }
+        counts.withLock { counts in
+            counts.refreshed += keys.count - failures.count
+            counts.failed += failures.count
+        }
+        return failures
+    }
+
+    private func log(_ message: Logger.Message, _ error: any Error) {
+        logger?.warning(message, metadata: ["refresh": "\(name)", "error": "\(CacheError.name(of: error))"])
+    }
+}

@@ -1,0 +1,15 @@
+/// What this instance has refreshed on a schedule.
+public struct RefreshStatistics: Sendable, Hashable {
+    /// Whether this instance is the one that refreshes.
+    public var isLeading = false
+    /// Rounds that it has made.
+    public var rounds = 0
+    /// Rounds for which the keys could not be told.
+    public var failedRounds = 0
+    /// Keys that it has fetched anew, those without a value among them.
+    public var refreshed = 0
+    /// Keys whose fetch has failed.
+    public var failed = 0
+    /// How long the last round took; `nil` before there was one.
+    public var lastDuration: Duration?
+}

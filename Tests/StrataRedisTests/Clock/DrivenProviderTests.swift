@@ -1,0 +1,29 @@
+import Strata
+import StrataTesting
+import Testing
+
+@Suite("Providers whose clock a test moves", .timeLimit(.minutes(2)))
+struct DrivenProviderTests {
+    private let clock = ManualClock()
+    private let page = Provider<String>("page", lifetime: EntryLifetime(freshFor: .seconds(60)))
+    private let plain = Provider<String>("plain")
+
+    @Test(
+        "records end by the clock, their own time or the policy's, with memory and without",
+        arguments: ProviderBacking.allCases
+    )
+    func lifetimes(backing: ProviderBacking) async throws {
+        let place = try await clock.driving { try await ProviderPlace(backing) }
+        // Two: the second has nothing in memory.
+        let caches = clock.driving { [place.cache(), place.cache()] }
+        #expect(try await caches[0].value(of: page) { "first" } == "first")
+        #expect(try await caches[0].value(of: plain) { "first" } == "first")
+        try clock.advance(by: .seconds(59))
+        for cache in caches { #expect(try await cache.value(of: page) { "second" } == "first") }
+        try clock.advance(by: .seconds(2))
+        #expect(try await caches[0].value(of: page) { "second" } == "second")
+        for cache in caches { #expect(try await cache.value(of: plain) { "second" } == "first") }
+        try clock.advance(by: .seconds(240))
+        #expect(try await caches[1].value(of: plain) { "second" } == "second")
+    }
+}

@@ -1,0 +1,324 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+extension Instance {
+    /// Removes the connections for commands at the server, and not the link.
+    func killCommands(at server: RedisServer) async throws {
+        for line in try await clients(at: server) where !line.subscribes {
+            try await server.command("CLIENT", "KILL", "ID", line.id)
+        }
+    }
+
+    /// The connections of this instance at the server.
+    private func clients(at server: RedisServer) async throws -> [(id: String, subscribes: Bool)] {
+        try await server.command("CLIENT", "LIST").text.split(separator: "\n")
+            .filter { $0.contains("@\(redis.configuration.instanceName) ") }
+            .compactMap { line in
+                line.split(separator: " ").first.map { (String($0.dropFirst(3)), !line.contains(" sub=0 ")) }
+            }
+    }
+}
+
+@Suite("Redis tells only those who have read a key", .leavesNothing, .timeLimit(.minutes(2)))
+struct KeyTrackingTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    private func instance(
+        _ url: String,
+        _ name: String = "one",
+        connections: Int = 1,
+        _ adjust: (inout RedisConfiguration) -> Void = { _ in }
+    ) throws -> Instance {
+        try Instance(url, keyspace) {
+            $0.tracking = .perKey
+            $0.instanceName = name
+            $0.connections = connections
+            $0.reconnectDelay = .milliseconds(1) ... .milliseconds(10)
+            adjust(&$0)
+        }
+    }
+
+    /// The ways by which a value gets into memory.
+    enum Way: CaseIterable {
+        case read, set, fetched, updated, setIfAbsent, compared, touched
+    }
+
+    private func fill(_ way: Way, _ one: Instance, _ other: Instance) async throws {
+        let fetching = one.level.fetching { _ in "old" }
+        let cache = one.memory.compose(fetching)
+        switch way {
+        case .read:
+            try await other.level.set("old", for: "k")
+            #expect(try await one.cache.get("k") == "old")
+        case .set: try await one.cache.set("old", for: "k")
+        case .fetched: #expect(try await cache.get("k") == "old")
+        case .updated: _ = try await one.cache.update("k") { _ in "old" }
+        case .setIfAbsent:
+            _ = try await one.cache.setIfAbsent("old", for: "k", lifetime: EntryLifetime(freshFor: .seconds(60)))
+        case .compared: #expect(try await one.cache.compareAndSet("k", from: nil, to: "old"))
+        case .touched:
+            try await one.cache.set("old", for: "k")
+            #expect(try await one.cache.touch("k", lifetime: EntryLifetime(freshFor: .seconds(60))))
+            #expect(try await one.cache.get("k") == "old")
+        }
+        // What was written a moment ago may be told once more.
+        while one.remembers("k") == nil { _ = try await one.cache.get("k") }
+        #expect(one.remembers("k") == "old", "\(way)")
+    }
+
+    @Test(
+        "whatever has brought a value into memory, a change by another program is told",
+        arguments: Way.allCases,
+        [1, 2]
+    )
+    func ways(_ way: Way, connections: Int) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (
+                try instance(server.url, connections: connections), try instance(server.url, "other")
+            )
+            try await one.listen()
+            for change in [["DEL"], ["SET", "x"], ["PEXPIRE", "1"], ["RENAME", "elsewhere"]] {
+                try await fill(way, one, other)
+                // What was written is told to nobody any more before the change.
+                try await one.redis.ping()
+                let name = one.level.names(for: "k").value.bytes
+                try await server.command(
+                    bytes: [Array(change[0].utf8), name] + change.dropFirst().map { Array($0.utf8) }
+                )
+                while one.remembers("k") != nil { try await one.redis.ping() }
+                try await server.command(bytes: [Array("DEL".utf8), name])
+                try await one.memory.removeAll()
+            }
+            try await fill(way, one, other)
+            try await server.command("FLUSHALL")
+            while one.remembers("k") != nil { try await one.redis.ping() }
+        }
+    }
+
+    @Test("what an instance has not read is not told to it, and costs it nothing")
+    func unread() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            try await other.level.set("old", for: "mine")
+            #expect(try await one.cache.get("mine") == "old")
+            for number in 0..<100 { try await other.level.set("value", for: "theirs \(number)") }
+            try await other.level.set("new", for: "mine")
+            await one.hears("mine")
+            #expect(one.changes.count { if case .changed = $0 { true } else { false } } == 1)
+            #expect(one.remembers("mine") == nil)
+            #expect(try await one.cache.get("mine") == "new")
+        }
+    }
+
+    @Test("a removal, tags and a clear reach memory as they do when every change is told")
+    func invalidations() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            for instance in [one, other] { try await instance.listen() }
+            for key in ["removed", "tagged", "cleared"] {
+                try await other.cache.set("old", for: key, tags: key == "tagged" ? ["tag"] : [])
+                #expect(try await one.cache.get(key) == "old")
+                #expect(one.remembers(key) == "old")
+            }
+            try await other.cache.remove("removed")
+            while one.remembers("removed") != nil { try await one.redis.ping() }
+            try await other.cache.invalidate(tag: "tag")
+            while one.remembers("tagged") != nil { try await one.redis.ping() }
+            #expect(one.remembers("cleared") == "old")
+            try await other.cache.clear()
+            while one.remembers("cleared") != nil { try await one.redis.ping() }
+        }
+    }
+
+    @Test("a fetch elsewhere wakes those who wait for it")
+    func waiters() async throws {
+        let gate = AsyncGate()
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            for instance in [one, other] { try await instance.listen() }
+            let fetching = other.memory.compose(
+                other.level.fetching { _ in
+                    try await gate.pass()
+                    return "fetched"
+                }
+            )
+            let waiting = one.memory.compose(one.level.fetching { _ in "a second fetch" })
+            async let theirs = fetching.get("k")
+            await gate.arrivals()
+            async let mine = waiting.get("k")
+            while one.level.shared.waiters.count == 0 { try await nextTurn() }
+            gate.open()
+            #expect(try await theirs == "fetched")
+            #expect(try await mine == "fetched")
+        }
+    }
+
+    @Test("a connection for commands is lost: what was read there is not relied on", arguments: [1, 3])
+    func lostConnection(connections: Int) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (
+                try instance(server.url, connections: connections), try instance(server.url, "other")
+            )
+            try await one.listen()
+            for number in 0..<10 {
+                try await other.level.set("old", for: "\(number)")
+                #expect(try await one.cache.get("\(number)") == "old")
+            }
+            let before = one.changes.count { $0 == .listening }
+            try await one.killCommands(at: server)
+            // Nobody is told of these.
+            for number in 0..<10 { try await other.level.set("new", for: "\(number)") }
+            await one.wait { $0.count { $0 == .listening } > before }
+            for number in 0..<10 {
+                #expect(try await one.cache.get("\(number)") == "new")
+                #expect(one.remembers("\(number)") == "new")
+                try await other.level.set("newer", for: "\(number)")
+                while one.remembers("\(number)") != nil { try await one.redis.ping() }
+            }
+        }
+    }
+
+    @Test("a connection for commands is silent while the link answers: memory is not trusted past its time")
+    func silentConnection() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let one = try instance(proxy.url) {
+                $0.linkPingInterval = .milliseconds(100)
+                $0.linkPingTimeout = .seconds(1)
+                $0.healthWindow = .seconds(600)
+            }
+            try await one.redis.ping()
+            let commands = try #require(proxy.snapshot.connections.first?.id)
+            try await one.listen()
+            try await one.cache.set("old", for: "k")
+            #expect(one.remembers("k") == "old")
+            proxy.stall(.both, of: .connection(commands))
+            while one.remembers("k") != nil { try await nextTurn() }
+            #expect(proxy.snapshot.connections.count == 2, "the link was not lost")
+            proxy.resume()
+            while one.level.shared.gate.trustedUntil < .now { try await nextTurn() }
+            await one.redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
+    @Test("the server's table is full: what it takes out is told")
+    func fullTable() async throws {
+        try await RedisServer.withServer(.init(directives: ["tracking-table-max-keys 10"])) { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            for number in 0..<50 {
+                try await other.level.set("old", for: "\(number)")
+                #expect(try await one.cache.get("\(number)") == "old")
+            }
+            for number in 0..<50 { try await other.level.set("new", for: "\(number)") }
+            for number in 0..<50 {
+                while let value = one.remembers("\(number)"), value != "new" { try await one.redis.ping() }
+                #expect(try await one.cache.get("\(number)") == "new")
+            }
+        }
+    }
+
+    @Test("a level with another keyspace is added while changes are told: memory keeps what it has, and is told on")
+    func anotherKeyspace() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            try await one.cache.set("old", for: "k")
+            #expect(one.remembers("k") == "old")
+            for round in 0..<3 {
+                let more = RedisLevel<String, String>(
+                    one.redis,
+                    keyspace: Keyspace("\(TestServer.uniqueName())-\(round)"),
+                    codec: .text
+                )
+                let memory = MemoryLevel<String, String>(limit: .entries(10))
+                let cache = memory.compose(more)
+                while !more.shared.isKnown {
+                    try await one.redis.ping()
+                    #expect(one.remembers("k") == "old")
+                }
+                try await cache.set("\(round)", for: "k")
+                #expect(cache.resident("k", at: .coarse)?.value == "\(round)")
+                // The link before has ended when the server has one of this instance again.
+                try await server.command(bytes: [Array("DEL".utf8), more.names(for: "k").value.bytes])
+                while cache.resident("k", at: .coarse) != nil { try await one.redis.ping() }
+            }
+            #expect(one.changes.count { $0 == .untrusted } == 0)
+            try await other.level.set("new", for: "k")
+            while one.remembers("k") != nil { try await one.redis.ping() }
+        }
+    }
+
+    @Test("between the modes and back: what was read in the other mode is told, or begins anew")
+    func modes() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            for reads in [false, true, false, true] {
+                try await one.cache.set("old", for: "k")
+                #expect(one.remembers("k") == "old")
+                one.redis.link.track(reads: reads)
+                while one.redis.link.isTracking != reads {
+                    try await one.redis.ping()
+                    if let value = one.remembers("k") { #expect(value == "old") }
+                }
+                // What was read before is not in the server's table.
+                while reads, one.remembers("k") != nil { try await one.redis.ping() }
+                #expect(try await one.cache.get("k") == "old")
+                #expect(one.remembers("k") == "old")
+                try await other.level.set("new", for: "k")
+                while one.remembers("k") != nil { try await one.redis.ping() }
+                #expect(try await one.cache.get("k") == "new")
+            }
+        }
+    }
+
+    @Test("modes, losses and writers at random: at rest, memory holds what Redis holds")
+    func random() async throws {
+        var random = SplitMix64.announced()
+        try await RedisServer.withServer { server in
+            let instances = try (0..<3)
+                .map { number in
+                    try instance(server.url, "instance-\(number)", connections: 1 + number)
+                }
+            for instance in instances { try await instance.listen() }
+            let keys = (0..<20).map { "\($0)" }
+            var version = 0
+            for _ in 0..<2_000 {
+                let instance = instances[Int.random(in: 0..<3, using: &random)]
+                let key = keys[Int.random(in: 0..<keys.count, using: &random)]
+                version += 1
+                switch Int.random(in: 0..<200, using: &random) {
+                case 0: instance.redis.link.track(reads: .random(using: &random))
+                case 1: try await instance.killCommands(at: server)
+                case 2: try await server.command("CLIENT", "KILL", "TYPE", "pubsub")
+                case 3: try await server.command("FLUSHALL")
+                case 4..<60:
+                    // A call whose connection is lost may have been applied or not.
+                    try? await instance.cache.set("\(version)", for: key)
+                case 60..<80: try? await instance.cache.remove(key)
+                case 80..<100: try? await instance.level.set("\(version)", for: key)
+                default: _ = try? await instance.cache.get(key)
+                }
+            }
+            for instance in instances {
+                while !instance.level.shared.isKnown { try? await instance.redis.ping() }
+            }
+            for key in keys {
+                var truth: String??
+                while truth == nil { truth = try? await instances[0].level.get(key) }
+                for instance in instances {
+                    // Connections that were killed last may still be on their way out.
+                    while let value = instance.remembers(key), value != truth ?? nil {
+                        try? await instance.redis.ping()
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,466 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("A cache whose clock a test moves", .timeLimit(.minutes(1)))
+struct DrivenCacheTests {
+    private let clock = ManualClock()
+    private let source = ToldSource()
+    private let gate = AsyncGate()
+    /// Exact: nothing is shortened by chance, and nothing fetched early.
+    private let policy = FreshnessPolicy(freshFor: .seconds(60), jitter: 0, earlyRefresh: 0)
+
+    private func cache(
+        _ freshness: FreshnessPolicy,
+        failureBackOff: ClosedRange<Duration>? = nil
+    ) -> Composed<MemoryLevel<String, String>, Source<String, String>> {
+        clock.driving {
+            MemoryLevel(limit: .entries(16)).compose(source.level(freshness, failureBackOff: failureBackOff))
+        }
+    }
+
+    // MARK: Lifetimes
+
+    @Test("a value is fresh to the nanosecond of its end, and then the source is asked")
+    func lifetime() async throws {
+        let cache = cache(policy)
+        #expect(try await cache.get("k") == "value")
+        source.answer(.value("new"))
+        try clock.advance(by: .seconds(60) - .nanoseconds(1))
+        #expect(try await cache.get("k") == "value" && source.calls == 1)
+        try clock.advance(by: .nanoseconds(1))
+        #expect(cache.resident("k", at: .now) == nil)
+        #expect(try await cache.get("k") == "new" && source.calls == 2)
+    }
+
+    @Test("the system's time does not count: what it would have ended stays")
+    func standsStill() async throws {
+        let short = FreshnessPolicy(freshFor: .milliseconds(1), jitter: 0, earlyRefresh: 0)
+        let cache = cache(short)
+        #expect(try await cache.get("k") == "value")
+        let end = MonotonicInstant.now.advanced(by: .milliseconds(20))
+        while MonotonicInstant.now < end { try await nextTurn() }
+        #expect(try await cache.get("k") == "value" && source.calls == 1)
+        #expect(cache.resident("k", at: .now)?.value == "value")
+    }
+
+    @Test("memory's own lifetime, and that of a set, end by the clock")
+    func ownLifetimes() async throws {
+        let memory = clock.driving { MemoryLevel<String, String>(limit: .entries(16), lifetime: .seconds(30)) }
+        try await memory.set("value", for: "k")
+        try await memory.set("value", for: "l", lifetime: EntryLifetime(freshFor: .seconds(10)))
+        try clock.advance(by: .seconds(10))
+        #expect(try await memory.get(["k", "l"]) == ["value", nil])
+        try clock.advance(by: .seconds(20))
+        #expect(try await memory.get("k") == nil)
+    }
+
+    @Test("what has expired leaves memory when the clock is moved, and its listener is told by then")
+    func leaves() async throws {
+        let removals = RemovalLog<String, String>()
+        let memory = clock.driving {
+            MemoryLevel<String, String>(limit: .entries(16), lifetime: .seconds(30), onRemoval: removals.add)
+        }
+        for key in ["a", "b", "c"] { try await memory.set("value", for: key) }
+        try clock.advance(by: .seconds(29))
+        #expect(removals.all.isEmpty && memory.statistics.entries == 3)
+        try clock.advance(by: .seconds(2))
+        #expect(Set(removals.keys) == ["a", "b", "c"] && Set(removals.causes) == [.expired])
+        #expect(memory.statistics.entries == 0)
+    }
+
+    @Test("what nobody reads leaves after its idle lifetime; a read begins that anew")
+    func idle() async throws {
+        let memory = clock.driving { MemoryLevel<String, String>(limit: .entries(16), idleLifetime: .seconds(60)) }
+        try await memory.set("value", for: "read")
+        try await memory.set("value", for: "idle")
+        for _ in 0..<3 {
+            try clock.advance(by: .seconds(40))
+            #expect(try await memory.get("read") == "value")
+        }
+        #expect(try await memory.get("idle") == nil)
+    }
+
+    @Test("years pass at once; what lives for a century stays")
+    func years() async throws {
+        let memory = clock.driving { MemoryLevel<String, String>(limit: .entries(16)) }
+        try await memory.set("value", for: "decade", lifetime: EntryLifetime(freshFor: .seconds(10 * 366 * 86_400)))
+        try await memory.set("value", for: "century", lifetime: .unlimited)
+        try await memory.set("value", for: "ever")
+        try clock.advance(by: .seconds(11 * 366 * 86_400))
+        #expect(try await memory.get(["decade", "century", "ever"]) == [nil, "value", "value"])
+        try clock.advance(by: .seconds(80 * 366 * 86_400))
+        #expect(try await memory.get(["century", "ever"]) == ["value", "value"])
+        try await memory.set("value", for: "young", lifetime: EntryLifetime(freshFor: .seconds(60)))
+        try clock.advance(by: .seconds(59))
+        #expect(try await memory.get("young") == "value")
+        try clock.advance(by: .seconds(1))
+        #expect(try await memory.get("young") == nil)
+    }
+
+    @Test("an absence is remembered for its own time")
+    func absence() async throws {
+        var policy = policy
+        policy.absentFor = .seconds(10)
+        let cache = cache(policy)
+        source.answer(.absent())
+        #expect(try await cache.get("k") == nil)
+        source.answer(.value("there"))
+        try clock.advance(by: .seconds(9))
+        #expect(try await cache.get("k") == nil && source.calls == 1)
+        try clock.advance(by: .seconds(1))
+        #expect(try await cache.get("k") == "there" && source.calls == 2)
+    }
+
+    @Test("ages in traces and in what the source is told are the clock's, and so is an age that a read allows")
+    func ages() async throws {
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        try clock.advance(by: .seconds(20))
+        let (_, trace) = try await cache.getWithTrace("k")
+        #expect(trace.age == .seconds(20) && trace.state == .fresh && trace.origin == .memory)
+        #expect(try await cache.get("k", ReadOptions(maximumAge: .seconds(20))) == "value" && source.calls == 1)
+        source.answer(.value("new"))
+        #expect(try await cache.get("k", ReadOptions(maximumAge: .seconds(19))) == "new" && source.calls == 2)
+    }
+
+    @Test("a touch begins the lifetime anew, an expiry ends it, and an update keeps what is left")
+    func changes() async throws {
+        var policy = policy
+        policy.staleIfError = .seconds(600)
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        try clock.advance(by: .seconds(50))
+        #expect(try await cache.touch("k", lifetime: EntryLifetime(freshFor: .seconds(60))))
+        try clock.advance(by: .seconds(50))
+        #expect(try await cache.get("k") == "value" && source.calls == 1)
+        _ = try await cache.update("k") { ($0 ?? "") + "!" }
+        try clock.advance(by: .seconds(9))
+        #expect(try await cache.get("k") == "value!" && source.calls == 1)
+        try clock.advance(by: .seconds(1))
+        #expect(try await cache.get("k") == "value" && source.calls == 2)
+        #expect(try await cache.expire("k"))
+        source.fail()
+        #expect(try await cache.get("k") == "value" && source.calls == 3)
+        try clock.advance(by: .seconds(600))
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") }
+    }
+
+    // MARK: Stale values
+
+    @Test("a stale value is served at once within its window, and fetched anew behind it; afterwards readers wait")
+    func whileRevalidating() async throws {
+        var policy = policy
+        policy.staleWhileRevalidate = .seconds(30)
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        source.answer(.value("new"))
+        try clock.advance(by: .seconds(89))
+        let (value, trace) = try await cache.getWithTrace("k")
+        #expect(value == "value" && trace.state == .stale && trace.staleReason == .refreshing)
+        await cache.drain(within: .seconds(60))
+        #expect(try await cache.get("k") == "new" && source.calls == 2)
+        source.answer(.value("newest"))
+        try clock.advance(by: .seconds(90))
+        #expect(try await cache.get("k") == "newest" && source.calls == 3)
+    }
+
+    @Test("a stale value stands in for a failing source within its window, and not afterwards")
+    func ifError() async throws {
+        var policy = policy
+        policy.staleIfError = .seconds(3_600)
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        source.fail()
+        try clock.advance(by: .seconds(60 + 3_599))
+        let (value, trace) = try await cache.getWithTrace("k")
+        #expect(value == "value" && trace.state == .stale && trace.staleReason == .failed)
+        try clock.advance(by: .seconds(1))
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") }
+    }
+
+    @Test("a fetch takes as long as the clock is moved meanwhile, and a slow source's values are fetched early")
+    func early() async throws {
+        var policy = policy
+        policy.earlyRefresh = 1_000_000
+        let cache = cache(policy)
+        source.hold(gate)
+        let keys = (0..<10).map { "\($0)" }
+        try await withThrowingTaskGroup { group in
+            for key in keys { group.addTask { _ = try await cache.get(key) } }
+            await gate.arrivals(10)
+            try clock.advance(by: .seconds(3))
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(source.calls == 10)
+        // With a β like this each refresh is due somewhere in the second half of the lifetime.
+        try clock.advance(by: .seconds(29))
+        for key in keys { _ = try await cache.get(key) }
+        await cache.drain(within: .seconds(60))
+        #expect(source.calls == 10)
+        try clock.advance(by: .seconds(26))
+        for key in keys { #expect(try await cache.getWithTrace(key).trace.state == .fresh) }
+        await cache.drain(within: .seconds(60))
+        // That none of ten is due by now happens once in a hundred million times.
+        #expect(source.calls > 10)
+    }
+
+    @Test("a source that takes no time by the clock is not asked early")
+    func notEarly() async throws {
+        var policy = policy
+        policy.earlyRefresh = 1_000_000
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        try clock.advance(by: .seconds(60) - .nanoseconds(1))
+        _ = try await cache.get("k")
+        await cache.drain(within: .seconds(60))
+        #expect(source.calls == 1)
+    }
+
+    // MARK: Fetches
+
+    @Test("after a failure the key is not asked for again until its back-off has passed, doubled each time")
+    func backOff() async throws {
+        let cache = cache(policy, failureBackOff: .milliseconds(100) ... .seconds(5))
+        source.fail()
+        func reads(_ calls: Int) async {
+            for _ in 0..<3 { await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") } }
+            #expect(source.calls == calls)
+        }
+        await reads(1)
+        try clock.advance(by: .milliseconds(99))
+        await reads(1)
+        try clock.advance(by: .milliseconds(1))
+        await reads(2)
+        try clock.advance(by: .milliseconds(199))
+        await reads(2)
+        source.answer(.value("back"))
+        try clock.advance(by: .milliseconds(1))
+        #expect(try await cache.get("k") == "back")
+    }
+
+    @Test("the back-off of a source ends when it says")
+    func retryAfter() async throws {
+        let cache = cache(policy, failureBackOff: .milliseconds(100) ... .seconds(5))
+        source.answer(.failure(ToldSource.Failure(), retryAfter: .seconds(120)))
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") }
+        source.answer(.value("back"))
+        try clock.advance(by: .seconds(119))
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") }
+        try clock.advance(by: .seconds(1))
+        #expect(try await cache.get("k") == "back")
+    }
+
+    @Test("after a refresh has failed, the stale value is served without asking until its back-off has passed")
+    func refreshBackOff() async throws {
+        var policy = policy
+        policy.staleIfError = .seconds(3_600)
+        let cache = cache(policy, failureBackOff: .seconds(10) ... .seconds(10))
+        _ = try await cache.get("k")
+        source.fail()
+        try clock.advance(by: .seconds(61))
+        for _ in 0..<3 { #expect(try await cache.get("k") == "value") }
+        #expect(source.calls == 2)
+        try clock.advance(by: .seconds(10))
+        source.answer(.value("new"))
+        #expect(try await cache.get("k") == "new" && source.calls == 3)
+    }
+
+    @Test("where there is a stale value, a caller waits for the soft timeout, and the fetch goes on")
+    func softTimeout() async throws {
+        var policy = policy
+        policy.staleIfError = .seconds(3_600)
+        policy.softTimeout = .milliseconds(500)
+        let cache = cache(policy)
+        _ = try await cache.get("k")
+        try clock.advance(by: .seconds(61))
+        source.hold(gate)
+        source.answer(.value("new"))
+        async let late = cache.getWithTrace("k")
+        await gate.arrivals()
+        try clock.advance(by: .milliseconds(500))
+        let (value, trace) = try await late
+        #expect(value == "value" && trace.staleReason == .late)
+        gate.open()
+        while try await cache.get("k") != "new" { try await nextTurn() }
+    }
+
+    @Test("a caller without a stale value waits for the hard timeout, to the nanosecond; later callers join the fetch")
+    func hardTimeout() async throws {
+        let cache = cache(policy)
+        source.hold(gate)
+        let read = Task { try await cache.get("k") }
+        await gate.arrivals()
+        try clock.advance(by: .seconds(30) - .nanoseconds(1))
+        #expect(cache.lower.waiting == 1)
+        try clock.advance(by: .nanoseconds(1))
+        let error = await #expect(throws: CacheError.self) { try await read.value }
+        #expect(error?.code == .timeout)
+        let joined = Task { try await cache.get("k") }
+        while cache.lower.waiting == 0 { try await nextTurn() }
+        gate.open()
+        #expect(try await joined.value == "value" && source.calls == 1)
+    }
+
+    @Test("a fetch without callers is cancelled when its time is over")
+    func completionLimit() async throws {
+        let cache = cache(policy)
+        source.hold(gate)
+        let read = Task { try await cache.get("k") }
+        await gate.arrivals()
+        try clock.advance(by: .seconds(30))
+        _ = await read.result
+        #expect(source.cancellations == 0)
+        try clock.advance(by: .seconds(30))
+        try await source.cancelled()
+    }
+
+    @Test("a value that arrives after the clock was moved lives from its arrival on")
+    func movedMeanwhile() async throws {
+        var policy = policy
+        policy.hardTimeout = nil
+        let cache = cache(policy)
+        source.hold(gate)
+        async let first = cache.get("k")
+        await gate.arrivals()
+        try clock.advance(by: .seconds(3_600))
+        gate.open()
+        #expect(try await first == "value")
+        source.hold(nil)
+        try clock.advance(by: .seconds(59))
+        #expect(try await cache.get("k") == "value" && source.calls == 1)
+        try clock.advance(by: .seconds(1))
+        _ = try await cache.get("k")
+        #expect(source.calls == 2)
+    }
+
+    @Test("a source that comes with a call has the same lifetimes, limits and back-off")
+    func perCall() async throws {
+        let policy = policy
+        let cache = clock.driving {
+            MemoryLevel<String, String>(limit: .entries(16))
+                .compose(Source.perCall(freshness: policy, failureBackOff: .seconds(10) ... .seconds(10)))
+        }
+        #expect(try await cache.get("k") { "first" } == "first")
+        try clock.advance(by: .seconds(59))
+        #expect(try await cache.get("k") { "second" } == "first")
+        try clock.advance(by: .seconds(1))
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") { throw ToldSource.Failure() } }
+        await #expect(throws: ToldSource.Failure.self) { try await cache.get("k") { "third" } }
+        try clock.advance(by: .seconds(10))
+        #expect(try await cache.get("k") { "fourth" } == "fourth")
+    }
+
+    // MARK: Combinators
+
+    @Test("a pause before a retry ends when the clock is moved")
+    func retry() async throws {
+        let probe = ProbeLevel(["k": 1])
+        probe.failGets("down")
+        let retried = clock.driving { probe.retry(RetryPolicy(times: 1, delay: .seconds(3_600), jitter: 0)) }
+        let read = Task { try await retried.get("k") }
+        await clock.sleepers(1)
+        probe.failGets(nil)
+        try clock.advance(by: .seconds(3_600))
+        #expect(try await read.value == 1)
+    }
+
+    @Test("a read's time limit passes when the clock is moved, and not by itself")
+    func timeout() async throws {
+        let gated = ClosureLevel<String, String>(
+            get: { [gate] _ in
+                try await gate.pass()
+                return "value"
+            },
+            set: { _, _ in }
+        )
+        let limited = clock.driving { gated.timeout(.milliseconds(1)) }
+        let late = Task { try await limited.get("k") }
+        await gate.arrivals()
+        await clock.sleepers(1)
+        try clock.advance(by: .milliseconds(1))
+        let error = await #expect(throws: CacheError.self) { try await late.value }
+        #expect(error?.code == .timeout)
+        let read = Task { try await limited.get("k") }
+        await gate.arrivals(2)
+        await clock.sleepers(2)
+        let end = MonotonicInstant.now.advanced(by: .milliseconds(20))
+        while MonotonicInstant.now < end { try await nextTurn() }
+        gate.open()
+        #expect(try await read.value == "value")
+    }
+
+    @Test("a batch's window ends by itself, and when the clock is moved")
+    func coalescing() async throws {
+        let probe = BatchProbe()
+        let soon = clock.driving { probe.collecting(within: .milliseconds(1)) }
+        _ = try await soon.get("a")
+        let late = clock.driving { probe.collecting(within: .seconds(3_600)) }
+        async let first = late.get("b")
+        await clock.sleepers(2)
+        try clock.advance(by: .seconds(3_600))
+        _ = try await first
+    }
+
+    @Test("a drain ends when its time is over by the clock, and cancels what is left")
+    func drain() async throws {
+        let cache = cache(policy)
+        source.hold(gate)
+        let read = Task { try await cache.get("k") }
+        await gate.arrivals()
+        let drain = Task { await cache.drain(within: .seconds(3_600)) }
+        while clock.sleeping < 1 { try await nextTurn() }
+        try clock.advance(by: .seconds(3_600))
+        await drain.value
+        try await source.cancelled()
+        _ = await read.result
+    }
+
+    @Test("a cancelled fetch that does not end loses its slot when its grace is over")
+    func grace() async throws {
+        let limiter = clock.driving { FetchLimiter(limit: 1, grace: .seconds(10)) }
+        let hanging = Task { [gate] in
+            try await limiter.run { try await Task { try await gate.pass() }.value }
+        }
+        await gate.arrivals()
+        hanging.cancel()
+        let next = Task { try await limiter.run { "ran" } }
+        while limiter.waiting == 0 { try await nextTurn() }
+        try clock.advance(by: .seconds(10))
+        #expect(try await next.value == "ran")
+        gate.open()
+        try await hanging.value
+    }
+
+    // MARK: Several clocks
+
+    @Test("two clocks do not disturb each other, nor the system's", arguments: 0..<4)
+    func parallel(_: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for seconds in [10, 20, 30, 40] {
+                group.addTask {
+                    let (clock, source) = (ManualClock(), ToldSource())
+                    let policy = FreshnessPolicy(freshFor: .seconds(seconds), jitter: 0, earlyRefresh: 0)
+                    let cache = clock.driving {
+                        MemoryLevel<String, String>(limit: .entries(16)).compose(source.level(policy))
+                    }
+                    for round in 1...50 {
+                        _ = try await cache.get("k")
+                        try clock.advance(by: .seconds(seconds) - .nanoseconds(1))
+                        _ = try await cache.get("k")
+                        #expect(source.calls == round)
+                        try clock.advance(by: .nanoseconds(1))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let cache = MemoryLevel<String, String>(limit: .entries(16)).compose(source.level(policy))
+        _ = try await cache.get("k")
+        try clock.advance(by: .seconds(3_600))
+        _ = try await cache.get("k")
+        #expect(source.calls == 1)
+    }
+}
