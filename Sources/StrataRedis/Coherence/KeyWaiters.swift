@@ -102,13 +102,20 @@ final class KeyWaiters: Watched {
     /// O(waiters).
     func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (due, next) = state.withLock { state in
-            var (due, next): ([UInt64], MonotonicInstant) = ([], .distantFuture)
-            for (number, waiter) in state.waiters where waiter.continuation != nil {
-                if waiter.deadline <= now { due.append(number) } else { next = min(next, waiter.deadline) }
+            var (due, next): ([CheckedContinuation<Void, Never>], MonotonicInstant) = ([], .distantFuture)
+            for (number, waiter) in state.waiters {
+                guard let continuation = waiter.continuation else { continue }
+                if waiter.deadline <= now {
+                    // Nothing has happened to the key, so it is not woken.
+                    state.waiters[number]?.continuation = nil
+                    due.append(continuation)
+                } else {
+                    next = min(next, waiter.deadline)
+                }
             }
             return (due, next)
         }
-        wake(due)
+        for continuation in due { continuation.resume() }
         return next
     }
 
