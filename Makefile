@@ -10,7 +10,7 @@ LOADS ?= wire memory codec disk batch herd propagation churn
 # Where `make install` puts the command line.
 PREFIX ?= /usr/local
 # The documented targets, lowest first.
-DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataCompression StrataConfiguration StrataCrypto StrataObservability StrataTesting
+DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataHummingbird StrataCompression StrataConfiguration StrataCrypto StrataObservability StrataTesting
 
 # For every `swift` command. An index of the sources, which editors make by themselves, takes a tenth of a build; a build
 # without these flags in the same folder begins anew. Homebrew's folders are not on the compiler's default path.
@@ -62,10 +62,7 @@ soak: setup plan-benchmarks ## a fleet at work while things fail, then the verdi
 	@swift run --skip-build --package-path Benchmarks $(STRATA_SWIFT_FLAGS) load soak $(ARGS)
 
 snippets: setup ## compile the samples of the documentation
-	@set -e; for file in Snippets/*.swift; do \
-		swift build --enable-all-traits --target $$(basename $$file .swift) $(STRATA_SWIFT_FLAGS) \
-			$(if $(STRICT),-Xswiftc -warnings-as-errors); \
-	done
+	@swift build --enable-all-traits $(STRATA_SWIFT_FLAGS) $(if $(STRICT),-Xswiftc -warnings-as-errors)
 
 lint: ## check format and house rules
 	@.ci/lint

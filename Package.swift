@@ -24,12 +24,29 @@ let lifecycleTestKit: Target.Dependency = .product(
     package: "swift-service-lifecycle",
     condition: .when(traits: ["ServiceLifecycle"])
 )
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["HTTP"]))
+let nioCore: Target.Dependency = .product(
+    name: "NIOCore",
+    package: "swift-nio",
+    condition: .when(traits: ["HTTP", "Hummingbird"])
+)
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"]))
 let configuration: Target.Dependency = .product(
     name: "Configuration",
     package: "swift-configuration",
     condition: .when(traits: ["Configuration"])
+)
+let withHummingbird: TargetDependencyCondition? = .when(traits: ["Hummingbird"])
+// The server, and what its interface is made of.
+let hummingbird: [Target.Dependency] = [
+    .product(name: "Hummingbird", package: "hummingbird", condition: withHummingbird),
+    .product(name: "HTTPTypes", package: "swift-http-types", condition: withHummingbird),
+    .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: withHummingbird),
+    nioCore,
+]
+let hummingbirdTesting: Target.Dependency = .product(
+    name: "HummingbirdTesting",
+    package: "hummingbird",
+    condition: withHummingbird
 )
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"]))
 
@@ -45,6 +62,7 @@ let package = Package(
         .library(name: "StrataCrypto", targets: ["StrataCrypto"]),
         .library(name: "StrataDisk", targets: ["StrataDisk"]),
         .library(name: "StrataHTTP", targets: ["StrataHTTP"]),
+        .library(name: "StrataHummingbird", targets: ["StrataHummingbird"]),
         .library(name: "StrataObservability", targets: ["StrataObservability"]),
         .library(name: "StrataTesting", targets: ["StrataTesting"]),
         .executable(name: "stratactl", targets: ["stratactl"]),
@@ -53,7 +71,8 @@ let package = Package(
         .trait(name: "ServiceLifecycle", description: "RedisClient conforms to Service of swift-service-lifecycle."),
         // A dependency that only products behind a trait take is not even resolved where the trait is off.
         .trait(name: "Disk", description: "StrataDisk has its content, which takes GRDB."),
-        .trait(name: "HTTP", description: "StrataHTTP has its content, which takes AsyncHTTPClient and SwiftNIO."),
+        .trait(name: "HTTP", description: "StrataHTTP has its fetcher, which takes AsyncHTTPClient and SwiftNIO."),
+        .trait(name: "Hummingbird", description: "StrataHummingbird has its content, which takes hummingbird."),
         .trait(
             name: "Configuration",
             description: "StrataConfiguration has its content, which takes swift-configuration."
@@ -72,6 +91,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        // Without what it has for configuration files.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -157,6 +179,11 @@ let package = Package(
                 nioCore,
                 nioHTTP1,
             ],
+            swiftSettings: strictSettings
+        ),
+        .target(
+            name: "StrataHummingbird",
+            dependencies: ["Strata", "StrataHTTP", "StrataRedis"] + hummingbird,
             swiftSettings: strictSettings
         ),
         .target(
@@ -255,6 +282,14 @@ let package = Package(
             swiftSettings: strictSettings
         ),
         .testTarget(
+            name: "StrataHummingbirdTests",
+            dependencies: [
+                "StrataHummingbird", "StrataHTTP", "StrataRedis", "StrataTesting", "StrataTestSupport",
+                hummingbirdTesting,
+            ] + hummingbird,
+            swiftSettings: strictSettings
+        ),
+        .testTarget(
             name: "StrataObservabilityTests",
             dependencies: [
                 "StrataObservability", "StrataRedis", "StrataTesting",
@@ -292,14 +327,19 @@ let package = Package(
 // Under a sanitizer the C libraries behind the HTTP and the crypto module take longer to build than all tests take to
 // run, and nothing of what is looked for there is in them.
 if Context.environment["STRATA_WITHOUT_NIO"] != nil {
-    let modules = ["StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests"]
+    let modules = [
+        "StrataHTTP", "StrataHTTPTests", "StrataCrypto", "StrataCryptoTests", "StrataHummingbird",
+        "StrataHummingbirdTests",
+    ]
     package.targets.removeAll { modules.contains($0.name) }
     package.products.removeAll { modules.contains($0.name) }
-    let urls = ["apple/swift-nio", "swift-server/async-http-client", "apple/swift-crypto"]
+    let urls = [
+        "apple/swift-nio", "swift-server/async-http-client", "apple/swift-crypto", "hummingbird-project/hummingbird",
+        "apple/swift-http-types",
+    ]
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
         return urls.contains { location.hasSuffix($0) }
     }
-    package.traits.remove(.trait(name: "Crypto"))
-    package.traits.remove(.trait(name: "HTTP"))
+    for trait in ["Crypto", "HTTP", "Hummingbird"] { package.traits.remove(.trait(name: trait)) }
 }

@@ -8,6 +8,9 @@
 package final class FillRights: Sendable, Equatable {
     private struct State: Sendable {
         var rights: [ObjectIdentifier: [[UInt8]: any FillRight]] = [:]
+        var holder: (any FillHolder)?
+        var seen: [EntryVersion?] = []
+        var tagChanges: [ObjectIdentifier: UInt64] = [:]
         var refusal: ReadTrace.Reason?
     }
 
@@ -29,6 +32,34 @@ package final class FillRights: Sendable, Equatable {
         state.withLock { $0.rights[ObjectIdentifier(level)]?.removeValue(forKey: key) }
     }
 
+    /// Notes who has the right to fill a level in place of this read.
+    package func stand(behind holder: any FillHolder) { state.withLock { $0.holder = holder } }
+
+    /// Who has the right to fill a level in place of this read; `nil` for nobody.
+    package var holder: (any FillHolder)? { state.withLock { $0.holder } }
+
+    /// Notes what a level had when it gave its right.
+    package func see(_ version: EntryVersion?) { state.withLock { $0.seen.append(version) } }
+
+    /// Whether a level had something else than this entry when it gave its right: then others have changed it since it was
+    /// read.
+    package func haveSeenOther(than version: EntryVersion?) -> Bool {
+        state.withLock { $0.seen.contains { $0 != version } }
+    }
+
+    /// Notes how often tags were invalidated at a gate.
+    func note(tagChangesAt gate: FillGate) {
+        let count = gate.tagChanges
+        state.withLock { $0.tagChanges[ObjectIdentifier(gate)] = count }
+    }
+
+    /// Whether a tag was invalidated at a gate since that was noted: what was asked for meanwhile may bear it, and no seal
+    /// that is taken now shows it.
+    func areOvertaken(at gate: FillGate) -> Bool {
+        let count = gate.tagChanges
+        return state.withLock { state in state.tagChanges[ObjectIdentifier(gate)].map { $0 != count } ?? false }
+    }
+
     /// A level has not stored what it was to be filled with.
     package func refuse(because reason: ReadTrace.Reason) { state.withLock { $0.refusal = reason } }
 
@@ -42,6 +73,18 @@ package final class FillRights: Sendable, Equatable {
 
 /// The right to fill one key of one level; it ends when nobody holds it any more.
 package protocol FillRight: AnyObject, Sendable {}
+
+/// Another process, which has the right to fill a key and asks for it now.
+package protocol FillHolder: AnyObject, Sendable {
+    /// Waits until the right has ended, by being used or not.
+    ///
+    /// - Parameters:
+    ///   - end: When to go on in any case, by the running time of the level's clock.
+    ///   - pause: How long to wait where the end of the right cannot be heard of.
+    /// - Returns: Whether it was heard that the right has ended.
+    /// - Throws: `CancellationError`.
+    func ended(by end: MonotonicInstant, pause: Duration) async throws -> Bool
+}
 
 extension CacheLevel {
     /// The rights to fill this level with what levels below it have for these keys: to be taken before they are asked.

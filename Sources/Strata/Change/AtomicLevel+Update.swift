@@ -38,6 +38,24 @@ extension AtomicLevel {
         return try await update(key, succession, within: limit, change)
     }
 
+    /// Sets a value in place of any other, with what is left of the other's lifetime.
+    ///
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: Its key.
+    ///   - lifetime: How long the value lives where there is no other.
+    ///   - limit: How long to begin anew after conflicts.
+    /// - Throws: As ``update(_:lifetime:tags:within:_:)``.
+    package func replace(
+        _ value: Value,
+        for key: Key,
+        orLiving lifetime: EntryLifetime,
+        within limit: Duration = .seconds(2)
+    ) async throws {
+        let succession = Succession(lifetime: .kept, first: lifetime)
+        _ = try await update(key, succession, within: limit) { _ in value }
+    }
+
     func update(
         _ key: Key,
         _ succession: Succession,

@@ -7,6 +7,7 @@ extension Composed {
 
     /// Asks for the rights to fill both levels, as what fills this one goes to both.
     func claim(_ keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        request.rights?.note(tagChangesAt: fillGate)
         if upper.gate != nil { _ = try await upper.entries(for: keys, request) }
         if lower.gate != nil { _ = try await lower.entries(for: keys, request) }
         return Array(repeating: nil, count: keys.count)

@@ -314,6 +314,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var kept = dated(entry, for: key, at: start)
         if lower.gate != nil { kept.hasNewVersion = false }
         kept.seal = seal
+        if !entry.tags.isEmpty, entry.rights?.areOvertaken(at: fillGate) == true { ticket = .void }
         kept.ticket = ticket ?? fillGate.renew(before, for: lower.fingerprint(of: key)) ?? .void
         var heard: Ticket?
         do {

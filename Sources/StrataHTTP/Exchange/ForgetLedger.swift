@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 /// Which keys were forgotten while a response for them was on its way: such a response is not kept.
@@ -39,4 +38,3 @@ final class ForgetLedger: Sendable {
 
     var count: Int { marks.withLock { $0.count } }
 }
-#endif

@@ -1,6 +1,5 @@
-#if HTTP
 /// The response to one request, made of a response that is complete (RFC 9111 §4, §4.3.2; RFC 9110 §14.2).
-enum HTTPAnswer {
+package enum HTTPAnswer {
     /// Whether a stored response can answer the request: one that has a part of the bytes answers for those alone.
     static func isPossible(_ content: HTTPContent, for request: HTTPCacheRequest) -> Bool {
         guard content.status == 206 else { return true }
@@ -40,6 +39,16 @@ enum HTTPAnswer {
             cut(&response, to: request)
         }
         return response
+    }
+
+    /// The fields of the response that says that the caller has this one already; `nil` where it has not.
+    ///
+    /// - Parameters:
+    ///   - request: The fields of the request.
+    ///   - response: The fields of a response with status 200.
+    /// - Returns: The fields of a response with status 304, or `nil`.
+    package static func notModified(_ request: HTTPFields, _ response: HTTPFields) -> HTTPFields? {
+        HTTPConditions(request).isSatisfied(by: response) ? response.without(ofBody) : nil
     }
 
     /// What describes a body that is not sent (RFC 9110 §15.4.5).
@@ -82,4 +91,3 @@ enum HTTPAnswer {
         return first..<(last + 1)
     }
 }
-#endif

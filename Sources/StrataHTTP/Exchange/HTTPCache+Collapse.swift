@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 /// Collapsed requests (RFC 9111 §4): of GETs that miss the same response at once, one goes on to the server.
@@ -14,9 +13,15 @@ extension HTTPCache {
         else { return nil }
         // The server is asked by the conditions of what is kept, in place of the caller's.
         let asksItself = found.entry?.value.map { !$0.conditions.isEmpty } ?? false
-        guard request.fields.values(of: "range").isEmpty, asksItself || !HTTPConditions.areIn(request.fields) else {
+        let asked = origin.leavesConditions ? request.fields.without(HTTPConditions.answered) : request.fields
+        guard request.fields.values(of: "range").isEmpty, asksItself || !HTTPConditions.areIn(asked) else {
             return nil
         }
+        return likelyKey(target, found)
+    }
+
+    /// Where the response will be kept, unless it varies by other fields than the last one.
+    func likelyKey(_ target: HTTPTarget, _ found: Found) -> HTTPResource {
         if found.entry != nil { return found.key }
         return found.variants.flatMap { variants in variants.names.first.map { target.key(variants, $0) } }
             ?? target.base
@@ -30,7 +35,7 @@ extension HTTPCache {
 
     /// Asks the server for all that ask the same.
     ///
-    /// - Returns: What it says; `nil` when another request was waited for.
+    /// - Returns: What it says; `nil` when another request was waited for, in this process or another one.
     func collapsed(
         _ key: HTTPResource,
         _ target: HTTPTarget,
@@ -45,8 +50,9 @@ extension HTTPCache {
                 key,
                 limit: limit,
                 joined: { hasWaited = true },
-                { _ in try await self.exchangeNoting(target, found, wishes) }
+                { _ in try await self.exchangeNoting(target, found, wishes, others: .awaited) }
             )
+            if case .elsewhere = outcome { return nil }
             return role == .started ? .success(outcome) : nil
         } catch {
             if Task.isCancelled { throw CancellationError() }
@@ -55,17 +61,23 @@ extension HTTPCache {
     }
 
     /// Asks the server, and notes whether it is worth while to wait for such a request.
-    func exchangeNoting(_ target: HTTPTarget, _ found: Found, _ wishes: RequestDirectives) async throws -> Exchanged {
-        let (outcome, isReusable) = try await exchange(target, found, wishes)
+    func exchangeNoting(
+        _ target: HTTPTarget,
+        _ found: Found,
+        _ wishes: RequestDirectives,
+        others: Others
+    ) async throws -> Exchanged {
+        let (outcome, isReusable) = try await exchange(target, found, wishes, others: others)
         guard let key = collapsedKey(target, found, wishes) else { return outcome }
         if isReusable {
             uncollapsed.end(key)
-        } else if case .failed = outcome {
-            // Says nothing of the response.
-        } else {
-            uncollapsed.pause(key, for: .seconds(120))
+            return outcome
+        }
+        switch outcome {
+        // Say nothing of the response.
+        case .failed, .elsewhere: break
+        case .content, .validated, .reply: uncollapsed.pause(key, for: .seconds(120))
         }
         return outcome
     }
 }
-#endif

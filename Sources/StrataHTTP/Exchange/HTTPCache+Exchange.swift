@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 extension HTTPCache {
@@ -13,6 +12,10 @@ extension HTTPCache {
         /// Where responses vary: what is kept of the URL, and until when.
         var variants: HTTPVariants?
         var variantsEnd = MonotonicInstant.distantPast
+        /// The tags of the list of variants, which have to be those of all of them.
+        var variantsTags: [String] = []
+        /// The write that the response comes from; `nil` where there is none.
+        var version: EntryVersion?
     }
 
     /// What asking the server has come to.
@@ -25,21 +28,26 @@ extension HTTPCache {
         case reply(HTTPReply)
         /// The server has failed, and the stored one may stand in.
         case failed
+        /// Another process has asked in place of this one: what is stored is to be looked at again.
+        case elsewhere
     }
 
     func find(_ target: HTTPTarget) async throws -> Found {
         let base = try await found(target.base, ReadRequest())
         guard let variants = base?.value?.variants else {
-            return Found(key: target.base, entry: base?.value == nil ? nil : base)
+            let entry = base?.value == nil ? nil : base
+            return Found(key: target.base, entry: entry, version: entry?.version)
         }
         var result = Found(key: target.base)
         result.variants = variants
         result.variantsEnd = base?.freshUntil ?? .distantPast
+        result.variantsTags = base?.tags ?? []
         for names in variants.names {
             let key = target.key(variants, names)
             guard let entry = try await found(key, ReadRequest()), entry.value != nil else { continue }
             result.key = key
             result.entry = entry
+            result.version = entry.version
             break
         }
         return result
@@ -51,19 +59,20 @@ extension HTTPCache {
     func exchange(
         _ target: HTTPTarget,
         _ found: Found,
-        _ wishes: RequestDirectives = RequestDirectives([:])
+        _ wishes: RequestDirectives = RequestDirectives([:]),
+        others: Others
     ) async throws -> (outcome: Exchanged, isReusable: Bool) {
         var kept = found.entry?.value
         let conditions = kept?.conditions ?? []
         let mark = forgotten.begin(target.base)
         defer { forgotten.end(target.base) }
-        let rights = await storage.rights(toFill: [target.base])
+        guard let rights = try await claim(target, found, others) else { return (.elsewhere, false) }
         var start = time.now
-        var reply = try await fetcher.send(target.request.asking(conditions))
+        var reply = try await origin.send(target.request.asking(conditions))
         if reply.status == 304, let content = kept, !conditions.isEmpty, !content.isMeant(by: reply) {
             kept = nil
             start = time.now
-            reply = try await fetcher.send(target.request.whole)
+            reply = try await origin.send(target.request.whole)
         }
         let now = time.now
         let took = start.duration(to: now)
@@ -76,7 +85,8 @@ extension HTTPCache {
                 reply,
                 target
             )
-            let isReusable = await keep(updated, target, found, rights, mark, arrivedAt: now, took: took)
+            if reply.tags.isEmpty { reply.tags = found.entry?.tags ?? [] }
+            let isReusable = await keep(updated, reply, target, found, rights, mark, arrivedAt: now, took: took)
             return (.validated(updated), isReusable)
         }
         if reply.isFailure, let entry = found.entry, let lifetime = kept?.lifetime,
@@ -90,7 +100,7 @@ extension HTTPCache {
         let isPart = [206, 304, 412, 416].contains(reply.status)
         if !isPart || (found.entry == nil && reply.status == 206) {
             let joined = reply.status == 206 ? found.part.flatMap { whole.joined(with: $0) } ?? whole : whole
-            isReusable = await keep(joined, target, found, rights, mark, arrivedAt: now, took: took)
+            isReusable = await keep(joined, reply, target, found, rights, mark, arrivedAt: now, took: took)
         }
         if isPart || conditions.isEmpty { return (.reply(reply), isReusable) }
         var handedOn = whole
@@ -106,12 +116,13 @@ extension HTTPCache {
         let mark = forgotten.begin(target.base)
         defer { forgotten.end(target.base) }
         let rights = await storage.rights(toFill: [target.base])
+        let claim = Claim(base: rights, key: target.base, own: rights)
         let content = content(reply.status, reply.handedOn, reply.body, reply, target)
-        guard content.lifetime.freshFor > 0, HTTPLifetime.isExplicit(reply.fields, fetcher.options.rules) else {
+        guard content.lifetime.freshFor > 0, HTTPLifetime.isExplicit(reply.fields, origin.rules) else {
             return
         }
         let found = Found(key: target.base)
-        _ = await keep(content, target, found, rights, mark, arrivedAt: time.now, took: .zero)
+        _ = await keep(content, reply, target, found, claim, mark, arrivedAt: time.now, took: .zero)
     }
 
     /// Forgets what is kept of a URL.
@@ -133,8 +144,8 @@ extension HTTPCache {
         _ reply: HTTPReply,
         _ target: HTTPTarget
     ) -> HTTPContent {
-        let rules = fetcher.options.rules
-        let lifetime = HTTPLifetime(
+        let rules = origin.rules
+        var lifetime = HTTPLifetime(
             status: status,
             fields: fields,
             isAuthorized: target.request.isAuthorized,
@@ -142,6 +153,7 @@ extension HTTPCache {
             arrival: reply.arrival,
             rules: rules
         )
+        if reply.isUnstored { lifetime = HTTPLifetime(isStorable: false, age: lifetime.age) }
         let stored = fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
         return HTTPContent(status: status, fields: stored, body: body, lifetime: lifetime)
     }
@@ -151,9 +163,10 @@ extension HTTPCache {
     /// - Returns: Whether it was kept, and is fresh.
     private func keep(
         _ content: HTTPContent,
+        _ reply: HTTPReply,
         _ target: HTTPTarget,
         _ found: Found,
-        _ rights: FillRights,
+        _ claim: Claim,
         _ mark: Int,
         arrivedAt now: MonotonicInstant,
         took: Duration
@@ -172,22 +185,15 @@ extension HTTPCache {
         }
         guard !forgotten.isForgotten(target.base, since: mark) else { return false }
         var entry = content.entry(arrivedAt: now, took: took)
+        entry.tags = reply.tags
         entry.staleUntil = max(now, entry.freshUntil).advanced(by: max(.seconds(windows), keptFor))
         do {
-            var key = target.base
             if case .fields(let names) = HTTPVary(content.fields), !names.isEmpty {
-                var variants = found.variants ?? HTTPVariants()
-                if variants.names.first != names || found.variantsEnd < entry.staleUntil {
-                    variants.add(names)
-                    try await storage.store(Self.list(variants, of: entry, rights), for: target.base)
-                }
-                key = target.key(variants, names)
-                // What is kept below a list that was forgotten is found by no one, so its right may be this late.
-                entry.rights = await storage.rights(toFill: [key])
+                try await keep(entry, by: names, target, found, claim)
             } else {
-                entry.rights = rights
+                entry.rights = claim.base
+                try await storage.store(entry, for: target.base)
             }
-            try await storage.store(entry, for: key)
             if forgotten.isForgotten(target.base, since: mark) {
                 try await storage.remove(target.base)
                 return false
@@ -197,6 +203,33 @@ extension HTTPCache {
             counted.withLock { $0.failures += 1 }
             return false
         }
+    }
+
+    /// Keeps one of several responses of a URL, and their list where that does not name it yet.
+    ///
+    /// First the response, then the list: whoever waits for the list finds the response, too. What is kept below a list that was
+    /// forgotten, or that a tag has voided, is found by no one; so its right may be as late as this.
+    private func keep(
+        _ entry: Entry<HTTPContent>,
+        by names: [String],
+        _ target: HTTPTarget,
+        _ found: Found,
+        _ claim: Claim
+    ) async throws {
+        var variants = found.variants ?? HTTPVariants()
+        let lacksTags = !Set(entry.tags).isSubset(of: found.variantsTags)
+        let isListed = variants.names.first == names && found.variantsEnd >= entry.staleUntil && !lacksTags
+        var tags = Array(Set(found.variantsTags).union(entry.tags))
+        if tags.count > TagLimits.tagsPerEntry { (variants, tags) = (HTTPVariants(), entry.tags) }
+        variants.add(names)
+        var kept = entry
+        let key = target.key(variants, names)
+        kept.rights = key == claim.key ? claim.own : await storage.rights(toFill: [key])
+        try await storage.store(kept, for: key)
+        guard !isListed else { return }
+        var list = Self.list(variants, of: entry, claim.base)
+        list.tags = tags
+        try await storage.store(list, for: target.base)
     }
 
     /// The list lives twice as long as the response, so that not every response has to write it anew.
@@ -213,4 +246,3 @@ extension HTTPCache {
         return list
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 extension HTTPCache {
@@ -26,11 +25,13 @@ extension HTTPCache {
     /// GETs that miss the same response at the same time wait for one of them, up to ``collapseLimit``, and are answered
     /// with what it has stored; who finds nothing there asks alone. Requests with `Authorization`, `Range`, `no-cache` or
     /// conditions of their own ask alone, and so does everybody for two minutes where a response could not be reused.
+    /// Where the storage is shared, as memory above Redis is, the GETs of all instances wait for one of them.
     ///
     /// Interim responses (1xx) and trailers are neither handed on nor stored: the client takes them off. Whoever serves
     /// callers answers `Expect: 100-continue` itself.
     ///
-    /// One round trip to the storage for a stored response, two for one that varies, and as many again after a wait.
+    /// One round trip to the storage for a stored response, two for one that varies, and as many again after a wait. A
+    /// shared storage is asked for the right to be filled before the server is, by one more.
     /// Cancelling aborts the transfer, unless others wait for it.
     ///
     /// - Throws: ``HTTPError`` but for a status; the errors of async-http-client; `CancellationError`. A server that
@@ -100,7 +101,7 @@ extension HTTPCache {
                 return response
             }
         }
-        let outcome = await Result { try await exchangeNoting(target, found, wishes) }
+        let outcome = await Result { try await exchangeNoting(target, found, wishes, others: .beside) }
         return try response(to: target, found, wishes, outcome)
     }
 
@@ -129,7 +130,8 @@ extension HTTPCache {
             let age = content.lifetime.age > 0 ? content.lifetime.age : nil
             return HTTPAnswer.response(to: target.request, with: content, age: age, from: .validated)
         case .reply(let reply): return Self.passed(reply)
-        case .failed:
+        // The latter never comes to who asks alone.
+        case .failed, .elsewhere:
             guard let entry = found.entry, let content = entry.value else {
                 return HTTPCacheResponse(status: 504, source: .none)
             }
@@ -139,7 +141,7 @@ extension HTTPCache {
 
     /// Asks for the header alone; what it says of a stored response is heeded (RFC 9111 §4.3.5).
     private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
-        let reply = try await fetcher.send(target.request)
+        let reply = try await origin.send(target.request)
         counted.withLock { $0.fetches += 1 }
         if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply) {
             await forget(found.key, of: target.base)
@@ -148,7 +150,7 @@ extension HTTPCache {
     }
 
     private func pass(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
-        let reply = try await fetcher.send(request)
+        let reply = try await origin.send(request)
         counted.withLock { $0.fetches += 1 }
         return Self.passed(reply)
     }
@@ -156,7 +158,7 @@ extension HTTPCache {
     /// RFC 9111 §4.4: a method that may change something, or one that is not known.
     private func change(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
         let reply: HTTPReply
-        do { reply = try await fetcher.send(request) } catch {
+        do { reply = try await origin.send(request) } catch {
             // It may have been done.
             await forget(request.url)
             throw error
@@ -173,7 +175,7 @@ extension HTTPCache {
             if url != request.url { await forget(url) }
         }
         // RFC 9110 §9.3.3: what the server has called the new state of the URL.
-        if request.method == "POST", reply.status == 200, described == request.url {
+        if request.method == "POST", reply.status == 200, described == request.url, !reply.isUnstored {
             await keep(reply, of: request)
         }
         return Self.passed(reply)
@@ -217,4 +219,3 @@ extension Entry<HTTPContent> {
     /// How long it is fresh yet; negative when it is stale.
     func left(at now: MonotonicInstant) -> Duration { now.duration(to: freshUntil) }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 /// A whole request, as ``HTTPCache/respond(to:)`` takes it.
 public struct HTTPCacheRequest: Sendable, Hashable {
     /// The method, in the case in which it is sent.
@@ -14,6 +13,8 @@ public struct HTTPCacheRequest: Sendable, Hashable {
     public var fields: HTTPFields
     /// The body; empty for none.
     public var body: [UInt8]
+    /// What answers it, where the cache's origin is ``HTTPHandlers``.
+    package var handler: HTTPRequestHandler?
 
     /// A request of its parts.
     public init(method: String = "GET", _ url: String, fields: HTTPFields = [:], body: [UInt8] = []) {
@@ -41,4 +42,3 @@ public struct HTTPCacheRequest: Sendable, Hashable {
 
     private static func withoutFragment(_ url: String) -> String { String(url.unicodeScalars.prefix { $0 != "#" }) }
 }
-#endif

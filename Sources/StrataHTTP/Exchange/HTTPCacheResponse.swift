@@ -1,4 +1,3 @@
-#if HTTP
 /// A whole response, as ``HTTPCache/respond(to:)`` gives it.
 public struct HTTPCacheResponse: Sendable, Hashable {
     /// Where a response comes from.
@@ -42,4 +41,3 @@ public struct HTTPCacheResponse: Sendable, Hashable {
     /// How old the response is, in seconds, as `Age` says; `nil` when it came from the server and has no age.
     public var age: Int? { fields["age"].flatMap(CacheControl.number) }
 }
-#endif

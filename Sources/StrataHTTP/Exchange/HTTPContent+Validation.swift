@@ -1,4 +1,3 @@
-#if HTTP
 extension HTTPContent {
     /// Whether a 304 speaks of this response: a strong tag in it is this one's (RFC 9111 §4.3.4).
     func isMeant(by reply: HTTPReply) -> Bool {
@@ -44,4 +43,3 @@ extension HTTPContent {
         return joined
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 /// What is looked up and asked for: the key of a URL's responses, and the request by which one is chosen.
 struct HTTPTarget: Hashable, Sendable {
     var request: HTTPCacheRequest
@@ -26,4 +25,3 @@ struct HTTPRefresh: Hashable, Sendable {
 
     func hash(into hasher: inout Hasher) { hasher.combine(key) }
 }
-#endif

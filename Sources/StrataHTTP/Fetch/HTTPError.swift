@@ -1,4 +1,3 @@
-#if HTTP
 /// Why a resource could not be fetched.
 ///
 /// Errors of the connection itself are those of async-http-client.
@@ -41,4 +40,3 @@ public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The code, and the status where there was one.
     public var description: String { "http: \(code)" + (status.map { " (\($0))" } ?? "") }
 }
-#endif

@@ -83,7 +83,7 @@ public final class HTTPFetcher: Fetcher {
 
     /// Sends a request on as it is, and gives back whatever the server says: no redirect is followed, no status is an
     /// error, and no body is decoded, unless the client was passed in and does so.
-    func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
+    package func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
         let resource = HTTPResource(request.url)
         guard resource.url.hasPrefix("http://") || resource.url.hasPrefix("https://") else {
             throw HTTPError(.invalidURL)
@@ -257,4 +257,9 @@ extension HTTPLifetime {
 }
 
 extension HTTPFetcher: AtomicLevel {}
+
+extension HTTPFetcher: HTTPOrigin {
+    package var rules: HTTPLifetime.Rules { options.rules }
+    package var leavesConditions: Bool { false }
+}
 #endif

@@ -1,4 +1,3 @@
-#if HTTP
 /// What asking a server has come to.
 public enum HTTPOutcome: Sendable, Hashable {
     /// A new response.
@@ -8,4 +7,3 @@ public enum HTTPOutcome: Sendable, Hashable {
     /// The server says that there is none.
     case absent(HTTPLifetime)
 }
-#endif

@@ -1,19 +1,36 @@
-#if HTTP
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
 
-/// What a server has sent.
-struct HTTPReply: Sendable {
-    var status: Int
-    var fields: HTTPFields
-    var body: [UInt8]
+/// What a server has sent, or a handler has made.
+package struct HTTPReply: Sendable {
+    package var status: Int
+    package var fields: HTTPFields
+    package var body: [UInt8]
     /// How long it took to come, in seconds.
-    var delay: Int
+    package var delay: Int
     /// When it came, in seconds since 1970.
-    var arrival: Int
+    package var arrival: Int
+    /// The tags by which it can be invalidated.
+    package var tags: [String] = []
+    /// Whether it is for its caller alone, whatever its fields say, and its body may not be here.
+    package var isUnstored = false
+
+    package init(
+        status: Int,
+        fields: HTTPFields,
+        body: [UInt8] = [],
+        delay: Int = 0,
+        arrival: Int = HTTPReply.now()
+    ) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+        self.delay = delay
+        self.arrival = arrival
+    }
 
     /// Its fields without those of the connection, and with a date (RFC 9110 §6.6.1).
     var handedOn: HTTPFields {
@@ -24,6 +41,5 @@ struct HTTPReply: Sendable {
     /// RFC 5861 §4.
     var isFailure: Bool { [500, 502, 503, 504].contains(status) }
 
-    static func now() -> Int { Int(Date().timeIntervalSince1970) }
+    package static func now() -> Int { Int(Date().timeIntervalSince1970) }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 public import Strata
 
 #if canImport(FoundationEssentials)
@@ -75,4 +74,3 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         try container.encodeIfPresent(variants, forKey: .variants)
     }
 }
-#endif

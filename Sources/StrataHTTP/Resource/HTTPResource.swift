@@ -1,4 +1,3 @@
-#if HTTP
 public import Strata
 
 /// What is fetched: a URL, with the header fields that are sent along.
@@ -61,4 +60,3 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     /// The URL without its query: neither that nor the fields may be shown to everybody.
     public var description: String { String(url.unicodeScalars.prefix { $0 != "?" }) }
 }
-#endif

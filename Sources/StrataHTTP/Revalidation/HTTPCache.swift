@@ -1,4 +1,3 @@
-#if HTTP
 public import Strata
 
 /// Keeps responses in a level and goes by the rules of HTTP (RFC 9111): what is fresh is served, what is stale is asked
@@ -30,8 +29,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 
     /// Where responses are kept.
     public let storage: Storage
-    /// What asks the servers.
-    public let fetcher: HTTPFetcher
+    /// What is asked for what is not kept.
+    package let origin: any HTTPOrigin
     /// How long stale responses are kept to be asked about, beyond the time for which they may be served.
     public let keptFor: Duration
     /// Whether ``respond(to:)`` serves what is stale when the server gives no answer at all.
@@ -46,28 +45,47 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     let forgotten = ForgetLedger()
     let counted = Locked(HTTPCacheStatistics())
 
+    #if HTTP
     /// A cache of responses.
     ///
     /// - Parameters:
-    ///   - storage: Where they are kept: one level, in memory or on disk.
+    ///   - storage: Where they are kept: in memory, on disk, or in memory above Redis.
     ///   - fetcher: What asks the servers.
     ///   - keptFor: How long stale responses are kept to be asked about; a day.
     ///   - servesStaleWhenUnreachable: Whether ``respond(to:)`` serves what is stale when the server gives no answer at
     ///     all, unless the response forbids it (RFC 9111 §4.2.4).
     ///   - collapseLimit: How long ``respond(to:)`` lets a GET wait for the same one that is under way before it asks
     ///     the server, too; 5 s. Zero for not at all.
-    public init(
+    public convenience init(
         in storage: Storage,
         _ fetcher: HTTPFetcher,
         keptFor: Duration = .seconds(86_400),
         servesStaleWhenUnreachable: Bool = true,
         collapseLimit: Duration = .seconds(5)
     ) {
+        self.init(
+            in: storage,
+            origin: fetcher,
+            keptFor: keptFor,
+            servesStaleWhenUnreachable: servesStaleWhenUnreachable,
+            collapseLimit: collapseLimit
+        )
+    }
+    #endif
+
+    /// A cache of responses of any origin.
+    package init(
+        in storage: Storage,
+        origin: any HTTPOrigin,
+        keptFor: Duration,
+        servesStaleWhenUnreachable: Bool,
+        collapseLimit: Duration
+    ) {
         time = storage.clock ?? .current
         exchanges = Flights(clock: time)
         uncollapsed = Pauses(clock: time)
         self.storage = storage
-        self.fetcher = fetcher
+        self.origin = origin
         self.keptFor = keptFor
         self.servesStaleWhenUnreachable = servesStaleWhenUnreachable
         self.collapseLimit = collapseLimit
@@ -82,7 +100,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public func run() async {
         await refreshes.run { [self] refreshed in
             if let target = refreshed.target {
-                _ = try? await exchange(target, find(target))
+                _ = try? await exchange(target, find(target), others: .left)
             } else {
                 let kept = try? await storage.entry(for: refreshed.key, ReadRequest())
                 _ = try? await refresh(refreshed.key, kept)
@@ -177,7 +195,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ) async throws -> Entry<HTTPContent> {
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
-        let outcome = try await fetcher.fetch(key, revalidating: kept?.value)
+        let outcome = try await origin.fetch(key, revalidating: kept?.value)
         let now = time.now
         let entry: Entry<HTTPContent>
         switch outcome {
@@ -273,7 +291,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
-    /// `http cache`, with the level that keeps the responses and the fetcher.
+    /// `http cache`, with the level that keeps the responses and what is asked.
     public var label: LevelLabel {
         let counted = statistics
         return LevelLabel(
@@ -284,7 +302,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
                 .init("served_stale", counted.servedStale), .init("collapsed", counted.collapsed),
                 .init("failures", counted.failures),
             ],
-            parts: [storage.label, fetcher.label]
+            parts: [storage.label, origin.label]
         )
     }
 }
@@ -307,4 +325,3 @@ public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Nothing counted yet.
     public init() {}
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 /// What to refresh in the background, each once: bounded, and accepted only while a task works on them.
@@ -89,4 +88,3 @@ final class RefreshQueue: Sendable {
         for watcher in ready { watcher.continuation.resume() }
     }
 }
-#endif

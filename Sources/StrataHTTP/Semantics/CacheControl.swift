@@ -1,4 +1,3 @@
-#if HTTP
 /// What `Cache-Control` says (RFC 9111 §5.2, RFC 5861), of a response or of a request.
 struct CacheControl: Hashable {
     private var directives: [String: [String?]] = [:]
@@ -55,4 +54,3 @@ struct CacheControl: Hashable {
         return String(scalars.dropFirst().dropLast())
     }
 }
-#endif

@@ -1,6 +1,5 @@
-#if HTTP
 /// The conditions of a request that a cache may answer by itself (RFC 9110 §13, RFC 9111 §4.3.2).
-struct HTTPConditions {
+package struct HTTPConditions {
     private let tags: [String]
     private let date: String?
 
@@ -10,9 +9,12 @@ struct HTTPConditions {
     }
 
     /// Names of fields that make a request conditional, or ask for a part.
-    static let names: Set = [
+    package static let names: Set = [
         "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
     ]
+
+    /// Names of the conditions that a cache answers.
+    static let answered: Set = ["if-none-match", "if-modified-since"]
 
     /// Whether a request is conditional, or asks for a part.
     static func areIn(_ request: HTTPFields) -> Bool { names.contains { !request.values(of: $0).isEmpty } }
@@ -42,4 +44,3 @@ struct HTTPConditions {
 
     private static func opaque(_ tag: String) -> String { tag.hasPrefix("W/") ? String(tag.dropFirst(2)) : tag }
 }
-#endif

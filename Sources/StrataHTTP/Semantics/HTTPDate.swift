@@ -1,4 +1,3 @@
-#if HTTP
 /// Dates of HTTP (RFC 9110 §5.6.7), in seconds since 1970.
 enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -88,4 +87,3 @@ enum HTTPDate {
         return year * 365 + leaps + (month * 306 + 5) / 10 + day - 1 - 719_468
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 extension HTTPFields {
     /// Fields that concern one connection (RFC 9110 §7.6.1), or a proxy's credentials (RFC 9111 §3.1).
     private static let ofConnection: Set = [
@@ -30,4 +29,3 @@ extension HTTPFields {
         HTTPList.members(values(of: "connection")).map { $0.lowercased() }
     }
 }
-#endif

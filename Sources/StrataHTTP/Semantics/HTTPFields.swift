@@ -1,4 +1,3 @@
-#if HTTP
 /// The header fields of a response, found by name in any case.
 public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLiteral {
     private var fields: [[String]]
@@ -32,14 +31,14 @@ public struct HTTPFields: Sendable, Hashable, Codable, ExpressibleByDictionaryLi
     }
 
     /// These fields without those of some names, which are in lower case.
-    func without(_ names: Set<String>) -> HTTPFields {
+    package func without(_ names: Set<String>) -> HTTPFields {
         var result = self
         result.fields.removeAll { $0.first.map(names.contains) ?? true }
         return result
     }
 
     /// These fields with one value in place of those of that name.
-    func with(_ name: String, _ value: String) -> HTTPFields {
+    package func with(_ name: String, _ value: String) -> HTTPFields {
         var result = without([name])
         result.fields.append([name, value])
         return result
@@ -67,4 +66,3 @@ extension StringProtocol {
         return String(rest)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 /// How long a response may be used, as its header fields say (RFC 9111, RFC 5861).
 ///
 /// It is a pure function of the response: no clock is read. The cache is one that many users share, so `private` keeps
@@ -195,4 +194,3 @@ enum RetryAfter {
         return min(max(0, end - date), 1 << 31)
     }
 }
-#endif

@@ -1,8 +1,7 @@
-#if HTTP
 /// Lists in field values (RFC 9110 §5.6.1).
-enum HTTPList {
+package enum HTTPList {
     /// The members of all the fields' lists, without spaces around them; empty ones are left out.
-    static func members(_ fields: [String]) -> [String] {
+    package static func members(_ fields: [String]) -> [String] {
         fields.flatMap(split).map(\.trimmed).filter { !$0.isEmpty }
     }
 
@@ -32,4 +31,3 @@ enum HTTPList {
         return parts
     }
 }
-#endif

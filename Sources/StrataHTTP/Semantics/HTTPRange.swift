@@ -1,4 +1,3 @@
-#if HTTP
 /// One range of bytes that a request asks for (RFC 9110 §14.1.2).
 enum HTTPRange: Hashable {
     case from(Int, through: Int?)
@@ -74,4 +73,3 @@ struct HTTPPart: Hashable {
     /// The value of `Content-Range`.
     var text: String { "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(length.map { String($0) } ?? "*")" }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
@@ -23,4 +22,3 @@ enum HTTPReference {
 
     private static func port(_ url: URL) -> Int { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
 }
-#endif

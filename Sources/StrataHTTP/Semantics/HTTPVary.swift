@@ -1,4 +1,3 @@
-#if HTTP
 /// What a response varies by (RFC 9111 §4.1).
 enum HTTPVary: Hashable {
     /// No request but its own may be answered with it.
@@ -48,4 +47,3 @@ struct HTTPVariants: Sendable, Hashable, Codable {
         names = Array(([newer] + names).prefix(Self.most))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 internal import Strata
 
 /// What the caller wishes of the cache (RFC 9111 §5.2.1, RFC 5861 §4).
@@ -59,4 +58,3 @@ struct RequestDirectives: Hashable {
         return isUnreachable || left > .zero - .seconds(max(staleIfError, lifetime.staleIfError))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if HTTP
 /// Cache control that is meant for certain caches alone, such as `CDN-Cache-Control` (RFC 9213).
 ///
 /// Unlike `Cache-Control` it is a dictionary of structured fields (RFC 8941 §3.2): one error makes the whole field void.
@@ -56,4 +55,3 @@ enum TargetedControl {
         }
     }
 }
-#endif

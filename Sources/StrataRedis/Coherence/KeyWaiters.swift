@@ -87,6 +87,9 @@ final class KeyWaiters: Watched {
         return state.withLock { $0.waiters[number]?.news }
     }
 
+    /// Whether there was an event since the task has entered.
+    func isWoken(_ number: UInt64) -> Bool { state.withLock { $0.waiters[number]?.isWoken ?? true } }
+
     /// The tasks that wait for a key, without those that have only entered: these ask Redis anyway.
     func awaiting(_ name: [UInt8]) -> [UInt64] {
         state.withLock { state in
@@ -99,13 +102,20 @@ final class KeyWaiters: Watched {
     /// O(waiters).
     func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (due, next) = state.withLock { state in
-            var (due, next): ([UInt64], MonotonicInstant) = ([], .distantFuture)
-            for (number, waiter) in state.waiters where waiter.continuation != nil {
-                if waiter.deadline <= now { due.append(number) } else { next = min(next, waiter.deadline) }
+            var (due, next): ([CheckedContinuation<Void, Never>], MonotonicInstant) = ([], .distantFuture)
+            for (number, waiter) in state.waiters {
+                guard let continuation = waiter.continuation else { continue }
+                if waiter.deadline <= now {
+                    // Nothing has happened to the key, so it is not woken.
+                    state.waiters[number]?.continuation = nil
+                    due.append(continuation)
+                } else {
+                    next = min(next, waiter.deadline)
+                }
             }
             return (due, next)
         }
-        wake(due)
+        for continuation in due { continuation.resume() }
         return next
     }
 

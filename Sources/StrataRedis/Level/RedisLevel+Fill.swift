@@ -12,7 +12,7 @@ extension RedisLevel {
         // Before anything is asked below: what is invalidated from now on voids what that answers.
         let asOf = shared.tags(of: names.part).asOf
         var lease: FillLease?
-        if rights.isWorthAsking { lease = try? await leaseToFill(names) }
+        if rights.isWorthAsking { lease = try? await leaseToFill(names, rights) }
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
     }
 
@@ -25,7 +25,9 @@ extension RedisLevel {
     }
 
     /// The lease; `nil` when others fetch the key, or a newer release has written what lies there.
-    private func leaseToFill(_ names: KeyNames) async throws -> FillLease? {
+    private func leaseToFill(_ names: KeyNames, _ rights: FillRights) async throws -> FillLease? {
+        // Before it is asked, so that the end of the other's lease is heard.
+        let other = OtherFill(shared.waiters, names.value.bytes, redis.clock)
         let answer = try await redis.budgeted {
             try await counting {
                 try await Lease.readOrLead(
@@ -38,8 +40,15 @@ extension RedisLevel {
                 )
             }
         }
-        guard case .leads(let lease, _) = answer else { return nil }
+        guard case .leads(let lease, _) = answer else {
+            if case .waits(let remaining, _) = answer {
+                let end = redis.clock.running.advanced(by: remaining + .milliseconds(Int64.random(in: 1...20)))
+                rights.stand(behind: other.standing(until: end, isTold: shared.isTold(names.fingerprint)))
+            }
+            return nil
+        }
         let held = FillLease(lease)
+        rights.see(lease.replacedHeader.flatMap { EntryVersion(bytes: Envelope.stamp(of: $0)) })
         return lease.replacedHeader.map { isOfNewerRelease($0) } == true ? nil : held
     }
 
@@ -124,5 +133,35 @@ private final class FillLease: Sendable {
         let outcome = try await lease.store(bytes, expiry: expiry)
         isOver.withLock { $0 = true }
         return outcome
+    }
+}
+
+/// Another instance's lease, which stands in the way of filling a key.
+private final class OtherFill: FillHolder {
+    private let waiters: KeyWaiters
+    private let clock: CacheClock
+    private let number: UInt64
+    /// When the lease ends unless it is renewed, and whether its end is told.
+    private let standing = Locked((until: MonotonicInstant.distantPast, isTold: false))
+
+    /// Begins to listen for the key.
+    init(_ waiters: KeyWaiters, _ name: [UInt8], _ clock: CacheClock) {
+        self.waiters = waiters
+        self.clock = clock
+        number = waiters.enter(name)
+    }
+
+    deinit { waiters.leave(number) }
+
+    func standing(until end: MonotonicInstant, isTold: Bool) -> OtherFill {
+        standing.withLock { $0 = (end, isTold) }
+        return self
+    }
+
+    func ended(by end: MonotonicInstant, pause: Duration) async throws -> Bool {
+        let (leaseEnd, isTold) = standing.withLock { $0 }
+        let look = clock.running.advanced(by: pause)
+        _ = try await waiters.wait(number, until: min(end, isTold ? max(leaseEnd, look) : look))
+        return waiters.isWoken(number)
     }
 }

@@ -1,0 +1,59 @@
+package import Strata
+
+/// What a cache of responses asks: servers by HTTP, or handlers of this process.
+package protocol HTTPOrigin: Sendable {
+    /// How responses are judged that say little.
+    var rules: HTTPLifetime.Rules { get }
+    /// Whether conditions of callers may go unheeded there: then they are answered here, and who waits for the response
+    /// to a request with conditions may get it.
+    var leavesConditions: Bool { get }
+    /// The origin's name and limits.
+    var label: LevelLabel { get }
+
+    /// Sends a request on as it is, and gives back whatever is said to it: no status is an error.
+    func send(_ request: HTTPCacheRequest) async throws -> HTTPReply
+
+    /// Asks for a resource.
+    ///
+    /// - Parameters:
+    ///   - resource: What to fetch.
+    ///   - kept: What was fetched before, if anything, and is asked about.
+    /// - Returns: What came of it.
+    /// - Throws: What the origin throws.
+    func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent?) async throws -> HTTPOutcome
+}
+
+/// What one request is answered by, where each request brings its own: a handler with its context.
+package final class HTTPRequestHandler: Sendable, Hashable {
+    let send: @Sendable (HTTPCacheRequest) async throws -> HTTPReply
+
+    package init(_ send: @escaping @Sendable (HTTPCacheRequest) async throws -> HTTPReply) {
+        self.send = send
+    }
+
+    package static func == (one: HTTPRequestHandler, other: HTTPRequestHandler) -> Bool { one === other }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// The origin of requests that bring their handlers; see ``HTTPCacheRequest/handler``.
+package struct HTTPHandlers: HTTPOrigin {
+    package let rules: HTTPLifetime.Rules
+    package var leavesConditions: Bool { true }
+
+    package init(rules: HTTPLifetime.Rules) {
+        self.rules = rules
+    }
+
+    package var label: LevelLabel { LevelLabel("handlers") }
+
+    package func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
+        guard let handler = request.handler else { throw HTTPError(.invalidURL) }
+        return try await handler.send(request)
+    }
+
+    /// No resource has a handler.
+    package func fetch(_ resource: HTTPResource, revalidating kept: HTTPContent?) async throws -> HTTPOutcome {
+        throw HTTPError(.invalidURL)
+    }
+}

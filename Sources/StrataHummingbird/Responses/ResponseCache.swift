@@ -1,0 +1,132 @@
+#if Hummingbird
+internal import Hummingbird
+public import ServiceLifecycle
+public import Strata
+public import StrataHTTP
+public import StrataRedis
+
+/// Keeps responses of an application's own handlers, by the rules of HTTP (RFC 9111), for all instances of a service.
+///
+/// ```swift
+/// let pages = ResponseCache(redis)
+/// router.group("products").cached(by: pages, ResponsePolicy(freshFor: .seconds(60)))
+///     .get(":id") { request, context in try await page(of: context.parameters.require("id")) }
+/// let application = Application(router: router, services: [redis, pages])
+/// ```
+///
+/// | what comes | what happens |
+/// |---|---|
+/// | GET or HEAD, something fresh is kept | it is served, with its `Age`; conditions and ranges are answered from it |
+/// | GET, stale within `stale-while-revalidate` | it is served, and one instance makes a new one in the background |
+/// | GET, nothing of use is kept | of all instances one runs the handler; GETs for the same response wait for it |
+/// | POST, PUT, PATCH, DELETE … | the handler is run; success forgets the URL, `Location` and `Content-Location` |
+///
+/// Kept is what says how long it is fresh, by `Cache-Control` or `Expires`, or falls under the ``ResponsePolicy``. A
+/// response with `Set-Cookie`, `private`, `no-store` or `Vary: *`, one to a request with `Authorization`, a stream of
+/// events, and a body above the limit never are. `Cache-Control` of a request is not heeded, so that no caller can make
+/// the handlers run.
+///
+/// As a service (``run()``) it makes new responses in the background; while it does not run, a reader of a stale one
+/// waits.
+public final class ResponseCache: Service, Sendable {
+    /// What keeps the responses: for metrics, and to look at.
+    public let level: AnyLevel<HTTPResource, HTTPContent>
+    let responses: HTTPCache<AnyLevel<HTTPResource, HTTPContent>>
+    private let site: String?
+
+    /// The rules for responses of handlers: nothing is guessed, and the policy's word has a field of its own, which no
+    /// handler can name.
+    static let rules = HTTPLifetime.Rules(heuristicShare: 0, targetedFields: [policyField], storesRanges: false)
+    static let policyField = ":policy"
+
+    /// A cache of responses in memory above Redis.
+    ///
+    /// - Parameters:
+    ///   - redis: The server, which is run as a service of its own.
+    ///   - keyspace: The part of the database that belongs to these responses; the same in all instances.
+    ///   - memory: The bytes of responses that each process keeps in memory; 64 MiB.
+    ///   - site: The origin under which responses are kept, such as `https://shop.example`, whatever host a request
+    ///     names. With `nil` those of each host are apart.
+    ///   - collapseLimit: How long a GET waits for the same one that is under way; 5 s.
+    public convenience init(
+        _ redis: RedisClient,
+        keyspace: Keyspace = "responses",
+        memory: Int = 64 << 20,
+        site: String? = nil,
+        collapseLimit: Duration = .seconds(5)
+    ) {
+        // Responses bring their own lifetimes; this one says how long an invalidation is worth repeating.
+        let policy = FreshnessPolicy(freshFor: .seconds(86_400), jitter: 0, earlyRefresh: 0)
+        self.init(
+            in: MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(memory) { $0.body.count + 1_024 })
+                .compose(RedisLevel(redis, keyspace: keyspace, codec: .cbor, freshness: policy)),
+            site: site,
+            collapseLimit: collapseLimit
+        )
+    }
+
+    /// A cache of responses in a level of your choice: memory, a disk, Redis, or a composition.
+    ///
+    /// - Parameters:
+    ///   - storage: Where responses are kept. Only what is in Redis is shared, and only there one instance of several
+    ///     runs a handler.
+    ///   - site: The origin under which responses are kept, whatever host a request names.
+    ///   - collapseLimit: How long a GET waits for the same one that is under way; 5 s.
+    public init(
+        in storage: some CacheLevel<HTTPResource, HTTPContent>,
+        site: String? = nil,
+        collapseLimit: Duration = .seconds(5)
+    ) {
+        self.site = site.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        responses = HTTPCache(
+            in: AnyLevel(storage),
+            origin: HTTPHandlers(rules: Self.rules),
+            keptFor: .zero,
+            servesStaleWhenUnreachable: false,
+            collapseLimit: collapseLimit
+        )
+        level = AnyLevel(responses)
+    }
+
+    /// How the cache was used since it was made.
+    public var statistics: HTTPCacheStatistics { responses.statistics }
+
+    /// Makes new responses in the background, until the service is shut down.
+    public func run() async {
+        await cancelWhenGracefulShutdown { await self.responses.run() }
+    }
+
+    /// Forgets every response that bears one of these tags, in all instances.
+    ///
+    /// A response that is being made for longer than that is not kept.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/invalidTags``; the error of the level.
+    public func invalidate(tags: [String]) async throws { try await responses.invalidate(tags: tags) }
+
+    /// Forgets every response that bears a tag, in all instances.
+    ///
+    /// - Throws: As ``invalidate(tags:)``.
+    public func invalidate(tag: String) async throws { try await invalidate(tags: [tag]) }
+
+    /// Forgets the responses of a URL, whatever they vary by, in all instances.
+    ///
+    /// - Parameter url: The URL; a path with its query where the cache has a site.
+    /// - Throws: The error of the level.
+    public func remove(_ url: String) async throws {
+        try await responses.remove(HTTPResource(url.hasPrefix("/") ? (site ?? "") + url : url))
+    }
+
+    /// Forgets all responses, in all instances.
+    ///
+    /// - Throws: The error of the level.
+    public func clear() async throws { try await responses.clear() }
+
+    /// The URL under which the response to a request is kept; `nil` for a request that has none.
+    func url(of request: Request) -> String? {
+        guard let path = request.head.path, path.hasPrefix("/") else { return nil }
+        if let site { return site + path }
+        let host = request.head.authority ?? "localhost"
+        return "\(request.head.scheme ?? "http")://\(host.lowercased())\(path)"
+    }
+}
+#endif
