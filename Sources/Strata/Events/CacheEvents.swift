@@ -32,7 +32,7 @@ extension CacheLevel {
     /// }
     /// ```
     ///
-    /// Levels tell what they do while they do it, and no more than put it into a buffer. A hit costs a nanosecond more at most
+    /// Levels tell what they do while they do it, and no more than put it into a buffer. A hit costs one to two nanoseconds more
     /// while nobody observes hits. Events of one key come in their order as far as one thread makes them.
     ///
     /// The level tells its events from below itself, too: those of a client of Redis, which caches share, come to the observers of
