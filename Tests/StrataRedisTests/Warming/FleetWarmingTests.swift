@@ -43,8 +43,7 @@ struct FleetWarmingTests {
                 for number in 20..<30 { #expect(two.remembers("k\(number)") == "v\(number)") }
                 #expect(two.remembers("k1") == nil)
                 try await one.cache.set("new", for: "k20")
-                await two.hears("k20")
-                #expect(two.remembers("k20") == nil)
+                while two.remembers("k20") != nil { try await two.redis.ping() }
                 // All of it, when more are asked for than there are.
                 #expect(try await warmed(two, options()).named == 50)
             }
