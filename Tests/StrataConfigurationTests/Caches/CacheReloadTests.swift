@@ -152,6 +152,7 @@ struct CacheReloadTests {
         let config = ConfigReader(provider: provider).scoped(to: "strata")
         let caches = try RedisCaches(config: config)
         let products: NamedCache<Int, Int> = try caches.cache("products")
+        try await caches.ready()
         for key in 0..<50 { try await products.set(key, for: key) }
         #expect(products.upper.statistics.entries == 50)
         let log = LogRecorder()
