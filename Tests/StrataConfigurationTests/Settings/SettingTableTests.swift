@@ -144,7 +144,9 @@ struct SettingTableTests {
         let secret = "hunter2-hunter2"
         let all = ServerSettings.settings.map(\.key) + RedisConfiguration.settings.map(\.key)
         for key in all {
-            let config = TestConfig.memory(["endpoints": "localhost", key: .string(secret)])
+            var values: [String: ConfigContent] = ["endpoints": "localhost"]
+            values[key] = .string(secret)
+            let config = TestConfig.memory(values)
             guard let error = TestConfig.error(of: { _ = try RedisConfiguration(config: config) }) else { continue }
             #expect(!"\(error)".contains("hunter2"), "\(key)")
             #expect(!String(describing: error.cause as Any).contains("hunter2"), "\(key)")

@@ -37,6 +37,8 @@ struct TenantCachesTests {
     @Test("dropped without a clear, a tenant's values are there when it comes back; with one they are not")
     func drop() async throws {
         let caches = caches(try await TestServer.client())
+        _ = try caches.cache("carts", TenantKey<Int>.self, String.self)
+        try await caches.ready()
         for name in ["acme", "globe"] {
             let carts: TenantCache<Int, String> = try caches.tenant(name).cache("carts")
             try await carts.set("kept", for: 1)

