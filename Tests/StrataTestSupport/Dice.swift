@@ -1,4 +1,4 @@
-package import Strata
+import Strata
 
 /// Chance that tasks share, from a seed.
 package final class Dice: Sendable {

@@ -221,7 +221,7 @@ struct ManualClockTests {
         #expect(CacheClock.current == .system)
         let inside = clock.driving { CacheClock.current }
         #expect(inside == clock.cacheClock && inside != .system)
-        let (later, child, detached) = try await clock.driving {
+        let (later, child, detached) = await clock.driving {
             await Task.yield()
             async let child = CacheClock.current
             return (CacheClock.current, await child, await Task.detached { CacheClock.current }.value)
