@@ -30,7 +30,7 @@ struct HibernationServiceTests {
         task.cancel()
         await task.value
         #expect(folder.names.isEmpty)
-        try await testGracefulShutdown { trigger in
+        await testGracefulShutdown { trigger in
             async let service: Void = HibernationService(cache, to: folder.file).run()
             trigger.triggerGracefulShutdown()
             await service
@@ -43,7 +43,7 @@ struct HibernationServiceTests {
     func fails() async throws {
         let log = LogRecorder()
         let cache = try await cache()
-        try await testGracefulShutdown { trigger in
+        await testGracefulShutdown { trigger in
             async let service: Void = HibernationService(cache, to: "/proc/nowhere/x", logger: log.logger).run()
             trigger.triggerGracefulShutdown()
             await service

@@ -37,7 +37,8 @@ struct CircuitBreakerTests {
         let told = Locked<[CacheEvent]>([])
         _ = hub.add([.circuitOpened, .circuitClosed]) { event in told.withLock { $0.append(event) } }
         let options = BreakerOptions(window: .seconds(16), minimumCalls: 2, pause: .seconds(1) ... .seconds(8))
-        let breaker = CircuitBreaker(.lease, options, limit: .seconds(1), endpoint: "somewhere", logger: nil, hub)
+        let terms = Adjustable(CallTerms(options, budget: .seconds(1), .seconds(1)))
+        let breaker = CircuitBreaker(.lease, terms, endpoint: "somewhere", logger: nil, hub)
         for _ in 0..<2 { try call(breaker, .failed, at: 0) }
         breaker.proved()
         breaker.proved()
