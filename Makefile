@@ -12,14 +12,11 @@ PREFIX ?= /usr/local
 # The documented targets, lowest first.
 DOCUMENTED ?= StrataCBOR Strata StrataRedis StrataDisk StrataHTTP StrataHummingbird StrataCompression StrataConfiguration StrataCrypto StrataObservability StrataTesting
 
-# For every `swift` command. An index of the sources, which editors make by themselves, takes a tenth of a build; a build
-# without these flags in the same folder begins anew. Homebrew's folders are not on the compiler's default path.
+# Homebrew's folders are not on the compiler's default path.
 ifeq ($(shell uname -s),Darwin)
 BREW ?= $(or $(HOMEBREW_PREFIX),$(if $(filter arm64,$(shell uname -m)),/opt/homebrew,/usr/local))
-STRATA_SWIFT_FLAGS ?= --disable-index-store -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
+STRATA_SWIFT_FLAGS ?= -Xcc -I$(BREW)/include -Xlinker -L$(BREW)/lib \
 	-Xcc -I$(BREW)/opt/openssl@3/include -Xlinker -L$(BREW)/opt/openssl@3/lib
-else
-STRATA_SWIFT_FLAGS ?= --disable-index-store
 endif
 export STRATA_SWIFT_FLAGS
 
