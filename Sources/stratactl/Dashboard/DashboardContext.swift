@@ -39,8 +39,9 @@ struct DashboardShell: RouterMiddleware {
         }
         response.headers[.contentSecurityPolicy] = Self.policy
         response.headers[.xContentTypeOptions] = "nosniff"
+        // With "no-referrer" browsers send forms with `Origin: null`, as pages of others do.
         for (name, value) in [
-            ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Opener-Policy", "same-origin"),
+            ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
             ("Cross-Origin-Resource-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
         ] {
             if let name = HTTPField.Name(name) { response.headers[name] = value }
