@@ -27,7 +27,7 @@ let lifecycleTestKit: Target.Dependency = .product(
 let nioCore: Target.Dependency = .product(
     name: "NIOCore",
     package: "swift-nio",
-    condition: .when(traits: ["HTTP", "Hummingbird"])
+    condition: .when(traits: ["HTTP", "Hummingbird", "Dashboard"])
 )
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTP"]))
 let configuration: Target.Dependency = .product(
@@ -35,7 +35,7 @@ let configuration: Target.Dependency = .product(
     package: "swift-configuration",
     condition: .when(traits: ["Configuration"])
 )
-let withHummingbird: TargetDependencyCondition? = .when(traits: ["Hummingbird"])
+let withHummingbird: TargetDependencyCondition? = .when(traits: ["Hummingbird", "Dashboard"])
 // The server, and what its interface is made of.
 let hummingbird: [Target.Dependency] = [
     .product(name: "Hummingbird", package: "hummingbird", condition: withHummingbird),
@@ -48,6 +48,13 @@ let hummingbirdTesting: Target.Dependency = .product(
     package: "hummingbird",
     condition: withHummingbird
 )
+// What `stratactl dashboard` takes.
+let dashboard: [Target.Dependency] =
+    Context.environment["STRATA_WITHOUT_NIO"] != nil
+    ? []
+    : hummingbird + [
+        logging, .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Dashboard"])),
+    ]
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Disk"]))
 
 let package = Package(
@@ -77,6 +84,10 @@ let package = Package(
             name: "Configuration",
             description: "StrataConfiguration has its content, which takes swift-configuration."
         ),
+        .trait(
+            name: "Dashboard",
+            description: "stratactl has the command dashboard, which takes hummingbird and swift-mustache."
+        ),
         .trait(name: "Crypto", description: "StrataCrypto has its content, which takes swift-crypto."),
         .trait(
             name: "Observability",
@@ -93,6 +104,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         // Without what it has for configuration files.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.0"..<"5.0.0"),
@@ -211,7 +223,7 @@ let package = Package(
                 "Strata",
                 "StrataRedis",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            ] + dashboard,
             swiftSettings: strictSettings
         ),
         .testTarget(name: "StrataCBORTests", dependencies: ["StrataCBOR"], swiftSettings: strictSettings),
@@ -318,7 +330,8 @@ let package = Package(
         ),
         .testTarget(
             name: "StratactlTests",
-            dependencies: ["stratactl", "StrataRedis", "StrataTesting"],
+            dependencies: ["stratactl", "StrataRedis", "StrataTesting"]
+                + (dashboard.isEmpty ? [] : dashboard + [hummingbirdTesting]),
             swiftSettings: settings
         ),
     ]
@@ -335,11 +348,11 @@ if Context.environment["STRATA_WITHOUT_NIO"] != nil {
     package.products.removeAll { modules.contains($0.name) }
     let urls = [
         "apple/swift-nio", "swift-server/async-http-client", "apple/swift-crypto", "hummingbird-project/hummingbird",
-        "apple/swift-http-types",
+        "hummingbird-project/swift-mustache", "apple/swift-http-types",
     ]
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
         return urls.contains { location.hasSuffix($0) }
     }
-    for trait in ["Crypto", "HTTP", "Hummingbird"] { package.traits.remove(.trait(name: trait)) }
+    for trait in ["Crypto", "HTTP", "Hummingbird", "Dashboard"] { package.traits.remove(.trait(name: trait)) }
 }

@@ -35,8 +35,17 @@ struct Stratactl: AsyncParsableCommand {
             DoctorCommand.self, RemoveCommand.self, ClearCommand.self, InvalidateCommand.self, SweepCommand.self,
             WarmCommand.self, InstancesCommand.self, WatchCommand.self, TopCommand.self, VerifyCommand.self,
             BenchCommand.self, AccessCommand.self, ConfigCommand.self,
-        ]
+        ] + servers
     )
+
+    /// What takes a library of its own, behind a trait.
+    private static var servers: [any ParsableCommand.Type] {
+        #if Dashboard
+        [DashboardCommand.self]
+        #else
+        []
+        #endif
+    }
 
     /// The release that the program belongs to.
     static let version = StrataVersion.current

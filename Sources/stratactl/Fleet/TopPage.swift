@@ -40,7 +40,7 @@ struct TopPage {
     /// The rows of the table, for other programs.
     var cells: [[String]] { table.rows }
 
-    private var table: Table {
+    var table: Table {
         var table = Table(
             .left("INSTANCE"),
             .right("READS/S"),
@@ -87,7 +87,7 @@ struct TopPage {
     }
 
     /// The keys that most instances name first.
-    private var hottestKeys: [String] {
+    var hottestKeys: [String] {
         var scores: [String: Int] = [:]
         for member in sample.members {
             for (place, key) in (member.record?.hottest ?? []).prefix(mostKeys).enumerated() {

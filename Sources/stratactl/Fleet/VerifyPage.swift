@@ -72,7 +72,7 @@ struct VerifyPage {
 
     // MARK: For people
 
-    private var table: Table {
+    var table: Table {
         var table = Table(
             .right("AFTER"),
             .right("CHECKS"),
