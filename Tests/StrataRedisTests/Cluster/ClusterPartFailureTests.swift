@@ -103,7 +103,7 @@ struct ClusterPartFailureTests {
     @Test("an invalidation that is repeated closes the breaker of its node")
     func breaker() async throws {
         try await with {
-            $0.redisBudget = .milliseconds(500)
+            $0.redisBudget = .seconds(2)
             $0.breaker.minimumCalls = 1
             // It would not be tried by itself.
             $0.breaker.pause = .seconds(600) ... .seconds(600)

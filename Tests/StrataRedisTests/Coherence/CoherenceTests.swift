@@ -234,9 +234,10 @@ struct CoherenceTests {
             await one.hears("k")
             proxy.stall()
             try await other.level.set("new", for: "k")
-            // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall.
-            await one.wait { $0.contains(.untrusted) }
-            #expect(one.remembers("k") == nil)
+            // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall. On a busy machine the link may
+            // have been lost before that, too.
+            while one.remembers("k") != nil { try await nextTurn() }
+            #expect(one.changes.contains(.untrusted))
             proxy.resume()
             #expect(try await one.cache.get("k") == "new")
             await one.redis.shutDown()
