@@ -64,7 +64,7 @@ struct DashboardCommand: AsyncParsableCommand {
             throw Failure(.usage, "--token-file: the token has fewer than \(DashboardSessions.leastToken) characters")
         }
         let settings = DashboardSite.Settings(
-            prefix: prefix.prefix,
+            prefix: try prefix.resolved(connection),
             removes: allowRemoval,
             interval: .seconds(interval)
         )
