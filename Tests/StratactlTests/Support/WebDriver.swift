@@ -1,8 +1,7 @@
 #if Dashboard
 import Foundation
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
+import Hummingbird
+import HummingbirdTesting
 import StrataTesting
 
 /// A Chromium without a screen, driven by its WebDriver; https://www.w3.org/TR/webdriver2/.
@@ -28,14 +27,24 @@ struct WebDriver: Sendable {
 
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
 
-    private let base: String
+    private let client: TestClient
     private let session: String
 
     /// Runs a browser while a body lasts.
     static func with(_ body: (WebDriver) async throws -> Void) async throws {
         let process = try await InstanceProcess.start("chromedriver", arguments: ["--port=0"], standardError: .joined)
         do {
-            try await body(try await WebDriver(process))
+            let client = TestClient(
+                host: "127.0.0.1",
+                port: try await port(of: process),
+                configuration: TestClient.Configuration(timeout: .seconds(120))
+            )
+            client.connect()
+            do { try await body(try await WebDriver(client)) } catch {
+                try? await client.shutdown()
+                throw error
+            }
+            try await client.shutdown()
         } catch {
             _ = try? await process.stop()
             throw error
@@ -43,7 +52,7 @@ struct WebDriver: Sendable {
         _ = try await process.stop()
     }
 
-    private init(_ process: InstanceProcess) async throws {
+    private static func port(of process: InstanceProcess) async throws -> Int {
         var port: Int?
         for await line in process.lines {
             guard let range = line.range(of: "started successfully on port ") else { continue }
@@ -51,7 +60,11 @@ struct WebDriver: Sendable {
             break
         }
         guard let port else { throw Refusal(description: "the driver has ended") }
-        base = "http://127.0.0.1:\(port)"
+        return port
+    }
+
+    private init(_ client: TestClient) async throws {
+        self.client = client
         let options: [String: Any] = [
             "binary": "/usr/bin/chromium",
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
@@ -62,7 +75,7 @@ struct WebDriver: Sendable {
         struct Session: Decodable {
             let sessionId: String
         }
-        session = try await Self.send("\(base)/session", ["capabilities": capabilities], Session.self).sessionId
+        session = try await Self.send("/session", ["capabilities": capabilities], Session.self, client).sessionId
     }
 
     // MARK: Commands
@@ -76,7 +89,7 @@ struct WebDriver: Sendable {
     /// The element that a selector of CSS finds.
     func find(_ selector: String) async throws -> Element {
         let body = ["using": "css selector", "value": selector]
-        let found = try await Self.send(path("element"), body, [String: String].self)
+        let found = try await send("element", body, [String: String].self)
         guard let number = found[Self.elementKey] else { throw Refusal(description: "no element: \(selector)") }
         return Element(number: number)
     }
@@ -89,11 +102,7 @@ struct WebDriver: Sendable {
 
     /// What an expression of JavaScript is, as text.
     func value(of expression: String) async throws -> String {
-        try await Self.send(
-            path("execute/sync"),
-            ["script": "return String(\(expression))", "args": [String]()],
-            String.self
-        )
+        try await send("execute/sync", ["script": "return String(\(expression))", "args": [String]()], String.self)
     }
 
     /// Waits until an expression of JavaScript is true.
@@ -107,7 +116,7 @@ struct WebDriver: Sendable {
         struct Line: Decodable {
             let message: String
         }
-        return try await Self.send(path("se/log"), ["type": "browser"], [Line].self).map(\.message)
+        return try await send("se/log", ["type": "browser"], [Line].self).map(\.message)
     }
 
     /// Has the page drawn as for somebody who wants dark colours.
@@ -122,8 +131,9 @@ struct WebDriver: Sendable {
     /// Writes a picture of the page, if `STRATA_SCREENSHOTS` names a folder.
     func picture(_ name: String) async throws {
         guard let folder = ProcessInfo.processInfo.environment["STRATA_SCREENSHOTS"] else { return }
-        let (data, _) = try await URLSession.shared.data(from: try Self.url(path("screenshot")))
-        let text = try JSONDecoder().decode(Answer<String>.self, from: data).value
+        let response = try await client.get(path("screenshot"))
+        let json = Data(String(buffer: response.body ?? ByteBuffer()).utf8)
+        let text = try JSONDecoder().decode(Answer<String>.self, from: json).value
         try Data(base64Encoded: text)?.write(to: URL(fileURLWithPath: "\(folder)/\(name).png"))
     }
 
@@ -133,35 +143,38 @@ struct WebDriver: Sendable {
         let value: Value
     }
 
-    private func path(_ rest: String) -> String { "\(base)/session/\(session)/\(rest)" }
-
-    private static func url(_ text: String) throws -> URL {
-        guard let url = URL(string: text) else { throw Refusal(description: text) }
-        return url
-    }
+    private func path(_ rest: String) -> String { "/session/\(session)/\(rest)" }
 
     private func tell(_ command: String, _ body: [String: Any]) async throws {
         struct Nothing: Decodable {
             init(from decoder: any Decoder) {}
         }
-        _ = try await Self.send(path(command), body, Nothing.self)
+        _ = try await send(command, body, Nothing.self)
     }
 
-    private static func send<Value: Decodable>(
-        _ address: String,
+    private func send<Value: Decodable>(
+        _ command: String,
         _ body: [String: Any],
         _ type: Value.Type
     ) async throws -> Value {
-        var request = URLRequest(url: try url(address))
-        request.httpMethod = "POST"
-        request.timeoutInterval = 120
-        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
-        request.httpBody = try JSONSerialization.data(withJSONObject: body)
-        let (data, response) = try await URLSession.shared.data(for: request)
-        guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-            throw Refusal(description: String(decoding: data.prefix(500), as: UTF8.self))
-        }
-        return try JSONDecoder().decode(Answer<Value>.self, from: data).value
+        try await Self.send(path(command), body, type, client)
+    }
+
+    private static func send<Value: Decodable>(
+        _ path: String,
+        _ body: [String: Any],
+        _ type: Value.Type,
+        _ client: TestClient
+    ) async throws -> Value {
+        let json = try JSONSerialization.data(withJSONObject: body)
+        let response = try await client.post(
+            path,
+            headers: [.contentType: "application/json"],
+            body: ByteBuffer(string: String(decoding: json, as: UTF8.self))
+        )
+        let text = String(buffer: response.body ?? ByteBuffer())
+        guard response.status == .ok else { throw Refusal(description: "\(text.prefix(500))") }
+        return try JSONDecoder().decode(Answer<Value>.self, from: Data(text.utf8)).value
     }
 }
 #endif
