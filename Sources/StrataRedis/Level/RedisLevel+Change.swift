@@ -50,7 +50,8 @@ extension RedisLevel: AtomicLevel {
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }
         var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)
-        mark.asOf = asOf
+        // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no later one.
+        mark.asOf = finding.entry == nil ? max(asOf, tags.asOf) : asOf
         mark.isLive = finding.entry != nil
         return (finding, mark)
     }

@@ -14,7 +14,9 @@ struct ReadTrackingTests {
         _ body: (ReadTracking, Connection) async throws -> Void
     ) async throws {
         let server = try await ScriptedServer.start(
-            script: [.receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n")] + script + [.hang]
+            script: [
+                .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1), .send(text: "+PONG\r\n"),
+            ] + script + [.hang]
         )
         var configuration = try RedisConfiguration(url: server.url)
         configuration.clientName = nil
@@ -23,7 +25,11 @@ struct ReadTrackingTests {
         let group = try ConnectionGroup(configuration: configuration, logger: nil, loop: IOLoop())
         try group.start()
         let connection = group.connections[0]
-        while connection.withMachine({ $0.phase }) != .ready { try await nextTurn() }
+        // A connection opens for its first call.
+        _ = try await connection.call(deadline: .now.advanced(by: .seconds(60))) { writer in
+            writer.begin(1)
+            writer.argument("PING" as StaticString)
+        }
         let tracking = ReadTracking([connection], timeout: .seconds(60))
         #expect(tracking.isComplete(for: 7) == false)
         tracking.point(to: 7, now: .now)
