@@ -15,7 +15,8 @@ struct ReadTrackingTests {
     ) async throws {
         let server = try await ScriptedServer.start(
             script: [
-                .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1), .send(text: "+PONG\r\n"),
+                .receive(Self.handshake.utf8.count), .send(text: "+OK\r\n+PONG\r\n"), .receive(1),
+                .send(text: "+PONG\r\n"),
             ] + script + [.hang]
         )
         var configuration = try RedisConfiguration(url: server.url)

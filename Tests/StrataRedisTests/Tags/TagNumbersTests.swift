@@ -44,11 +44,11 @@ struct TagNumbersTests {
         }
     }
 
-    @Test("a working set as large as both generations stays, however often it is noted again")
+    @Test("a working set of nearly two generations stays, however often its numbers are read again")
     func stays() {
         var numbers = TagNumbers(generation: 50)
-        for round in 0..<10 as Range<UInt64> {
-            for tag in 0..<95 { #expect(numbers.note(round % 3, for: TagName("\(tag)")) == nil) }
+        for _ in 0..<10 {
+            for tag in 0..<95 { #expect(numbers.note(3, for: TagName("\(tag)")) == nil) }
         }
         #expect(numbers.count == 95)
     }
