@@ -17,6 +17,11 @@ struct TagTableTests {
         return table
     }
 
+    /// The look by which a change of the hash is seen, at once or when the link answers.
+    private func look(_ table: inout TagTable) -> TagTable.Look {
+        table.hashChanged().look ?? table.pong(told: .now).look!
+    }
+
     private func event(_ before: UInt64, _ number: UInt64, _ scope: TagEvent.Scope) -> TagEvent {
         var event = TagEvent(Array("c1:2:".utf8))!
         (event.before, event.number, event.scope) = (before, number, scope)
@@ -109,7 +114,7 @@ struct TagTableTests {
             let answer = TagMarks(sequence: 130, clear: 130)
             let effects =
                 switch way {
-                case 0: table.looked(table.hashChanged().look!, answer)
+                case 0: table.looked(look(&table), answer)
                 case 1: table.took(answer, for: [red], known: absurd)
                 case 2: table.learnt(answer, known: absurd)
                 default: table.glimpsed(answer, known: absurd)
@@ -227,7 +232,7 @@ struct TagTableTests {
         var table = table()
         #expect(table.took(TagMarks(sequence: 110, clear: 110), for: []).voidsEverything)
         #expect(table.heard(event(100, 110, .everything)) == .init())
-        #expect(table.looked(table.hashChanged().look!, TagMarks(sequence: 110, clear: 110)) == .init())
+        #expect(table.looked(look(&table), TagMarks(sequence: 110, clear: 110)) == .init())
         #expect(table.heard(event(110, 120, .everything)).voidsEverything)
         // An invalidation by which the server has found that numbers were lost.
         #expect(
@@ -274,7 +279,7 @@ struct TagTableTests {
         var table = table()
         _ = table.heard(event(100, 110, .tags([green])))
         table.learnt([(red, 60)], askedAt: table.epoch)
-        _ = table.looked(table.hashChanged().look ?? table.pong(told: .now).look!, TagMarks(sequence: 120, clear: 50))
+        _ = table.looked(look(&table), TagMarks(sequence: 120, clear: 50))
         // Which tags the last step voids is not known yet.
         #expect(table.verdict(asOf: 70, [red]) == .asks([red]))
         #expect(table.verdict(asOf: 105, [green]) == .void)
