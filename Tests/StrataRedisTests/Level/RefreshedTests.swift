@@ -202,8 +202,9 @@ struct RefreshedTests {
             #expect(told.withLock { Set($0) } == ["b"])
             source.fail([])
             names.withLock { $0 = nil }
-            while refreshed.statistics.failedRounds == 0 { try await nextTurn() }
-            #expect(told.withLock { $0.contains(nil) })
+            // Told a moment after it is counted.
+            while !told.withLock({ $0.contains(nil) }) { try await nextTurn() }
+            #expect(refreshed.statistics.failedRounds > 0)
             // What the closure says counts in the next round.
             names.withLock { $0 = ["d"] }
             while source.calls("d") < 2 { try await nextTurn() }
