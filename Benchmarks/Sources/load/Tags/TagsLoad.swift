@@ -1,4 +1,4 @@
-public import ArgumentParser
+import ArgumentParser
 import Strata
 import StrataRedis
 import StrataTesting
