@@ -354,5 +354,6 @@ if Context.environment["STRATA_WITHOUT_NIO"] != nil {
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
         return urls.contains { location.hasSuffix($0) }
     }
-    for trait in ["Crypto", "HTTP", "Hummingbird", "Dashboard"] { package.traits.remove(.trait(name: trait)) }
+    let traits = ["Crypto", "HTTP", "Hummingbird", "Dashboard"]
+    package.traits = package.traits.filter { !traits.contains($0.name) }
 }

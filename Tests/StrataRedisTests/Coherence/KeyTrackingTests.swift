@@ -174,8 +174,8 @@ struct KeyTrackingTests {
             for number in 0..<10 { try await other.level.set("new", for: "\(number)") }
             await one.wait { $0.count { $0 == .listening } > before }
             for number in 0..<10 {
-                #expect(try await one.cache.get("\(number)") == "new")
-                #expect(one.remembers("\(number)") == "new")
+                // Another of the connections may only now be found to be lost.
+                while one.remembers("\(number)") == nil { #expect(try await one.cache.get("\(number)") == "new") }
                 try await other.level.set("newer", for: "\(number)")
                 while one.remembers("\(number)") != nil { try await one.redis.ping() }
             }
@@ -188,7 +188,7 @@ struct KeyTrackingTests {
             let proxy = try await FaultProxy.start(to: server.endpoint)
             let one = try instance(proxy.url) {
                 $0.linkPingInterval = .milliseconds(100)
-                $0.linkPingTimeout = .seconds(1)
+                $0.linkPingTimeout = .seconds(5)
                 $0.healthWindow = .seconds(600)
             }
             try await one.redis.ping()
