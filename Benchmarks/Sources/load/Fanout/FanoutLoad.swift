@@ -7,7 +7,7 @@ import StrataTesting
 struct FanoutLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fanout",
-        abstract: "What writes cost a server beside many instances that are told of every change, or of what they have read.",
+        abstract: "What writes cost a server that tells many instances of every change, or of what they have read.",
         discussion: """
             Each instance is a client with a memory level, a link and an I/O thread of its own; all are in this process. First \
             every instance reads its share of the keys. Then another client writes each key once. What is printed are the writes \
