@@ -8,10 +8,6 @@ import StrataCompression
 import StrataDisk
 import StrataRedis
 
-#if canImport(StrataHTTP) && HTTP
-import StrataHTTP
-#endif
-
 #if canImport(StrataCrypto) && Crypto
 import StrataCrypto
 #endif
@@ -291,36 +287,6 @@ func untyped(redis: RedisClient) async throws {
     // snippet.end
     _ = tea
 }
-
-#if canImport(StrataHTTP) && HTTP && Disk
-func httpSource() async throws {
-    // snippet.recipe-http
-    let store = DiskStore(path: "/var/cache/shop/http.sqlite")
-    let responses = HTTPCache(in: DiskLevel(store, namespace: "http"), HTTPFetcher())
-    let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
-        .compose(responses.pooled())
-
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await responses.run() }  // fetches anew what was served while stale
-        let page = try await pages.get(HTTPResource("https://example.com/"))
-        print(page?.contentType ?? "none", page?.body.count ?? 0)
-        group.cancelAll()
-    }
-    // snippet.end
-}
-
-func httpProxy(origin: String, path: String, fields: HTTPFields) async throws -> HTTPCacheResponse {
-    // snippet.recipe-http-whole
-    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
-    let responses = HTTPCache(in: memory, HTTPFetcher())
-
-    let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller has sent it
-    let response = try await responses.respond(to: request)
-    print(response.status, response.source, response.age ?? 0)
-    // snippet.end
-    return response
-}
-#endif
 
 #if Disk
 func diskBelowMemory(database: Database) async throws {

@@ -19,18 +19,18 @@ extension Instance {
 
 @Suite("Memory over Redis, hibernated and read back", .timeLimit(.minutes(5)))
 struct RestorationTests {
-    private let keyspace = Keyspace(TestServer.uniqueName())
-    private let folder: ScratchFolder
-    private let keys = (0..<10).map { "k\($0)" }
+    let keyspace = Keyspace(TestServer.uniqueName())
+    let folder: ScratchFolder
+    let keys = (0..<10).map { "k\($0)" }
 
     init() throws { folder = try ScratchFolder() }
 
-    private func instance(_ server: RedisServer, coherence: Coherence = .tracking) throws -> Instance {
+    func instance(_ server: RedisServer, coherence: Coherence = .tracking) throws -> Instance {
         try Instance(server.url, keyspace, coherence: coherence)
     }
 
     /// An instance that has all keys in memory, each with a tag of its own, and has hibernated.
-    private func hibernated(_ server: RedisServer) async throws -> Instance {
+    func hibernated(_ server: RedisServer) async throws -> Instance {
         let one = try instance(server)
         try await one.listen()
         for key in keys { try await one.cache.set("value of \(key)", for: key, tags: ["tag of \(key)"]) }
@@ -214,119 +214,6 @@ struct RestorationTests {
             let entry = try #require(try await other.upper.entry(for: "k", ReadRequest()))
             #expect(MonotonicInstant.now.duration(to: entry.freshUntil) <= .seconds(20))
             #expect(entry.staleUntil > entry.freshUntil)
-        }
-    }
-
-    @Test("with Redis away nothing is read back and the file stays; when it is back, so is memory")
-    func away() async throws {
-        try await RedisServer.withServer { server in
-            _ = try await hibernated(server)
-            try await server.kill()
-            let other = try instance(server)
-            await #expect(throws: RedisError.self) { try await other.restore(from: folder, within: .milliseconds(50)) }
-            #expect(other.memory.statistics.entries == 0 && folder.names == ["cache.warm"])
-            try await server.restart(keepingData: false)
-            // It came back without what it had.
-            let report = try await other.restore(from: folder)
-            #expect(report.changed == keys.count && report.restored == 0)
-        }
-    }
-
-    @Test("Redis is not needed to hibernate")
-    func hibernatesAlone() async throws {
-        try await RedisServer.withServer { server in
-            let one = try await hibernated(server)
-            try await server.kill()
-            let report = try await one.hibernate(to: folder)
-            #expect(report.written + report.void == keys.count)
-        }
-    }
-
-    @Test("a Redis that fails in the middle leaves entries unconfirmed, and a level that is not told of changes does")
-    func unconfirmed() async throws {
-        try await RedisServer.withServer { server in
-            let one = try await hibernated(server)
-            let names = keys.map { one.level.names(for: $0) }
-            let versions = try await one.redis.get(names.map(\.value))
-                .map { bytes in
-                    bytes.flatMap { Envelope.version(inStamp: Envelope.stamp(of: $0)) } ?? .none
-                }
-            let held = zip(keys, versions)
-                .map { HeldEntry($0, version: $1, isAbsence: false, tags: ["tag of \($0)"]) }
-            let other = try instance(server)
-            try await other.listen()
-            func outcomes() async throws -> [EntryConfirmation] { try await other.level.confirm(held) }
-            #expect(try await outcomes().allSatisfy { if case .holds = $0 { true } else { false } })
-            other.level.shared.gate.setTrustedUntil(.distantPast)
-            #expect(try await outcomes().allSatisfy { if case .unknown = $0 { true } else { false } })
-            // Another kind of entry, other tags and no stamp are not what Redis holds.
-            let odd = [
-                HeldEntry("k0", version: versions[0], isAbsence: true, tags: ["tag of k0"]),
-                HeldEntry("k0", version: versions[0], isAbsence: false, tags: []),
-                HeldEntry("k0", version: versions[1], isAbsence: false, tags: ["tag of k0"]),
-                HeldEntry("k0", version: .none, isAbsence: false, tags: ["tag of k0"]),
-            ]
-            try await other.level.listens()
-            #expect(try await other.level.confirm(odd).allSatisfy { if case .changed = $0 { true } else { false } })
-            try await server.kill()
-            await #expect(throws: RedisError.self) { try await outcomes() }
-        }
-    }
-
-    @Test("a change while Redis is asked voids what it answers, of a key and of a tag")
-    func changeMeanwhile() async throws {
-        try await RedisServer.withServer { server in
-            let proxy = try await FaultProxy.start(to: server.endpoint)
-            // Nobody tells this level of changes but its own process.
-            let level = RedisLevel<String, String>(
-                try TestServer.client(of: proxy.endpoint.url),
-                keyspace: keyspace,
-                codec: .text,
-                coherence: .none
-            )
-            for key in ["a", "b", "c"] { try await level.set("v", for: key, tags: ["red-\(key)"]) }
-            let stamps = try await level.redis.get(["a", "b", "c"].map { level.names(for: $0).value })
-            let held = zip(["a", "b", "c"], stamps)
-                .map { key, bytes in
-                    let version = bytes.flatMap { Envelope.version(inStamp: Envelope.stamp(of: $0)) } ?? .none
-                    return HeldEntry(key, version: version, isAbsence: false, tags: ["red-\(key)"])
-                }
-            proxy.stall(.toClient)
-            let before = proxy.snapshot.counts.toServer.delivered
-            async let confirmed = level.confirm(held)
-            try await proxy.wait { $0.counts.toServer.delivered > before + 100 }
-            let gate = level.shared.gate
-            gate.void(level.fingerprint(of: "a"))
-            gate.void(tags: ["red-b"])
-            proxy.resume()
-            let outlines = try await confirmed
-            let live = outlines.map { outcome in
-                guard case .holds(let outline) = outcome else { return false }
-                return gate.isLive(outline.ticket) && outline.seal?.isLive != false
-            }
-            #expect(live == [false, false, true])
-            await proxy.stop()
-        }
-    }
-
-    @Test("a failed removal that waits to be repeated voids what is read back")
-    func pending() async throws {
-        try await RedisServer.withServer { server in
-            _ = try await hibernated(server)
-            let other = try instance(server)
-            try await other.listen()
-            // As after removals that Redis has failed, and whose writes may still arrive.
-            let targets: [PendingInvalidations.Target] = [
-                .key(other.level.names(for: "k1"), keyspace), .tag(TagName("tag of k2"), keyspace),
-            ]
-            for target in targets {
-                let later = MonotonicInstant.now.advanced(by: .seconds(600))
-                other.redis.outage.replay.record(target, .removal, for: .seconds(600), notBefore: later, other.redis)
-            }
-            let report = try await other.restore(from: folder)
-            #expect(other.remembers("k1") == nil && other.remembers("k2") == nil)
-            #expect(report.restored == 8 && report.invalidated == 2)
-            await other.redis.shutDown(within: .zero)
         }
     }
 
