@@ -80,8 +80,9 @@ extension WriteBehindQueue {
     /// Ends what may have asked the source before it was written, and looks whether the cache still has what was.
     private func settle(_ write: Pending.Write, of batch: Pending.Batch) async {
         if base.gate == nil {
-            // Nobody else can have changed it, and no read has asked the source meanwhile.
-            if write.entry.value == nil || write.version == nil { await forget(write.key) }
+            // Nobody else can have changed it, and no read has asked the source meanwhile. Where the cache has it, a `set` may
+            // have followed: to forget the key would take that.
+            if write.version == nil { await forget(write.key) }
         } else if let version = write.version {
             do {
                 // The absence of what was deleted stays: by that another instance sees that its own write came before.
