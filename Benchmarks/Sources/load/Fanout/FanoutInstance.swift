@@ -1,3 +1,4 @@
+import ArgumentParser
 import Strata
 import StrataRedis
 
@@ -11,16 +12,8 @@ final class FanoutInstance: Sendable {
     private let number: Int
 
     init(_ url: String, _ mode: TrackingMode, number: Int, keys: Int) throws {
-        var configuration = try RedisConfiguration(url: url)
+        var configuration = try RedisConfiguration.patient(url, name: "fanout-\(number)")
         configuration.tracking = mode
-        configuration.instanceName = "fanout-\(number)"
-        // Many threads share two cores: nothing is to be taken for an outage.
-        configuration.connectTimeout = .seconds(60)
-        configuration.commandTimeout = .seconds(60)
-        configuration.redisBudget = .seconds(60)
-        configuration.linkPingTimeout = .seconds(60)
-        configuration.breaker.failureShare = 2
-        configuration.breaker.slowShare = 2
         redis = try RedisClient(configuration)
         level = RedisLevel(redis, keyspace: Self.keyspace, codec: .text)
         memory = MemoryLevel(limit: .entries(keys))
@@ -47,13 +40,17 @@ struct FanoutWriter: Sendable {
     private let keys: [RedisKey]
     private let value: [UInt8]
 
-    init(_ url: String, keys count: Int) throws {
+    init(_ url: String, keys count: Int) async throws {
         var configuration = try RedisConfiguration(url: url)
         configuration.commandTimeout = .seconds(60)
         redis = try RedisClient(configuration)
         self.count = count
-        keys = (0..<count).map { RedisKey("strata:\(FanoutInstance.keyspace):v:{\($0)}") }
-        value = Array(repeating: UInt8(ascii: "x"), count: 100)
+        keys = (0..<count).map { RedisKey("\(FanoutInstance.keyspace):v:{\($0)}") }
+        // What instances store, so that they can read it; and the proof that these are the keys that they are told of.
+        let level = RedisLevel<Int, String>(redis, keyspace: FanoutInstance.keyspace, codec: .text)
+        try await level.set(String(repeating: "x", count: 100), for: 0)
+        guard let value = try await redis.get(keys[0]) else { throw ValidationError("\(keys[0]) is no key of a level") }
+        self.value = value
     }
 
     /// Writes each key once, 256 at a time.

@@ -12,13 +12,13 @@ struct FanoutLoad: AsyncParsableCommand {
             Each instance is a client with a memory level, a link and an I/O thread of its own; all are in this process. First \
             every instance reads its share of the keys. Then another client writes each key once. What is printed are the writes \
             for each second of the server's processor, until all messages are sent, beside those without any instance in the \
-            same run.
+            same run. Instances that choose the mode by themselves have some rounds before that count.
             """
     )
 
     @Option(help: "Instances.")
     var instances = 300
-    @Option(parsing: .upToNextOption, help: "broadcast, per-key.")
+    @Option(parsing: .upToNextOption, help: "broadcast, per-key, automatic.")
     var modes = TrackingMode.allCases
     @Option(parsing: .upToNextOption, help: "Shares of the keys that each instance holds.")
     var held = [0, 0.01, 1]
@@ -28,19 +28,23 @@ struct FanoutLoad: AsyncParsableCommand {
     var keysHeldByAll = 5_000
     @Option(help: "Rounds; the median counts.")
     var rounds = 3
+    @Option(help: "For how many seconds instances may choose the mode first, where they do that.")
+    var settling = 45
 
     func run() async throws {
         for share in held {
             let count = share < 1 ? keys : keysHeldByAll
             let alone = try await RedisServer.withServer { server in
-                try await rate(server, try FanoutWriter(server.url, keys: count))
+                try await rate(server, try await FanoutWriter(server.url, keys: count))
             }
             Measurement(name: "fanout.alone\(Self.name(of: share)).writes_per_cpu", value: alone, unit: "1/s").print()
+            var rates: [TrackingMode: Double] = [:]
             for mode in modes {
                 let (rate, bytes) = try await RedisServer.withServer { server in
                     try await measure(server, mode, share: share, count)
                 }
-                let name = "fanout.\(mode == .perKey ? "tracked" : mode.rawValue)\(Self.name(of: share))"
+                rates[mode] = rate
+                let name = "fanout.\(Self.name(of: mode))\(Self.name(of: share))"
                 Measurement(
                     name: "\(name).ratio",
                     value: rate / alone,
@@ -52,6 +56,24 @@ struct FanoutLoad: AsyncParsableCommand {
                 guard let bytes, mode == .perKey else { continue }
                 Measurement(name: "\(name).bytes_per_key", value: bytes, unit: "B").print()
             }
+            guard let auto = rates[.automatic], let best = rates.filter({ $0.key != .automatic }).values.max() else {
+                continue
+            }
+            Measurement(
+                name: "fanout.auto\(Self.name(of: share)).ratio_to_better",
+                value: auto / best,
+                unit: "1",
+                comparedTo: "the better of the other modes, same run"
+            )
+            .print()
+        }
+    }
+
+    private static func name(of mode: TrackingMode) -> String {
+        switch mode {
+        case .broadcast: "broadcast"
+        case .perKey: "tracked"
+        case .automatic: "auto"
         }
     }
 
@@ -65,13 +87,14 @@ struct FanoutLoad: AsyncParsableCommand {
         share: Double,
         _ count: Int
     ) async throws -> (rate: Double, bytesPerKey: Double?) {
-        let writer = try FanoutWriter(server.url, keys: count)
+        let writer = try await FanoutWriter(server.url, keys: count)
         try await writer.writeAll()
         var fleet: [FanoutInstance] = []
         for number in 0..<instances {
             fleet.append(try FanoutInstance(server.url, mode, number: number, keys: count))
         }
         for instance in fleet { try await instance.level.ready(within: .seconds(60)) }
+        if mode == .automatic { try await settle(fleet, share, server, writer) }
         let before = try await server.usedMemory()
         var bytes: Double?
         let rate = try await rate(server, writer) {
@@ -81,6 +104,28 @@ struct FanoutLoad: AsyncParsableCommand {
         }
         for instance in fleet { await instance.redis.shutDown() }
         return (rate, bytes)
+    }
+
+    /// Goes on as in the rounds that count, so that the instances see what there is to choose from.
+    private func settle(
+        _ fleet: [FanoutInstance],
+        _ share: Double,
+        _ server: RedisServer,
+        _ writer: FanoutWriter
+    ) async throws {
+        let start = ContinuousClock.now
+        while start.duration(to: .now) < .seconds(settling) {
+            try await fleet.forEachAtOnce { try await $0.hold(share, of: writer.count) }
+            try await writer.writeAll()
+            while try await server.owesMessages() { try await Task.rest(for: .milliseconds(20)) }
+        }
+        Measurement(
+            name: "fanout.auto\(Self.name(of: share)).per_key.share",
+            value: Double(fleet.count { $0.redis.tracking == .perKey }) / Double(fleet.count),
+            unit: "1",
+            comparedTo: "all instances"
+        )
+        .print()
     }
 
     /// Writes a second of the server's processor; the median of the rounds.

@@ -119,16 +119,7 @@ private struct TagsInstance {
     let level: RedisLevel<String, String>
 
     init(_ url: String, _ name: String) throws {
-        var configuration = try RedisConfiguration(url: url)
-        configuration.instanceName = name
-        // Many threads share few processors: nothing is to be taken for an outage.
-        configuration.connectTimeout = .seconds(60)
-        configuration.commandTimeout = .seconds(60)
-        configuration.redisBudget = .seconds(60)
-        configuration.linkPingTimeout = .seconds(60)
-        configuration.breaker.failureShare = 2
-        configuration.breaker.slowShare = 2
-        redis = try RedisClient(configuration)
+        redis = try RedisClient(try .patient(url, name: name))
         level = RedisLevel(redis, keyspace: "tags", codec: .text)
     }
 
