@@ -157,7 +157,7 @@ struct PersistDriverTests {
     @Test("without Redis a call throws: nobody is taken for logged out, or for logged in")
     func outage() async throws {
         let server = try await RedisServer.start()
-        let redis = try RedisClient(server.url)
+        let redis = try TestRedis.client(of: server)
         let driver = StrataPersistDriver(redis)
         try await driver.set(key: "a", value: "one")
         try await server.stop()

@@ -11,6 +11,7 @@ enum TestRedis {
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         return try RedisClient(configuration)
     }
 

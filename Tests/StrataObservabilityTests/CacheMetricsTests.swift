@@ -184,8 +184,6 @@ struct CacheMetricsTests {
     func deadRedis() async throws {
         let server = try await RedisServer.start()
         let redis = try Observed.client(server.url) {
-            $0.redisBudget = .milliseconds(500)
-            $0.commandTimeout = .seconds(1)
             $0.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
             $0.breaker.minimumCalls = 4
             $0.breaker.pause = .seconds(3_600) ... .seconds(3_600)

@@ -18,6 +18,7 @@ enum Observed {
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         adjust(&configuration)
         return try RedisClient(configuration)
     }

@@ -135,7 +135,7 @@ struct StrataTestingInstance {
     /// Refreshes a key on a schedule when its turn has come, and says each round.
     private static func refresh(url: String, name: String) async throws {
         let redis = try RedisClient(url)
-        let options = RefreshOptions(leaseDuration: .seconds(1), lookInterval: .milliseconds(20))
+        let options = RefreshOptions(leaseDuration: .seconds(4), lookInterval: .milliseconds(20))
         await RedisLevel<Int, Int>(redis, keyspace: Keyspace(name)).fetching { $0 }
             .refreshAll(every: .milliseconds(20), as: name, over: redis, options) {
                 print("round")

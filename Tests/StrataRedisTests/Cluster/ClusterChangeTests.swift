@@ -69,7 +69,8 @@ struct ClusterChangeTests {
                         slot(of: $0) * cluster.primaries.count / RedisCluster.slotCount == primary
                     }!
             }
-            for key in owners { try await instance.level.set("old", for: key) }
+            let writer = try ClusterInstance(cluster, keyspace)
+            for key in owners { try await writer.level.set("old", for: key) }
             // The one that is asked for first.
             try await cluster.primaries[0].pause()
             await #expect(throws: (any Error).self) { try await instance.level.remove(owners[0]) }

@@ -16,8 +16,8 @@ struct ClusterDeferredRemovalTests {
     ) async throws {
         try await TestCluster.with(server: .init(directives: ["cluster-require-full-coverage no"])) { cluster in
             let redis = try TestCluster.client(of: cluster) {
-                $0.commandTimeout = .seconds(3)
-                $0.redisBudget = .milliseconds(500)
+                $0.commandTimeout = .seconds(5)
+                $0.redisBudget = .seconds(5)
             }
             let one = Instance(
                 RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, removals: removals)

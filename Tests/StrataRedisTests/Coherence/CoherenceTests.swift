@@ -230,8 +230,7 @@ struct CoherenceTests {
             }
             let other = try Instance(server.url, keyspace)
             try await one.listen()
-            try await one.cache.set("old", for: "k")
-            await one.hears("k")
+            while one.remembers("k") != "old" { try await one.cache.set("old", for: "k") }
             proxy.stall()
             try await other.level.set("new", for: "k")
             // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall. On a busy machine the link may
@@ -247,15 +246,16 @@ struct CoherenceTests {
     @Test("while nobody tells, what is read is kept for a bounded time, not at all afterwards")
     func untrusted() async throws {
         try await RedisServer.withServer { server in
-            let one = try Instance(server.url, keyspace, coherence: .lifetime(.milliseconds(200)))
+            let one = try Instance(server.url, keyspace, coherence: .lifetime(.seconds(2)))
             let other = try Instance(server.url, keyspace)
             try await other.level.set("old", for: "k")
+            try await one.redis.ping()
             #expect(try await one.cache.get("k") == "old")
             let kept = MonotonicInstant.now
             #expect(one.remembers("k") == "old")
             try await other.level.set("new", for: "k")
             while one.remembers("k") != nil { try await one.redis.ping() }
-            #expect(kept.duration(to: .now) < .seconds(5))
+            #expect(kept.duration(to: .now) < .seconds(30))
             #expect(try await one.cache.get("k") == "new")
         }
     }

@@ -163,7 +163,8 @@ struct FleetBoundsTests {
             #expect(asked == question)
             #expect(heard.insert(number).inserted)
         }
-        #expect(heard.count == FleetListener.rate)
+        // On a busy machine a second may end meanwhile.
+        #expect((FleetListener.rate...2 * FleetListener.rate).contains(heard.count))
     }
 
     @Test("messages that are no question are none")

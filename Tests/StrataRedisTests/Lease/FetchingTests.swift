@@ -159,7 +159,7 @@ struct FetchingTests {
     @Test("a fetch that lasts longer than its lease is still the only one")
     func renewal() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .seconds(1))
+            let options = LeaseOptions(duration: .seconds(4))
             let leader = try instance(of: server, options: options)
             let waiter = try instance(of: server, options: options)
             let first = Task { try await leader.get("k") }
@@ -168,7 +168,7 @@ struct FetchingTests {
             // Two and a half leases' time, as the server sees it.
             let lease = keyspace.names(for: "k".keyBytes).lease
             let redis = leader.level.redis
-            let end = try await redis.time() + .milliseconds(2_500)
+            let end = try await redis.time() + .seconds(10)
             while try await redis.time() < end {
                 #expect(try await redis.exists(lease) == 1)
                 try await Task.sleep(for: .milliseconds(20))
@@ -186,7 +186,7 @@ struct FetchingTests {
             source.gate.open()
             let cache = try instance(of: server)
             let lease = keyspace.names(for: "k".keyBytes).lease
-            try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(1))
+            try await cache.level.redis.set(lease, [1, 2, 3], expiringIn: .seconds(5))
             let call = Task { try await cache.getWithTrace("k") }
             while cache.level.statistics.waits == 0 { try await nextTurn() }
             #expect(source.calls == 0)

@@ -26,6 +26,7 @@ struct RedisEventTests {
             let cache = memory.compose(level.fetching { $0 == "none" ? nil : "value" })
             let kinds: Set<CacheEvent.Kind> = [.hit, .miss, .fetchBegan, .fetchEnded, .storeRefused]
             var events = cache.observe(kinds).makeAsyncIterator()
+            try await level.ready(within: .seconds(60))
             _ = try await cache.get("k")
             let fetch = ["memory miss (absent)", "redis miss (absent)", "source fetch began", "source fetch ended"]
             #expect(await next(4, &events) == fetch)

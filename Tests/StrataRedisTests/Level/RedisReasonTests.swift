@@ -146,6 +146,7 @@ struct RedisReasonTests {
                 return "value"
             }
             let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(fetching)
+            try await level.ready(within: .seconds(60))
             let read = Task { try await cache.getWithTrace("k").trace }
             await gate.arrivals()
             try await RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none).remove("k")
@@ -189,6 +190,7 @@ struct RedisReasonTests {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
             let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            try await level.ready(within: .seconds(60))
             try await level.set("set", for: "a")
             let fetching = level.fetchingSeveral { keys in
                 Dictionary(uniqueKeysWithValues: keys.filter { $0 != "none" }.map { ($0, "value \($0)") })

@@ -39,7 +39,7 @@ struct RefreshedTests {
 
     private static let quick = RefreshOptions(
         batch: 2,
-        leaseDuration: .seconds(1),
+        leaseDuration: .seconds(4),
         lookInterval: .milliseconds(20)
     )
 

@@ -45,7 +45,7 @@ struct ServerClockTests {
             default: [.send(text: "+OK\r\n")]
             }
         })
-        let clock = ServerClock(try RedisClient(server.url))
+        let clock = ServerClock(try TestServer.client(of: server.url))
         let error = await #expect(throws: RedisError.self) { try await clock.offset() }
         #expect(error?.code == .unexpectedReply)
         await server.stop()

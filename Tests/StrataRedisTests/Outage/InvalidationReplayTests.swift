@@ -200,6 +200,8 @@ struct InvalidationReplayTests {
             for mends in [true, false] {
                 var configuration = try RedisConfiguration(url: server.url)
                 configuration.connectTimeout = .seconds(10)
+                configuration.commandTimeout = .seconds(20)
+                configuration.redisBudget = .seconds(20)
                 let redis = try RedisClient(configuration, logger: log.logger)
                 let level = level(redis)
                 try await level.set("old", for: "k")

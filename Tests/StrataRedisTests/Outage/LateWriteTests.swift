@@ -24,7 +24,7 @@ struct LateWriteTests {
         var configuration = try RedisConfiguration(url: proxy.url)
         configuration.redisBudget = budget
         configuration.commandTimeout = budget
-        configuration.healthWindow = .milliseconds(100)
+        configuration.healthWindow = .seconds(1)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         let fleet = Fleet(
             proxy: proxy,
@@ -48,7 +48,7 @@ struct LateWriteTests {
     @Test("its bytes are frozen on the way until others have changed the value: theirs stays")
     func frozen() async throws {
         try await RedisServer.withServer { server in
-            let fleet = try await fleet(of: server, budget: .seconds(1))
+            let fleet = try await fleet(of: server, budget: .seconds(8))
             let keys = ["a", "b", "c"]
             fleet.proxy.stall(.toServer, of: .live)
             try fleet.proxy.admit(.refuse)
@@ -74,7 +74,7 @@ struct LateWriteTests {
     @Test("it is sent again over a new connection: the first bytes, which arrive later, do not count")
     func twice() async throws {
         try await RedisServer.withServer { server in
-            let fleet = try await fleet(of: server, budget: .seconds(2))
+            let fleet = try await fleet(of: server, budget: .seconds(8))
             fleet.proxy.stall(.toServer, of: .live)
             try await fleet.writer.set("mine", for: "k")
             #expect(try await fleet.other.get("k") == "mine")
@@ -122,7 +122,7 @@ struct LateWriteTests {
             default: return [.send(text: "+PONG\r\n")]
             }
         })
-        let level = level(try RedisClient(server.url), .none)
+        let level = level(try TestServer.client(of: server.url), .none)
         try await level.set("value", for: "k")
         #expect(writes.withLock { $0.count } == 2)
         #expect(level.redis.outageStatistics.pendingInvalidations == 0)

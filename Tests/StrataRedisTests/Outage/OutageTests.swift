@@ -36,6 +36,9 @@ struct OutageTests {
         configuration.breaker.pause = .milliseconds(1) ... .milliseconds(20)
         configuration.breaker.minimumCalls = 4
         // A busy machine is no outage.
+        configuration.connectTimeout = .seconds(20)
+        configuration.commandTimeout = .seconds(20)
+        configuration.healthWindow = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
         adjust(&configuration)
         return RedisLevel<String, String>(try RedisClient(configuration), keyspace: keyspace, codec: .text)

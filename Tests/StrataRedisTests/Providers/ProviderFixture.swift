@@ -27,6 +27,8 @@ final class ProviderPlace: Sendable {
     init(_ backing: ProviderBacking) async throws {
         self.backing = backing
         redis = try await TestServer.client()
+        // What is read from the first moment on is kept in memory.
+        try await RedisLevel<String, String>(redis, keyspace: Keyspace(name)).ready(within: .seconds(60))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 

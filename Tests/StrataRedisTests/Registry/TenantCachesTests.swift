@@ -120,18 +120,17 @@ struct TenantCachesTests {
     @Test("a clear while Redis is away is an error, or deferred and then made up for; memory forgets at once")
     func outage() async throws {
         try await RedisServer.withServer { server in
-            let redis = try TestServer.client(of: server) {
-                $0.commandTimeout = .milliseconds(500)
-                $0.redisBudget = .milliseconds(500)
-            }
+            let redis = try TestServer.client(of: server)
             let caches = caches(redis)
             let carts: TenantCache<Int, String> = try caches.tenant("acme").cache("carts")
             try await caches.ready()
             try await carts.set("old", for: 1)
             try await server.pause()
+            try redis.adjust(redisBudget: .milliseconds(500))
             await #expect(throws: RedisError.self) { try await caches.tenant("acme").clear() }
             try await caches.tenant("acme").clear(.deferred)
             #expect(carts.resident(1, at: .now) == nil)
+            try redis.adjust(redisBudget: .seconds(20))
             try await server.resume()
             while redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
             #expect(try await carts.get(1) == nil)

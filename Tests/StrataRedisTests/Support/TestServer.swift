@@ -23,6 +23,7 @@ enum TestServer {
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         adjust(&configuration)
         return try RedisClient(configuration)
     }
@@ -38,6 +39,7 @@ enum TestServer {
         configuration.redisBudget = .seconds(20)
         configuration.breaker.slowAfter = .seconds(20)
         configuration.healthWindow = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         adjust(&configuration)
         return try RedisClient(configuration)
     }

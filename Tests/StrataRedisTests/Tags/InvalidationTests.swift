@@ -232,11 +232,12 @@ struct InvalidationTests {
     @Test("an invalidation that fails says so, and this instance's memory has let go")
     func failure() async throws {
         try await RedisServer.withServer { server in
-            let one = try Instance(server.url, keyspace) { $0.commandTimeout = .milliseconds(200) }
+            let one = try Instance(server.url, keyspace)
             try await one.listen()
             try await one.cache.set("v", for: "k", tags: ["red"])
             #expect(one.remembers("k") == "v")
             try await server.pause()
+            try one.redis.adjust(redisBudget: .milliseconds(200))
             await #expect(throws: RedisError.self) { try await one.cache.invalidate(tag: "red") }
             #expect(one.remembers("k") == nil)
             try await server.resume()

@@ -68,6 +68,7 @@ extension RedisConfiguration {
         connectTimeout = .seconds(10)
         commandTimeout = .seconds(20)
         healthWindow = .seconds(20)
+        linkPingTimeout = .seconds(60)
         redisBudget = .seconds(20)
         breaker.slowAfter = .seconds(20)
     }
