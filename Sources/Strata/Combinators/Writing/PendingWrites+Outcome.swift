@@ -27,15 +27,21 @@ extension PendingWrites {
             if writes.count > 1 { write.room = max(1, writes.count / 2) }
             if var later = places[write.key]?.waiting {
                 replace(write, by: &later)
-                rest(later)
+                if isEnding { lost.append(lose(later)) } else { rest(later) }
             } else if isEnding || !options.isTransient(error) || write.dueAt >= end(of: write) {
-                places[write.key]?.underWay = write
-                lost.append(write)
+                lost.append(lose(write))
             } else {
                 rest(write)
             }
         }
         return lost
+    }
+
+    /// A write counts as under way until its cache has forgotten it.
+    private mutating func lose(_ write: Write) -> Write {
+        places[write.key]?.waiting = nil
+        places[write.key]?.underWay = write
+        return write
     }
 
     private mutating func rest(_ write: Write) {

@@ -1,11 +1,11 @@
 extension PendingWrites {
-    /// Lets a caller wait for all writes that the cache has taken.
+    /// Lets a caller wait for all writes, those among them that are being put into the cache.
     ///
     /// - Returns: Whether there are any.
     mutating func wait(_ waiter: UInt64) -> Bool {
         var count = 0
         for key in places.keys {
-            count += note(waiter, at: key, \.underWay) + note(waiter, at: key, \.waiting)
+            for stage in [\Place.setting, \.waiting, \.underWay] { count += note(waiter, at: key, stage) }
         }
         guard count > 0 else { return false }
         waiters[waiter] = (count, nil)

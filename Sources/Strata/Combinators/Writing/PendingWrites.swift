@@ -194,6 +194,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func abandon(_ key: Key) {
         guard let write = places[key]?.setting.take() else { return }
         cost -= write.cost
+        complete(write.waiters, nil)
         if places[key]?.isEmpty == true { places[key] = nil }
     }
 

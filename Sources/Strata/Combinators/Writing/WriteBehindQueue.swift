@@ -62,9 +62,6 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     /// Whether there is a write of a key that the source has not got, or may not have got.
     func has(_ key: Key) -> Bool { newest(key) != nil }
 
-    /// Whether a `set` waits for its write.
-    var isDraining: Bool { state.withLock { $0.writes.isDraining } }
-
     var statistics: WriteBehindStatistics { state.withLock { $0.writes.statistics(at: clock.running) } }
 
     // MARK: Changing
@@ -223,7 +220,11 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
         // What is cancelled has a moment to end, and the cache to forget it.
         await rest(upTo: .seconds(1))
         let error = CacheError(code: .timeout, message: "a write of the source has not ended before the cache did")
-        for write in change({ $0.abandonAll(error) }) { lose(write, write.lastError ?? error) }
+        let abandoned = change { $0.abandonAll(error) }
+        await withTaskGroup { group in
+            for write in abandoned { group.addTask { [self] in await forget(write.key) } }
+        }
+        for write in abandoned { lose(write, write.lastError ?? error) }
         state.withLock { $0.isOver = false }
     }
 

@@ -192,8 +192,11 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
                     throw CancellationError()
                 } catch {}
             }
-            guard queue.isDraining else {
-                queue.change { $0.commit(key, version) }
+            let isLast = queue.change { [version] writes in
+                if !writes.isDraining { writes.commit(key, version) }
+                return writes.isDraining
+            }
+            guard isLast else {
                 // After that: what was fetched until now must not stay.
                 if version == nil { await forget(key) }
                 return ticket

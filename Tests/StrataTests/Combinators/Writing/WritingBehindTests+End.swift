@@ -47,7 +47,22 @@ extension WritingBehindTests {
         await stuck.arrivals()
         await deaf.drain(within: .zero)
         #expect(lost.all.last?.key == "c" && deaf.statistics.pending == 0)
+        #expect(memory.resident("c", at: .coarse) == nil)
         stuck.open()
+    }
+
+    @Test("a drain gives up what waits behind a write that does not end, too, and the cache forgets it")
+    func drainingLater() async throws {
+        let cache = writer(to: memory) { $0.backOff = .seconds(600) ... .seconds(600) }
+        let gate = AsyncGate()
+        source.holdNextWrite(before: gate)
+        try await cache.set(1, for: "k")
+        await gate.arrivals()
+        try await cache.set(2, for: "k")
+        await cache.drain(within: .milliseconds(1))
+        #expect(lost.all.map(\.value) == [2] && cache.statistics.pending == 0)
+        #expect(memory.resident("k", at: .coarse) == nil)
+        gate.open()
     }
 
     @Test("a cache that nobody holds any more still writes what it has taken")
