@@ -154,6 +154,9 @@ public final class CacheRegistry: Sendable {
         return try cast(found)
     }
 
+    /// Whether there is a cache of a name.
+    package func has(_ name: String) -> Bool { find(name) != nil }
+
     private func find(_ name: String) -> (any CacheLevel)? { state.withLock { $0.caches[name]?.cache } }
 
     private func cast<Level: CacheLevel>(_ found: any CacheLevel) throws(CacheError) -> Level {

@@ -231,7 +231,7 @@ public final class RedisCaches: Sendable {
             let member = CacheMember(cache, settings)
             let isEntered = try state.withLock { state throws(CacheError) in
                 guard state.generation == generation else { return false }
-                if !isNew, state.all[name] != nil { return false }
+                if !isNew, state.all[name] != nil, registry.has(name) { return false }
                 try state.check(member.keyspace, of: name)
                 try registry.add(cache, as: name)
                 state.all[name] = member

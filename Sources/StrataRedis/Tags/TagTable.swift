@@ -172,7 +172,7 @@ struct TagTable: Sendable {
         looksAgain = false
         guard let marks else {
             // The next PONG asks again. Until then every entry is checked in Redis.
-            if question.epoch == epoch { standing = nil }
+            standing = nil
             return Effects()
         }
         if isRefuted(question.known, by: marks) { return refuted(by: marks) }

@@ -53,6 +53,19 @@ struct RedisCachesTests {
         #expect(sessions.upper.statistics.weight == 5)
     }
 
+    @Test("a cache that was taken out of the registry is made anew when it is asked for")
+    func removed() async throws {
+        let caches = caches(try await TestServer.client())
+        let first = try caches.cache("products", Int.self, String.self)
+        #expect(caches.registry.remove("products"))
+        let second = try caches.cache("products", Int.self, String.self)
+        #expect(ObjectIdentifier(first.upper) != ObjectIdentifier(second.upper))
+        #expect(
+            ObjectIdentifier(try caches.cache("products", Int.self, String.self).upper)
+                == ObjectIdentifier(second.upper)
+        )
+    }
+
     @Test("all who ask get one cache, and other types a typed error")
     func types() async throws {
         let caches = caches(try await TestServer.client())
