@@ -11,6 +11,9 @@ extension RedisServer {
         try await info("cpu", "used_cpu_user") + info("cpu", "used_cpu_sys")
     }
 
+    /// How many connections it has accepted, that of this question among them.
+    func connectionsReceived() async throws -> Int { Int(try await info("stats", "total_connections_received")) }
+
     /// How often commands were called since it started.
     func calls(of names: String...) async throws -> Int {
         var sum = 0
