@@ -65,7 +65,7 @@ func reload(logger: Logger) async throws {
     let config = ConfigReader(provider: file).scoped(to: "strata")
     let caches = try RedisCaches(config: config, logger: logger)
     let reload = CacheReload(of: caches, from: config, logger: logger)
-    let group = ServiceGroup(services: [file, caches, reload], logger: logger)
+    let group = ServiceGroup(services: [file, caches, reload], gracefulShutdownSignals: [.sigterm], logger: logger)
     try await group.run()
     // snippet.end
 }

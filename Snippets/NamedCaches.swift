@@ -102,7 +102,7 @@ import ServiceLifecycle
 
 func service(caches: RedisCaches, server: some Service, logger: Logger) async throws {
     // snippet.named-service
-    let group = ServiceGroup(services: [caches, server], logger: logger)
+    let group = ServiceGroup(services: [caches, server], gracefulShutdownSignals: [.sigterm], logger: logger)
     try await group.run()
     // snippet.end
 }

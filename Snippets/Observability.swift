@@ -30,7 +30,7 @@ func begin(redis: RedisClient, database: Database) async throws {
 
 func service(redis: RedisClient, metrics: CacheMetrics, logger: Logger) async throws {
     // snippet.observability-service
-    let group = ServiceGroup(services: [redis, metrics], logger: logger)
+    let group = ServiceGroup(services: [redis, metrics], gracefulShutdownSignals: [.sigterm], logger: logger)
     try await group.run()
     // snippet.end
 }

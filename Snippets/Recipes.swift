@@ -236,7 +236,7 @@ func scheduled(redis: RedisClient, database: Database, logger: Logger) async thr
             try await database.bestsellers()
         }
 
-    let group = ServiceGroup(services: [redis, products], logger: logger)
+    let group = ServiceGroup(services: [redis, products], gracefulShutdownSignals: [.sigterm], logger: logger)
     try await group.run()
     // snippet.end
 }

@@ -28,7 +28,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help:
-            "What the user of --url is for: cache, sweep, look, inspect or remove; without it, look and cache are tried."
+            "What the user of --url is for: cache, sweep, replicas, look, inspect or remove; without it, look and cache are tried."
     )
     private var purpose: AccessPurpose?
 
