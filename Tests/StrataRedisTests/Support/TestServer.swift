@@ -13,19 +13,13 @@ enum TestServer {
         of server: RedisServer,
         _ adjust: (inout RedisConfiguration) -> Void = { _ in }
     ) throws -> RedisClient {
-        var configuration = try RedisConfiguration(url: server.url)
-        if let credentials = server.credentials {
-            configuration.username = credentials.username
-            configuration.password = Secret(credentials.password)
+        try client(of: server.url) { configuration in
+            if let credentials = server.credentials {
+                configuration.username = credentials.username
+                configuration.password = Secret(credentials.password)
+            }
+            adjust(&configuration)
         }
-        configuration.connectTimeout = .seconds(10)
-        configuration.commandTimeout = .seconds(20)
-        configuration.redisBudget = .seconds(20)
-        configuration.breaker.slowAfter = .seconds(20)
-        configuration.healthWindow = .seconds(20)
-        configuration.linkPingTimeout = .seconds(60)
-        adjust(&configuration)
-        return try RedisClient(configuration)
     }
 
     /// A client of a server that a test plays.

@@ -15,10 +15,7 @@ extension RedisWritingBehindTests {
     func away() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let one = try ListInstance(proxy.url, keyspace) {
-                $0.breaker.slowAfter = .seconds(20)
-                $0.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
-            }
+            let one = try ListInstance(proxy.url, keyspace)
             let other = try ListInstance(server.url, keyspace)
             try await other.listen()
             let (cache, reader) = (writer(to: reader(one)), reader(other))
@@ -49,10 +46,7 @@ extension RedisWritingBehindTests {
     func goes() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let one = try ListInstance(proxy.url, keyspace) {
-                $0.breaker.slowAfter = .seconds(20)
-                $0.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
-            }
+            let one = try ListInstance(proxy.url, keyspace)
             let other = try ListInstance(server.url, keyspace)
             try await other.listen()
             let (cache, reader) = (writer(to: reader(one)), reader(other))

@@ -109,10 +109,7 @@ struct RedisWritingThroughTests {
     func away() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let one = try ListInstance(proxy.url, keyspace) {
-                $0.breaker.slowAfter = .seconds(20)
-                $0.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
-            }
+            let one = try ListInstance(proxy.url, keyspace)
             let other = try ListInstance(server.url, keyspace)
             try await other.listen()
             let cache = writer(to: one.cache)
