@@ -96,6 +96,16 @@ struct TagTableTests {
         #expect(table.standing?.floor == 110)
     }
 
+    @Test("a look that fails is made again, also when the table has begun anew meanwhile")
+    func failedLook() {
+        var table = table()
+        let look = look(&table)
+        _ = table.heard(event(100, 110, .unknownTags))
+        _ = table.looked(look, nil)
+        #expect(table.verdict(asOf: 110, [red]) == .unknown)
+        #expect(table.pong(told: .now).look != nil)
+    }
+
     @Test("a number that is years ahead is not believed: the server is asked")
     func forged() {
         var table = table()

@@ -292,6 +292,18 @@ struct PendingWritesTests {
         #expect(rig.fail(try #require(rig.take())).count == 1)
     }
 
+    @Test("at the end what fails is given up as the value that was set last")
+    func endingLater() throws {
+        let rig = Rig { $0.batch = 1 }
+        rig.set(1, for: "a")
+        let first = try #require(rig.take())
+        rig.set(2, for: "a")
+        rig.pending.giveUp()
+        rig.advance()
+        #expect(rig.fail(first).map(\.entry.value) == [2])
+        #expect(rig.pending.isEmpty && rig.pending.statistics(at: rig.now).pendingCost == 0)
+    }
+
     @Test("random changes: what was taken ends with its last value written, or is given up; nothing is left behind")
     func walk() throws {
         for _ in 0..<40 {
