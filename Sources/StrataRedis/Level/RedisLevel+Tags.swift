@@ -121,8 +121,14 @@ extension RedisLevel {
         isValid: Bool,
         _ part: KeyspacePart?
     ) -> Finding {
-        counters.add(isValid ? \.hits : \.voided)
-        guard !isValid else { return .entry(entry, bytes: bytes) }
+        guard isValid else { return voided(entry, bytes, part) }
+        counters.add(\.hits)
+        return .entry(entry, bytes: bytes)
+    }
+
+    /// What a reader finds in place of an entry that a tag or a clear has voided.
+    func voided(_ entry: Entry<Value>, _ bytes: [UInt8], _ part: KeyspacePart?) -> Finding {
+        counters.add(\.voided)
         return .void(
             stamp: Envelope.stamp(of: bytes),
             because: shared.tags(of: part).hasCleared(entry.asOf) || entry.tags.isEmpty ? .cleared : .tagInvalidated

@@ -139,6 +139,13 @@ final class KeyspaceTags: ServerKeyKeeper {
         }
     }
 
+    /// Whether what follows from a valid entry may bear a number, by what is known here.
+    ///
+    /// - Returns: False when an invalidation up to the number may still be on its way to this instance.
+    func isComplete(upTo number: InvalidationNumber) -> Bool {
+        .coarse < gate.trustedUntil(ofPart: gatePart) && table.withLock { $0.isComplete(upTo: number) }
+    }
+
     /// Whether everything of this number is known to have been cleared; for accounts of reads.
     func hasCleared(_ asOf: InvalidationNumber) -> Bool {
         table.withLock { table in table.standing.map { asOf < $0.marks.clear } ?? false }
@@ -152,16 +159,18 @@ final class KeyspaceTags: ServerKeyKeeper {
     ///   - entries: The entries.
     ///   - asked: The marks, if they were read after the entries were asked for.
     ///   - redis: The server.
+    ///   - asksServer: Whether the server is asked whatever the table knows.
     /// - Returns: Whether each is valid, in their order.
     /// - Throws: ``RedisError``; `CancellationError`.
     func admits(
         _ entries: [(asOf: InvalidationNumber, tags: [TagName])],
         _ asked: TagMarks.Asked?,
-        _ redis: RedisClient
+        _ redis: RedisClient,
+        asksServer: Bool = false
     ) async throws -> [Bool] {
         // Marks from before an invalidation by this instance say nothing about an entry that was sealed after it.
         let asked = asked.flatMap { $0.tagChanges == gate.tagChanges ? $0.marks : nil }
-        let isTrusted = .coarse < gate.trustedUntil(ofPart: gatePart)
+        let isTrusted = !asksServer && .coarse < gate.trustedUntil(ofPart: gatePart)
         let (verdicts, epoch) = table.withLock { table in
             (entries.map { isTrusted ? table.verdict(asOf: $0.asOf, $0.tags) : .unknown }, table.epoch)
         }

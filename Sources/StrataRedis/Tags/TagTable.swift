@@ -270,6 +270,11 @@ struct TagTable: Sendable {
 
     // MARK: Judging
 
+    /// Whether every invalidation up to a number is known here.
+    ///
+    /// A number from an answer may overtake the link: then lower ones of other tags may still be on their way.
+    func isComplete(upTo number: InvalidationNumber) -> Bool { standing.map { number <= $0.told } ?? false }
+
     /// The verdict on an entry, while the link stands.
     func verdict(asOf: InvalidationNumber, _ tags: [TagName]) -> Verdict {
         guard let standing else { return .unknown }

@@ -133,6 +133,52 @@ struct InvalidationPromiseTests {
         }
     }
 
+    /// How an instance learns of a number that its link has not told.
+    enum Ahead: CaseIterable {
+        case ownInvalidation
+        case look
+    }
+
+    @Test(
+        "a change made of what is void, by an instance that knows a later number and has not heard of this one",
+        arguments: Invalidation.allCases,
+        Ahead.allCases
+    )
+    func changedUnheard(kind: Invalidation, ahead: Ahead) async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let (one, other) = try (Instance(proxy.url, keyspace), Instance(server.url, keyspace))
+            try await other.listen()
+            try await one.listen()
+            try await one.cache.set(String(repeating: "x", count: 50_000), for: "large")
+            for key in ["k", "l"] { try await one.cache.set("old", for: key, tags: ["red"]) }
+            let connections = proxy.snapshot.connections.sorted { $0.toServer.received > $1.toServer.received }
+            try #require(connections.count == 2)
+            proxy.stall(.toClient, of: .connection(connections[1].id))
+            let told = one.level.shared.tags.snapshot.standing?.told
+            try await invalidate(other.level, by: kind)
+            switch ahead {
+            case .ownInvalidation: try await one.level.invalidate(tag: "green")
+            case .look: _ = try await one.level.shared.tags.ask(one.redis)
+            }
+            #expect(one.level.shared.tags.asOf > other.level.shared.tags.asOf - 1)
+            #expect(one.level.shared.tags.snapshot.standing?.told == told && one.level.shared.tags.isKnown)
+            try await one.cache.update("k") { old in
+                #expect(old == nil)
+                return "new"
+            }
+            #expect(try await one.cache.touch("l") == false)
+            proxy.resume()
+            try await heard(one, other.level.shared.tags.asOf)
+            for instance in [one, other] {
+                #expect(try await instance.cache.get("k") == "new")
+                #expect(try await instance.cache.get("l") == nil)
+            }
+            await one.redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
     @Test("a restart without data: what is stored by a number from before is void", arguments: Invalidation.allCases)
     func restartWithoutData(kind: Invalidation) async throws {
         try await RedisServer.withServer { server in

@@ -106,6 +106,11 @@ struct TagTableModelTests {
         case .valid:
             #expect(!isVoid || !world.events.isEmpty)
             let knowsOwn = asOf >= world.ownClear && some.allSatisfy { world.own[$0] ?? 0 <= asOf }
+            // What is made of the entry may bear such a number.
+            if world.table.isComplete(upTo: world.table.highest) {
+                let voids = max(world.clear, some.map { world.numbers[$0] ?? 0 }.max() ?? 0)
+                #expect(voids <= asOf || voids > world.table.highest, "\(asOf) \(voids) \(world.table)")
+            }
             #expect(knowsOwn, "\(asOf) \(world.own) \(world.table) \(world.story.suffix(25).joined(separator: "\n"))")
         case .asks, .unknown: break
         }
