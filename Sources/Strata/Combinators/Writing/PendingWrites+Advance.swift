@@ -99,14 +99,13 @@ extension PendingWrites {
     // MARK: Who waits
 
     private mutating func admitCallers(at now: MonotonicInstant, _ effects: inout Effects) {
-        while let caller = callers.first, fits(caller.write) {
-            callers.removeFirst()
+        while let first = callers.first, fits(first.write), let caller = callers.removeFirst() {
             admit(caller.write)
             effects.admitted.append(caller.number)
         }
-        guard callers.contains(where: { $0.until <= now }) else { return }
-        effects.refused = callers.filter { $0.until <= now }.map(\.number)
-        callers.removeAll { $0.until <= now }
+        while let first = callers.first, first.until <= now, let caller = callers.removeFirst() {
+            effects.refused.append(caller.number)
+        }
         counts.refused += effects.refused.count
     }
 
@@ -116,6 +115,6 @@ extension PendingWrites {
             let start = isDue(first, at: now) ? now : first.firstAt.advanced(by: options.delay)
             due = min(due, max(start, pausedUntil))
         }
-        return callers.reduce(due) { min($0, $1.until) }
+        return callers.first.map { min(due, $0.until) } ?? due
     }
 }

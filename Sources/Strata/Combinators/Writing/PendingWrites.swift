@@ -78,12 +78,6 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         var newest: Write? { waiting ?? underWay ?? setting }
     }
 
-    struct Caller {
-        let number: UInt64
-        let write: Write
-        let until: MonotonicInstant
-    }
-
     let options: WriteBehindOptions
     /// How many keys the source takes by one call at most.
     let keysPerCall: Int
@@ -97,7 +91,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var resting: Set<Key> = []
     /// When the first of them may be tried again, or earlier.
     var nextRest = MonotonicInstant.distantFuture
-    var callers: [Caller] = []
+    var callers = CallerLine()
     /// Callers that wait for writes: for how many, and the first error of one that was given up.
     var waiters: [UInt64: (left: Int, error: (any Error)?)] = [:]
     var finished: [(waiter: UInt64, error: (any Error)?)] = []
@@ -165,7 +159,7 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// A caller does not wait for room any more.
-    mutating func leave(_ caller: UInt64) { callers.removeAll { $0.number == caller } }
+    mutating func leave(_ caller: UInt64) { callers.remove(caller) }
 
     func fits(_ write: Write) -> Bool {
         let place = places[write.key]
