@@ -27,6 +27,11 @@ struct CacheMembers: Sendable {
         return true
     }
 
+    /// Takes out the caches that a registry does not have any more.
+    mutating func takeRemoved(from registry: CacheRegistry) -> [CacheMember] {
+        all.keys.filter { !registry.has($0) }.compactMap { all.removeValue(forKey: $0) }
+    }
+
     /// What the caches have to adopt, for who has adopted an earlier plan or none.
     func due(after adopted: UInt64?) -> [(member: CacheMember, settings: CacheSettings)] {
         guard generation != adopted else { return [] }

@@ -133,7 +133,15 @@ public final class RedisCaches: Sendable {
 
     /// The caches over Redis, in the order of their names.
     var members: [(name: String, member: CacheMember)] {
-        state.withLock { $0.all.map { (name: $0.key, member: $0.value) } }.sorted { $0.name < $1.name }
+        forgetRemoved()
+        return state.withLock { $0.all.map { (name: $0.key, member: $0.value) } }.sorted { $0.name < $1.name }
+    }
+
+    /// Forgets the caches that were removed from ``registry``.
+    private func forgetRemoved() {
+        let removed = state.withLock { $0.takeRemoved(from: registry) }
+        // They may go here, outside the lock.
+        withExtendedLifetime(removed) {}
     }
 
     // MARK: Settings
@@ -151,6 +159,7 @@ public final class RedisCaches: Sendable {
     /// - Throws: What the plan throws, and then nothing is changed.
     @discardableResult
     public func apply(_ plan: CachePlan) throws -> [String: [String]] {
+        forgetRemoved()
         var settings: [String: CacheSettings] = [:]
         repeat {
             // A cache that comes meanwhile has the old plan: begin anew with it.
@@ -210,6 +219,7 @@ public final class RedisCaches: Sendable {
         source: (RedisLevel<Key, Value>, LeaseOptions) -> FetchingLevel<Key, Value>
     ) throws -> NamedCache<Key, Value> {
         while true {
+            forgetRemoved()
             let (plan, generation) = state.withLock { ($0.plan, $0.generation) }
             let settings = try plan.settings(for: name)
             let codec = codec(settings)
@@ -231,7 +241,7 @@ public final class RedisCaches: Sendable {
             let member = CacheMember(cache, settings)
             let isEntered = try state.withLock { state throws(CacheError) in
                 guard state.generation == generation else { return false }
-                if !isNew, state.all[name] != nil, registry.has(name) { return false }
+                if !isNew, registry.has(name) { return false }
                 try state.check(member.keyspace, of: name)
                 try registry.add(cache, as: name)
                 state.all[name] = member

@@ -57,7 +57,9 @@ struct RedisCachesTests {
     func removed() async throws {
         let caches = caches(try await TestServer.client())
         let first = try caches.cache("products", Int.self, String.self)
+        #expect(caches.statuses.map(\.name) == ["products"])
         #expect(caches.registry.remove("products"))
+        #expect(caches.statuses.isEmpty)
         let second = try caches.cache("products", Int.self, String.self)
         #expect(ObjectIdentifier(first.upper) != ObjectIdentifier(second.upper))
         #expect(
