@@ -80,6 +80,7 @@ final class InvalidationLink: Sendable {
     private let logger: Logger?
     private let endpoint: String
     private let connected: @Sendable () -> Void
+    private let trackingRefused = Locked<(@Sendable () -> Void)?>(nil)
 
     init(
         settings: LinkSettings,
@@ -144,12 +145,16 @@ final class InvalidationLink: Sendable {
     /// The server does not remember what connections read: it has to tell of every change.
     func refuseTracking(_ text: String) {
         track(reads: false)
+        trackingRefused.withLock { $0 }?()
         logger?
             .warning(
                 "the server does not track what is read: every change is told",
                 metadata: ["redis.endpoint": "\(endpoint)", "error": "\(RedisError.printableCode(of: text))"]
             )
     }
+
+    /// Sets a function to call when the server does not remember what connections read.
+    func onTrackingRefused(_ action: @escaping @Sendable () -> Void) { trackingRefused.withLock { $0 = action } }
 
     /// Gives the link up, and makes another.
     func condemn(_ error: RedisError) {

@@ -42,6 +42,14 @@ struct TrackingChoice: Sendable {
     private var pause = Self.pauses.lowerBound
     private var notBefore = MonotonicInstant.distantPast
 
+    /// The server does not remember what is read: the next server may, so that is tried again much later.
+    mutating func refused(at now: MonotonicInstant) {
+        tracksReads = false
+        agreeing = 0
+        pause = Self.pauses.upperBound
+        notBefore = now.advanced(by: pause)
+    }
+
     /// - Returns: Whether only what is read is to be told, if that has changed.
     mutating func judge(_ rates: Rates, at now: MonotonicInstant) -> Bool? {
         let read = rates.read * Self.memoryCost

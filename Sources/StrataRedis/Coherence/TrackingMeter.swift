@@ -56,6 +56,9 @@ final class TrackingMeter: Sendable {
         }
     }
 
+    /// The server tells of every change, whatever was chosen.
+    func refused(at now: MonotonicInstant = .now) { state.withLock { $0.choice.refused(at: now) } }
+
     /// Chooses anew when an interval is over.
     func look(at now: MonotonicInstant) {
         let chosen = state.withLock { state -> (Bool, TrackingChoice.Rates)? in

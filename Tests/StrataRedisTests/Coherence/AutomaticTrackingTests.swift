@@ -60,6 +60,20 @@ struct AutomaticTrackingTests {
         }
     }
 
+    @Test("a server that does not remember what is read: every change is told, and the mode says so")
+    func refused() async throws {
+        try await RedisServer.withServer { server in
+            let one = try Instance(server.url, keyspace) { $0.tracking = .automatic }
+            let other = try Instance(server.url, keyspace)
+            try await one.listen()
+            try await crowd(one, other)
+            while !one.redis.link.isTracking { try await one.redis.ping() }
+            one.redis.link.refuseTracking("ERR unknown")
+            #expect(one.redis.tracking == .broadcast)
+            while one.redis.link.isTracking { try await one.redis.ping() }
+        }
+    }
+
     @Test("what is fixed stays as it is")
     func fixed() throws {
         for mode in [TrackingMode.broadcast, .perKey] {
@@ -86,6 +100,12 @@ struct AutomaticTrackingTests {
         for number in 0..<30 {
             try await other.level.set("new", for: "k\(number)")
             while one.remembers("k\(number)") == "old" { try await one.redis.ping() }
+        }
+        // One node cannot remember what is read.
+        nodes[0].existing?.link.refuseTracking("ERR unknown")
+        #expect(one.redis.tracking == .broadcast)
+        for node in nodes {
+            while node.existing?.link.isTracking == true { try await one.redis.ping() }
         }
     }
 }

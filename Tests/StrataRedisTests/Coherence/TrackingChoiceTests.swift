@@ -42,6 +42,20 @@ struct TrackingChoiceTests {
         for _ in 0..<10 { #expect(judge(&choice, Rates(told: told, held: held, read: read), at: &now) == nil) }
     }
 
+    @Test("the server does not remember what is read: all changes, and no other try for an hour")
+    func refused() {
+        var choice = TrackingChoice()
+        var now = MonotonicInstant.now
+        let many = Rates(told: 1_000, held: 10, read: 20)
+        #expect(judge(&choice, many, at: &now) == true)
+        choice.refused(at: now)
+        #expect(!choice.tracksReads)
+        let since = now
+        while since.duration(to: now) < .seconds(3_600 - 20) { #expect(judge(&choice, many, at: &now) == nil) }
+        now = since.advanced(by: .seconds(3_600))
+        #expect(judge(&choice, many, at: &now) == true)
+    }
+
     @Test("back when single keys cost more than all changes did; then not again for a minute, twice as long each time")
     func back() {
         var choice = TrackingChoice()

@@ -52,6 +52,7 @@ final class ClusterLinks: ClusterObserver {
     private let lease: Int64
     private let exposure: Duration
     private let changed: @Sendable () -> Void
+    private let trackingRefused = Locked<(@Sendable () -> Void)?>(nil)
 
     /// - Parameters:
     ///   - configuration: For how long what is told is relied on.
@@ -101,6 +102,15 @@ final class ClusterLinks: ClusterObserver {
             state.queue.append { for node in nodes { node.existing?.link.track(reads: reads) } }
         }
         deliver()
+    }
+
+    /// Sets a function to call when a node does not remember what connections read.
+    func onTrackingRefused(_ action: @escaping @Sendable () -> Void) { trackingRefused.withLock { $0 = action } }
+
+    /// A node tells of every change, so all do.
+    private func refuseTracking() {
+        track(reads: false)
+        trackingRefused.withLock { $0 }?()
     }
 
     /// Why changes are not told at the moment, in words; `nil` while they are, and while nobody wants to be told.
@@ -242,6 +252,7 @@ final class ClusterLinks: ClusterObserver {
             if let reads = self.state.withLock({ $0.tracksReads }), client.link.tracksReads != reads {
                 client.link.track(reads: reads)
             }
+            client.link.onTrackingRefused { [weak self] in self?.refuseTracking() }
             let number = client.link.add(listener, for: keyspace)
             let isWanted = self.state.withLock { state in
                 let attachment = state.registrations[listener.number]?.attachments[listener.endpoint]
