@@ -23,6 +23,7 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 "FleetChecker",
+                "FleetSimulation",
                 .product(name: "Strata", package: "strata"),
                 .product(name: "StrataCBOR", package: "strata"),
                 .product(name: "StrataRedis", package: "strata"),
@@ -41,6 +42,13 @@ let package = Package(
         .testTarget(
             name: "FleetCheckerTests",
             dependencies: ["FleetChecker"],
+            swiftSettings: settings + [.strictMemorySafety()]
+        ),
+        // Fleets, servers and sources in simulated time. It stands on nothing, too.
+        .target(name: "FleetSimulation", swiftSettings: settings + [.strictMemorySafety()]),
+        .testTarget(
+            name: "FleetSimulationTests",
+            dependencies: ["FleetSimulation"],
             swiftSettings: settings + [.strictMemorySafety()]
         ),
         // Counts the allocations of each thread.

@@ -16,7 +16,7 @@ struct Load: AsyncParsableCommand {
             BatchLoad.self, HerdInstance.self, PropagationInstance.self, SoakInstance.self, OutageInstance.self,
             ChurnLoad.self, FailoverLoad.self, ClusterLoad.self, VerifyLoad.self, VerifyInstance.self,
             RestartLoad.self, RestartInstance.self, FanoutLoad.self, TagsLoad.self,
-            ColdStartLoad.self,
+            ColdStartLoad.self, SimulateLoad.self,
         ]
     )
 }

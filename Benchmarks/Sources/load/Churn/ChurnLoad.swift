@@ -1,4 +1,5 @@
 import ArgumentParser
+import FleetSimulation
 import Strata
 import StrataRedis
 import StrataTesting

@@ -42,11 +42,23 @@ struct ColdStartInstance: Sendable {
         }
     }
 
+    /// Sets keys at a steady rate, until the task is cancelled.
+    func keepSetting(each pause: Duration) async {
+        var random = SystemRandomNumberGenerator()
+        var due = ContinuousClock.now.advanced(by: pause * Double.random(in: 0..<1))
+        while !Task.isCancelled {
+            try? await ContinuousClock().sleep(until: due, tolerance: .zero)
+            let key = zipf.next(using: &random)
+            do { try await cache.set(ColdStartSource.value(of: key), for: key) } catch { tally.failSet() }
+            due = due.advanced(by: pause)
+        }
+    }
+
     private func read(_ key: Int, dueAt due: ContinuousClock.Instant) async {
         do {
             let (value, trace) = try await cache.getWithTrace(key)
             let hasWaited = trace.steps.contains { [.fetched, .waited, .joined].contains($0.event) }
-            tally.add(isHit: !hasWaited, dueAt: due)
+            tally.add(isHit: !hasWaited, isOfMemory: trace.origin == .memory, dueAt: due)
             if value != ColdStartSource.value(of: key) { tally.fail() }
         } catch {
             if !Task.isCancelled { tally.fail() }

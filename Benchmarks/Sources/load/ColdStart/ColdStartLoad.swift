@@ -18,6 +18,10 @@ struct ColdStartLoad: AsyncParsableCommand {
     var instances = 50
     @Option(help: "Reads a second of each instance.")
     var rate = 20
+    @Option(help: "Sets a second of all instances together.")
+    var writes = 0
+    @Option(help: "Of which changes Redis tells: broadcast, per-key or automatic.")
+    var tracking = "broadcast"
     @Option(help: "Keys.")
     var keys = 500
     @Option(help: "The exponent of Zipf's law.")
@@ -41,8 +45,12 @@ struct ColdStartLoad: AsyncParsableCommand {
                 tally.begin()
                 for number in 0..<instances {
                     group.addTask {
-                        let instance = try ColdStartInstance(server.url, number, source, tally, zipf)
+                        let url = "\(server.url)?tracking=\(tracking)"
+                        let instance = try ColdStartInstance(url, number, source, tally, zipf)
+                        async let setting: Void? =
+                            writes > 0 ? instance.keepSetting(each: .seconds(instances) / writes) : nil
                         await instance.keepReading(each: .seconds(1) / rate)
+                        _ = await setting
                         await instance.redis.shutDown(within: .seconds(1))
                     }
                 }
@@ -71,6 +79,8 @@ struct ColdStartLoad: AsyncParsableCommand {
     ) async {
         let counts = await source.takeCounts()
         print("\(name).failures", Double(tally.failures), "1", "\(tally.reads) reads")
+        if writes > 0 { print("\(name).failed_sets", Double(tally.failedSets), "1") }
+        print("\(name).memory_hits.ratio", Double(tally.memoryHits) / Double(max(tally.reads, 1)), "1")
         print("\(name).source_calls.ratio", ratio(counts), "1", "\(counts.keys) keys")
         print("\(name).source_line.most", Double(counts.longestLine), "1", "\(room) calls at a time")
         print("\(name).hits95_s", tally.seconds(untilHits: 0.95) ?? -1, "s", floor(counts.keys))

@@ -14,6 +14,8 @@ final class ColdStartTally: Sendable {
         var start = ContinuousClock.now
         var buckets: [Bucket] = []
         var failures = 0
+        var memoryHits = 0
+        var failedSets = 0
     }
 
     private let counts = Mutex(Counts())
@@ -22,20 +24,24 @@ final class ColdStartTally: Sendable {
     func begin() { counts.withLock { $0 = Counts() } }
 
     /// Counts a read under the moment at which it was due.
-    func add(isHit: Bool, dueAt due: ContinuousClock.Instant) {
+    func add(isHit: Bool, isOfMemory: Bool, dueAt due: ContinuousClock.Instant) {
         counts.withLock { counts in
             guard counts.start <= due else { return }
             let index = Int(counts.start.duration(to: due) / Self.span)
             while counts.buckets.count <= index { counts.buckets.append(Bucket()) }
             counts.buckets[index].reads += 1
+            if isOfMemory { counts.memoryHits += 1 }
             if isHit { counts.buckets[index].hits += 1 }
         }
     }
 
     func fail() { counts.withLock { $0.failures += 1 } }
+    func failSet() { counts.withLock { $0.failedSets += 1 } }
 
     var reads: Int { counts.withLock { $0.buckets.reduce(0) { $0 + $1.reads } } }
     var failures: Int { counts.withLock(\.failures) }
+    var memoryHits: Int { counts.withLock(\.memoryHits) }
+    var failedSets: Int { counts.withLock(\.failedSets) }
 
     /// After how many seconds a share of all reads, and of those of each later half second, waited for no source; `nil` when it
     /// never came to that.

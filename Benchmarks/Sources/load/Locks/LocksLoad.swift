@@ -1,4 +1,5 @@
 import ArgumentParser
+import FleetSimulation
 import Strata
 
 /// `load locks`: what guards reads of a dictionary, and what that costs with one thread and with two.

@@ -1,3 +1,4 @@
+import FleetSimulation
 import Strata
 
 /// A value without references: threads that read it write nothing in common.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FleetSimulation
 import Strata
 
 /// `load memory-soak`: a memory level at its limit for a long time, whose size must not grow.

@@ -1,3 +1,4 @@
+import FleetSimulation
 import Strata
 
 /// A memory level and a bare dictionary with the same entries, timed in turns.

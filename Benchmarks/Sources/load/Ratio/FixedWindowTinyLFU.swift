@@ -1,3 +1,5 @@
+import FleetSimulation
+
 /// W-TinyLFU with a fixed window of one hundredth, as in Caffeine up to 2.6 (Einziger, Friedman, Manes, 2017): a
 /// small LRU whose victims enter a segmented LRU only if a sketch of frequencies says that they are asked for more
 /// often.
@@ -63,7 +65,7 @@ struct FixedWindowTinyLFU: ReplayedCache {
     }
 
     private func place(_ key: UInt32, _ row: UInt64) -> Int {
-        Int((Replay.mix(UInt64(key) &+ row << 40) >> 8) & UInt64(counters.count / 4 - 1)) + Int(row) * counters.count
+        Int((SplitMix.mix(UInt64(key) &+ row << 40) >> 8) & UInt64(counters.count / 4 - 1)) + Int(row) * counters.count
             / 4
     }
 

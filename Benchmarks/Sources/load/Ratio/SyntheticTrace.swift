@@ -1,3 +1,4 @@
+import FleetSimulation
 import Foundation
 
 /// Traces made by rule, for workloads of which no recording is at hand.
