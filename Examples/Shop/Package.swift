@@ -5,7 +5,7 @@ let package = Package(
     name: "shop",
     platforms: [.macOS(.v15)],
     dependencies: [
-        .package(name: "strata", path: "../..", traits: [.defaults, "Observability"]),
+        .package(name: "strata", path: "../..", traits: [.defaults, "Observability", "Dashboard"]),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
@@ -21,6 +21,8 @@ let package = Package(
                 .product(name: "StrataRedis", package: "strata"),
                 .product(name: "StrataObservability", package: "strata"),
                 .product(name: "StrataTesting", package: "strata"),
+                // Nothing is linked: it is built beside the shop, and the show starts its dashboard.
+                .product(name: "stratactl", package: "strata"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
