@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import Foundation
 import StrataTesting
+import UnixSignals
 
 /// Three instances, one Redis and one database, and what happens to them.
 struct Show: AsyncParsableCommand {
@@ -30,7 +31,22 @@ struct Show: AsyncParsableCommand {
         let folder = NSTemporaryDirectory() + "shop-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let broken = try await play(in: folder)
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        // Whichever comes first: the end, or the wish for it. The group waits until the show has ended its processes.
+        let broken = try await withThrowingTaskGroup(of: [String]?.self) { group in
+            group.addTask { try await play(in: folder) }
+            group.addTask {
+                for await _ in signals { break }
+                return nil
+            }
+            let first = try await group.next() ?? nil
+            group.cancelAll()
+            return first
+        }
+        guard let broken else {
+            Output.line("Interrupted.")
+            throw ExitCode(130)
+        }
         for promise in broken { Output.line("BROKEN: \(promise)") }
         guard broken.isEmpty else { throw ExitCode(1) }
         Output.line("All of it held.")
