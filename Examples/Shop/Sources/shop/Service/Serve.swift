@@ -1,5 +1,6 @@
 import ArgumentParser
 import Configuration
+import Foundation
 import Hummingbird
 import Logging
 import Strata
@@ -25,8 +26,11 @@ struct Serve: AsyncParsableCommand {
         server.instanceName = settings.string(forKey: "shop.instance", default: server.instanceName)
         // With a logger, or an outage goes by without a line.
         let redis = try RedisClient(server, logger: logger)
+        let database = try settings.requiredString(forKey: "shop.database")
+        // A service finds its database; the example makes one, so that an instance runs by itself.
+        if !FileManager.default.fileExists(atPath: database) { try Catalogue.create(path: database) }
         let catalogue = try Catalogue(
-            path: settings.requiredString(forKey: "shop.database"),
+            path: database,
             delay: .milliseconds(settings.int(forKey: "shop.database.delay", default: 20))
         )
         let cache = ProductCache(redis, catalogue)

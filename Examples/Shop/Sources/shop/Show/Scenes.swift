@@ -3,7 +3,6 @@ import StrataTesting
 
 /// What the show consists of; each scene adds what did not hold.
 struct Scenes {
-    static let categories = ["books", "games", "tools", "toys"]
     /// How long an instance may tell an old value when the link to Redis is cut; while it stands, milliseconds.
     private static let bound: Duration = .seconds(3)
 
@@ -104,10 +103,10 @@ struct Scenes {
 
     /// A tag takes a whole category out of all caches.
     private mutating func invalidateCategory() async throws {
-        let category = Self.categories[1]
+        let category = Catalogue.categories[1]
         let before = try await fleet.queries()
         try await fleet.instances[1].invalidate(category: category)
-        let members = (2...products).filter { Self.categories[$0 % Self.categories.count] == category }
+        let members = (2...products).filter { Catalogue.categories[$0 % Catalogue.categories.count] == category }
         let (fleet, began) = (fleet, ContinuousClock.now)
         // The one that has invalidated sees it at once; the others are told.
         try await withThrowingTaskGroup { group in

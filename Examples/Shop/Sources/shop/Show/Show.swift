@@ -56,7 +56,7 @@ struct Show: AsyncParsableCommand {
     ///
     /// - Returns: What did not hold.
     private func play(in folder: String) async throws -> [String] {
-        try Catalogue.create(path: folder + "/shop.sqlite", products: products, categories: Scenes.categories)
+        try Catalogue.create(path: folder + "/shop.sqlite", products: products)
         return try await HTTPClient.withHTTPClient(configuration: ShopFleet.callers) { client in
             // A Redis that keeps what it has when it is killed.
             try await RedisServer.withServer(.init(directives: ["appendonly yes"])) { server in
