@@ -31,7 +31,7 @@ setup: ## install what is missing (hiredis, OpenSSL and SQLite headers, redis-se
 demo: setup ## four processes share one Redis and fetch every document once
 	swift run -c release --package-path Examples/Fleet $(STRATA_SWIFT_FLAGS) fleet $(ARGS)
 
-example: setup ## a shop of three instances under load; kills one, and Redis
+example: setup ## a shop of three instances and the dashboard, under load; kills one, and Redis
 	swift run -c release --package-path Examples/Shop $(STRATA_SWIFT_FLAGS) shop $(ARGS)
 
 test: setup ## build and run the tests (STRICT=1: warnings are errors)

@@ -1,10 +1,13 @@
 #if Dashboard
+import HTTPTypes
 import Hummingbird
 
 /// The style and the script of the pages: files of their own, since no page may bring its own.
 enum DashboardAssets {
     static func add(to router: Router<DashboardContext>) {
         router.get("assets/dashboard.css") { _, _ in answer(style, "text/css; charset=utf-8") }
+        // Browsers ask for it by themselves.
+        router.get("favicon.ico") { _, _ in HTTPResponse.Status.noContent }
         router.get("assets/dashboard.js") { _, _ in answer(script, "text/javascript; charset=utf-8") }
     }
 
@@ -59,6 +62,7 @@ enum DashboardAssets {
         svg polyline { fill: none; stroke-width: 2; }
         .legend { display: flex; flex-wrap: wrap; gap: 0 1rem; margin: 0; padding: 0; list-style: none; font-size: .9rem; }
         .legend svg { display: inline-block; width: 2rem; height: .6rem; margin-right: .3rem; }
+        #instances th, #instances td { overflow-wrap: normal; }
         #events { max-height: 20rem; overflow-y: auto; }
         """
 
@@ -76,7 +80,8 @@ enum DashboardAssets {
             for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
             return e;
           };
-          const number = v => v === null || v === undefined ? "–" : v >= 100 ? v.toFixed(0) : v >= 1 ? v.toFixed(1) : v.toFixed(2);
+          const isMissing = v => v === null || v === undefined;
+          const number = v => v === 0 ? "0" : v >= 100 ? v.toFixed(0) : v >= 1 ? v.toFixed(1) : v.toFixed(2);
 
           class Chart {
             constructor(title, unit, top) {
@@ -112,7 +117,8 @@ enum DashboardAssets {
                 end();
                 const item = make("li"), sample = draw("svg", { viewBox: "0 0 32 10", "aria-hidden": "true" });
                 sample.append(draw("polyline", { class: kind, points: "0,5 32,5" }));
-                const text = name + " " + number(points[points.length - 1]) + this.unit;
+                const now = points[points.length - 1];
+                const text = name + " " + (isMissing(now) ? "–" : number(now) + this.unit);
                 said.push(text);
                 item.append(sample, text);
                 items.push(item);

@@ -7,6 +7,7 @@ final class Catalogue: Sendable {
     /// A product that takes this much longer to look up: some rows of a real database do.
     static let slowProduct = 1
     private static let slowness: Duration = .milliseconds(1_500)
+    static let categories = ["books", "games", "tools", "toys"]
 
     private let pool: DatabasePool
     private let delay: Duration
@@ -18,7 +19,7 @@ final class Catalogue: Sendable {
     }
 
     /// Creates the table, with products in it.
-    static func create(path: String, products: Int, categories: [String]) throws {
+    static func create(path: String, products: Int = 400) throws {
         let pool = try DatabasePool(path: path)
         try pool.write { database in
             try database.create(table: "product") { table in

@@ -3,6 +3,11 @@ import StrataRedis
 
 /// The cache of the shop: memory above Redis above the database.
 struct ProductCache: Sendable {
+    static let keyspace: Keyspace = "shop-products"
+
+    let memory: MemoryLevel<Int, Product>
+    let level: RedisLevel<Int, Product>
+    /// The whole: what the routes read.
     let products: AnyLevel<Int, Product>
 
     init(_ redis: RedisClient, _ catalogue: Catalogue) {
@@ -14,10 +19,11 @@ struct ProductCache: Sendable {
         policy.staleIfError = .seconds(600)
         policy.absentFor = .seconds(5)
 
-        products = MemoryLevel<Int, Product>(limit: .entries(10_000))
-            .compose(
-                RedisLevel(redis, keyspace: "shop-products", freshness: policy)
-                    .fetchingSeveral { ids, contexts in try await Self.fetch(ids, contexts, catalogue) }
+        memory = MemoryLevel(limit: .entries(10_000))
+        level = RedisLevel(redis, keyspace: Self.keyspace, freshness: policy)
+        products =
+            memory.compose(
+                level.fetchingSeveral { ids, contexts in try await Self.fetch(ids, contexts, catalogue) }
             )
             .normalized()
     }

@@ -23,6 +23,8 @@ struct OpenLoad {
     func run(seed: UInt64, _ meanwhile: @Sendable () async throws -> Void = {}) async throws -> Report {
         async let beside: Void = meanwhile()
         let report = await send(seed)
+        // What was sent of an interrupted load is no report.
+        try Task.checkCancellation()
         try await beside
         return report
     }
@@ -36,7 +38,7 @@ struct OpenLoad {
                 let due = start + .seconds(Double(number) / Double(rate))
                 // Product 1 is the slow one.
                 let id = 2 + ranks.next(using: &random) % (products - 1)
-                try? await Task.sleep(until: due, clock: .continuous)
+                guard (try? await Task.sleep(until: due, clock: .continuous)) != nil else { break }
                 group.addTask {
                     do {
                         let answer = try await fleet.product(id, from: number % fleet.instances.count)

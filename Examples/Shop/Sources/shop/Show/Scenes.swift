@@ -3,24 +3,39 @@ import StrataTesting
 
 /// What the show consists of; each scene adds what did not hold.
 struct Scenes {
-    static let categories = ["books", "games", "tools", "toys"]
     /// How long an instance may tell an old value when the link to Redis is cut; while it stands, milliseconds.
     private static let bound: Duration = .seconds(3)
 
     let fleet: ShopFleet
+    let dashboard: FleetDashboard
     let server: RedisServer
     let products: Int
     let rate: Int
     let seconds: Int
-    var broken: [String] = []
+    private(set) var broken: [String] = []
+    /// The instance that was killed.
+    private var killed: Int?
 
-    mutating func play() async throws {
+    init(_ fleet: ShopFleet, _ dashboard: FleetDashboard, _ server: RedisServer, _ show: Show) {
+        self.fleet = fleet
+        self.dashboard = dashboard
+        self.server = server
+        (products, rate, seconds) = (show.products, show.rate, show.seconds)
+    }
+
+    /// Plays all scenes; what does not hold is in ``broken``.
+    mutating func play() async {
+        do { try await playAll() } catch { broken.append("the show has ended early: \(error)") }
+    }
+
+    private mutating func playAll() async throws {
         try await coldStart()
         try await load()
         try await change()
         try await invalidateCategory()
         try await killInstance()
         try await killRedis()
+        try await lookAgain()
     }
 
     private mutating func expect(_ holds: Bool, _ promise: String) {
@@ -51,12 +66,24 @@ struct Scenes {
         )
     }
 
-    /// A fixed rate, nothing wrong.
+    /// A fixed rate, nothing wrong, and somebody looks at the dashboard.
     private mutating func load() async throws {
+        let (dashboard, rate, names) = (dashboard, rate, fleet.instances.map(\.process.name))
+        let fits: @Sendable (FleetDashboard.Sample) -> Bool = { sample in
+            sample.names == names && sample.silent == 0 && sample.readsPerSecond > Double(rate) / 2
+        }
+        async let looking = dashboard.look(within: .seconds(seconds), until: fits)
         let report = try await OpenLoad(fleet: fleet, products: products, rate: rate, seconds: seconds).run(seed: 1)
+        let seen = try await looking
         Output.line("Load         \(report.requests) requests, \(rate) a second, \(report.failures.count) failed")
         Output.line(report.table)
         expect(report.failures.isEmpty, "no failed request under load: \(report.failures.first ?? "")")
+        let hits = seen.hits.compactMap { hits in hits.percent.map { String(format: "\(hits.level) %.0f %%", $0) } }
+        Output.line(
+            "Dashboard    shows \(seen.names.joined(separator: ", ")) at \(Int(seen.readsPerSecond)) reads a second; "
+                + "hits: \(hits.joined(separator: ", "))"
+        )
+        expect(fits(seen), "the dashboard shows the instances and their load, and not \(seen)")
     }
 
     /// One instance changes a price.
@@ -76,10 +103,10 @@ struct Scenes {
 
     /// A tag takes a whole category out of all caches.
     private mutating func invalidateCategory() async throws {
-        let category = Self.categories[1]
+        let category = Catalogue.categories[1]
         let before = try await fleet.queries()
         try await fleet.instances[1].invalidate(category: category)
-        let members = (2...products).filter { Self.categories[$0 % Self.categories.count] == category }
+        let members = (2...products).filter { Catalogue.categories[$0 % Catalogue.categories.count] == category }
         let (fleet, began) = (fleet, ContinuousClock.now)
         // The one that has invalidated sees it at once; the others are told.
         try await withThrowingTaskGroup { group in
@@ -109,13 +136,14 @@ struct Scenes {
                 Task { try await fleet.instances[number].product(id) }
             }
         try await leader.kill()
-        let killed = ContinuousClock.now
+        killed = 0
+        let began = ContinuousClock.now
         var answers = [try await first]
         for task in waiting { answers.append(try await task.value) }
         let queries = try await fleet.queries()[id] ?? 0
         Output.line(
             "Kill         the instance that was asking the database is killed: \(answers.count) callers are served by the "
-                + "others after \(Self.milliseconds(since: killed)) ms, by \(queries) query"
+                + "others after \(Self.milliseconds(since: began)) ms, by \(queries) query"
         )
         expect(answers.allSatisfy { $0.product?.id == id }, "a killed instance costs its callers nothing but time")
         expect(queries == 1, "one instance takes over from the one that was killed")
@@ -137,6 +165,36 @@ struct Scenes {
         )
         Output.line(report.table)
         expect(report.failures.isEmpty, "no failed request in an outage: \(report.failures.first ?? "")")
+    }
+
+    /// The dashboard has outlived the outage as well.
+    private mutating func lookAgain() async throws {
+        let left = fleet.instances.count { !$0.isKilled }
+        let fits: @Sendable (FleetDashboard.Sample) -> Bool = { $0.instances - $0.silent == left }
+        let began = ContinuousClock.now
+        let seen = try await dashboard.look(within: .seconds(10), until: fits)
+        Output.line(
+            "Dashboard    shows the \(seen.instances - seen.silent) instances that are left after "
+                + "\(Self.milliseconds(since: began)) ms"
+        )
+        expect(fits(seen), "the dashboard shows the \(left) instances that are left, and not \(seen)")
+    }
+
+    /// All that runs is asked to end, whatever has happened before.
+    mutating func end() async {
+        let began = ContinuousClock.now
+        let processes = fleet.instances.map(\.process) + [dashboard.process]
+        let statuses = await withTaskGroup(of: (Int, ExitStatus?).self) { group in
+            for (number, process) in processes.enumerated() {
+                group.addTask { (number, try? await process.stop()) }
+            }
+            return await group.reduce(into: [Int: ExitStatus?]()) { $0[$1.0] = $1.1 }
+        }
+        for (number, process) in processes.enumerated() where number != killed {
+            let status = statuses[number] ?? nil
+            expect(status?.isSuccess == true, "\(process.name) ends in order: \(status?.description ?? "unknown")")
+        }
+        Output.line("End          what still ran was asked to end, and has after \(Self.milliseconds(since: began)) ms")
     }
 
     private static func milliseconds(since start: ContinuousClock.Instant) -> String {

@@ -18,14 +18,28 @@ final class ShopFleet: Sendable {
     let instances: [ShopInstance]
     private let client: HTTPClient
 
-    init(count: Int, redis: String, database: String) async throws {
-        // An instance that cannot be reached is known at once, so that the next one is asked.
-        var configuration = HTTPClient.Configuration()
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    /// Starts the instances.
+    ///
+    /// - Parameters:
+    ///   - count: How many.
+    ///   - redis: The URL of Redis.
+    ///   - folder: Where the database is, and where the instances log.
+    ///   - client: What reaches them.
+    /// - Throws: `HarnessError`, or `ShopInstance.Refusal` with the end of its log, when one of them does not start.
+    init(count: Int, redis: String, folder: String, _ client: HTTPClient) async throws {
+        self.client = client
         var started: [ShopInstance] = []
-        for _ in 0..<count { started.append(try await ShopInstance(client, redis: redis, database: database)) }
+        for number in 1...count {
+            started.append(try await ShopInstance("shop-\(number)", client, redis: redis, folder: folder))
+        }
         instances = started
+    }
+
+    /// As proxies have it: an instance that cannot be reached is known at once, so that the next one is asked.
+    static var callers: HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return configuration
     }
 
     /// Asks for a product, beginning with an instance.
@@ -50,11 +64,6 @@ final class ShopFleet: Sendable {
         }
         return sum
     }
-
-    func stop() async {
-        for instance in instances { await instance.stop() }
-        try? await client.shutdown()
-    }
 }
 
 /// A process that serves, as its callers see it.
@@ -64,27 +73,34 @@ final class ShopInstance: Sendable {
         let description: String
     }
 
+    let process: LoggedProcess
     private let client: HTTPClient
-    private let process: InstanceProcess
     private let base: String
 
-    init(_ client: HTTPClient, redis: String, database: String) async throws {
+    init(_ name: String, _ client: HTTPClient, redis: String, folder: String) async throws {
         self.client = client
-        process = try await InstanceProcess.start(
-            try InstanceProcess.builtProduct(named: "shop"),
-            arguments: ["serve"],
-            environment: ["STRATA_REDIS_URL": redis, "SHOP_DATABASE": database, "SHOP_PORT": "0"]
+        process = try await LoggedProcess(
+            "shop",
+            ["serve"],
+            environment: [
+                "STRATA_REDIS_URL": redis, "SHOP_DATABASE": folder + "/shop.sqlite", "SHOP_PORT": "0",
+                "SHOP_INSTANCE": name,
+            ],
+            as: name,
+            loggingTo: folder
         )
         var port: String?
-        for await line in process.lines where line.hasPrefix("port ") {
+        for await line in process.process.lines where line.hasPrefix("port ") {
             port = String(line.dropFirst(5))
             break
         }
-        guard let port else { throw Refusal(description: "an instance has ended before it served") }
+        guard let port else {
+            throw Refusal(description: "\(name) has ended before it served: \(process.logTail())")
+        }
         base = "http://127.0.0.1:\(port)"
     }
 
-    var isKilled: Bool { process.exitStatus != nil }
+    var isKilled: Bool { process.process.exitStatus != nil }
 
     func product(_ id: Int) async throws -> ShopFleet.Answer {
         let response = try await send(.GET, "/products/\(id)")
@@ -125,7 +141,5 @@ final class ShopInstance: Sendable {
         return try await client.execute(request, timeout: .seconds(10))
     }
 
-    func kill() async throws { _ = try await process.kill() }
-
-    func stop() async { _ = try? await process.stop() }
+    func kill() async throws { _ = try await process.process.kill() }
 }

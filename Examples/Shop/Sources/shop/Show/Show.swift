@@ -1,6 +1,8 @@
 import ArgumentParser
+import AsyncHTTPClient
 import Foundation
 import StrataTesting
+import UnixSignals
 
 /// Three instances, one Redis and one database, and what happens to them.
 struct Show: AsyncParsableCommand {
@@ -29,21 +31,58 @@ struct Show: AsyncParsableCommand {
         let folder = NSTemporaryDirectory() + "shop-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        try Catalogue.create(path: folder + "/shop.sqlite", products: products, categories: Scenes.categories)
-        // A Redis that keeps what it has when it is killed.
-        let server = try await RedisServer.start(.init(directives: ["appendonly yes"]))
-        let fleet = try await ShopFleet(count: instances, redis: server.url, database: folder + "/shop.sqlite")
-        Output.line("\(instances) instances, \(products) products in SQLite (20 ms a query), Redis at \(server.url)\n")
-        var scenes = Scenes(fleet: fleet, server: server, products: products, rate: rate, seconds: seconds)
-        do {
-            try await scenes.play()
-        } catch {
-            scenes.broken.append("the show has ended early: \(error)")
+        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        // Whichever comes first: the end, or the wish for it. The group waits until the show has ended its processes.
+        let broken = try await withThrowingTaskGroup(of: [String]?.self) { group in
+            group.addTask { try await play(in: folder) }
+            group.addTask {
+                for await _ in signals { break }
+                return nil
+            }
+            let first = try await group.next() ?? nil
+            group.cancelAll()
+            return first
         }
-        await fleet.stop()
-        try await server.stop()
-        for promise in scenes.broken { Output.line("BROKEN: \(promise)") }
-        guard scenes.broken.isEmpty else { throw ExitCode(1) }
+        guard let broken else {
+            Output.line("Interrupted.")
+            throw ExitCode(130)
+        }
+        for promise in broken { Output.line("BROKEN: \(promise)") }
+        guard broken.isEmpty else { throw ExitCode(1) }
         Output.line("All of it held.")
+    }
+
+    /// The show itself.
+    ///
+    /// - Returns: What did not hold.
+    private func play(in folder: String) async throws -> [String] {
+        try Catalogue.create(path: folder + "/shop.sqlite", products: products)
+        return try await HTTPClient.withHTTPClient(configuration: ShopFleet.callers) { client in
+            // A Redis that keeps what it has when it is killed.
+            try await RedisServer.withServer(.init(directives: ["appendonly yes"])) { server in
+                try await play(client, server, folder)
+            }
+        }
+    }
+
+    private func play(_ client: HTTPClient, _ server: RedisServer, _ folder: String) async throws -> [String] {
+        let fleet = try await ShopFleet(count: instances, redis: server.url, folder: folder, client)
+        let dashboard = try await FleetDashboard(client, redis: server.url, folder: folder)
+        Output.line(
+            """
+            \(instances) instances, \(products) products in SQLite (20 ms a query), Redis at \(server.url)
+            Dashboard at \(dashboard.url), token \(dashboard.token)
+
+            """
+        )
+        var scenes = Scenes(fleet, dashboard, server, self)
+        await scenes.play()
+        await scenes.end()
+        if !scenes.broken.isEmpty, !Task.isCancelled {
+            for process in fleet.instances.map(\.process) + [dashboard.process] {
+                for line in process.logTail() { Output.line(line) }
+            }
+        }
+        return scenes.broken
     }
 }
