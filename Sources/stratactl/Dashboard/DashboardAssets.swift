@@ -55,6 +55,8 @@ enum DashboardAssets {
         li.warning strong, li.unknown strong { color: var(--bad); }
         .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: 1rem; }
         figure { margin: 0; background: var(--box); padding: .6rem; border-radius: .4rem; }
+        figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
+        figcaption span { font-size: .9rem; }
         svg { width: 100%; height: 8rem; display: block; }
         svg .axis { stroke: var(--line); fill: none; }
         svg .s0 { stroke: var(--c0); } svg .s1 { stroke: var(--c1); stroke-dasharray: 7 3; }
@@ -87,7 +89,10 @@ enum DashboardAssets {
             constructor(title, unit, top) {
               this.unit = unit; this.top = top; this.series = new Map(); this.title = title;
               const figure = make("figure");
-              figure.append(make("figcaption", title));
+              const caption = make("figcaption", title);
+              this.scale = make("span");
+              caption.append(this.scale);
+              figure.append(caption);
               this.svg = draw("svg", { viewBox: "0 0 300 100", preserveAspectRatio: "none", role: "img" });
               this.legend = make("ul"); this.legend.className = "legend";
               figure.append(this.svg, this.legend);
@@ -124,6 +129,7 @@ enum DashboardAssets {
                 items.push(item);
               }
               this.svg.replaceChildren(...shapes);
+              this.scale.textContent = all.length ? "0 to " + number(top) + this.unit : "";
               this.svg.setAttribute("aria-label", this.title + ", now: " + said.join(", ") + ". Top of the chart: " + number(top) + this.unit);
               this.legend.replaceChildren(...items);
             }

@@ -201,7 +201,10 @@ struct DrivenLeaseTests {
             )
         }
         let redis = level.redis
-        while redis.outageStatistics.breakers[.read]?.state != .open { _ = try? await level.get("k") }
+        while redis.outageStatistics.breakers[.read]?.state != .open {
+            try Task.checkCancellation()
+            _ = try? await level.get("k")
+        }
         // What was sent before the breaker opened has been answered then.
         try await redis.ping()
         isIll.withLock { $0 = false }
@@ -215,7 +218,10 @@ struct DrivenLeaseTests {
         #expect(asked.withLock { $0 } == before)
         try clock.advance(by: .milliseconds(1))
         // The first call sends a probe, and one that comes after its answer is the trial.
-        while redis.outageStatistics.breakers[.read]?.state != .closed { _ = try? await level.get("k") }
+        while redis.outageStatistics.breakers[.read]?.state != .closed {
+            try Task.checkCancellation()
+            _ = try? await level.get("k")
+        }
         #expect(asked.withLock { $0 } > before)
         await redis.shutDown()
         await server.stop()

@@ -43,14 +43,17 @@ final class Instance: Sendable {
 
     var changes: [KeyspaceChange] { heard.withLock { $0 } }
 
-    /// Returns when the link has told what `condition` looks for.
+    /// Returns when the link has told what `condition` looks for, or the task is cancelled: the test's time is over.
     func wait(until condition: ([KeyspaceChange]) -> Bool) async {
-        while true {
-            await withCheckedContinuation { continuation in
-                watchers.withLock { $0.append(continuation) }
-                if condition(changes) { hear() }
+        while !Task.isCancelled, !condition(changes) {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    watchers.withLock { $0.append(continuation) }
+                    if Task.isCancelled || condition(changes) { hear() }
+                }
+            } onCancel: {
+                hear()
             }
-            if condition(changes) { return }
         }
     }
 

@@ -309,11 +309,17 @@ struct KeyTrackingTests {
                 }
             }
             for instance in instances {
-                while !instance.level.shared.isKnown { try? await instance.redis.ping() }
+                while !instance.level.shared.isKnown {
+                    try Task.checkCancellation()
+                    try? await instance.redis.ping()
+                }
             }
             for key in keys {
                 var truth: String??
-                while truth == nil { truth = try? await instances[0].level.get(key) }
+                while truth == nil {
+                    try Task.checkCancellation()
+                    truth = try? await instances[0].level.get(key)
+                }
                 for instance in instances {
                     // Connections that were killed last may still be on their way out.
                     while let value = instance.remembers(key), value != truth ?? nil {

@@ -112,7 +112,7 @@ struct OutageTests {
         let changes = level.changes()
         // Each read costs its connection, so that both come to need turns.
         for _ in 0..<12 {
-            while (try? await redis.send("GET", "k")) == nil {}
+            while (try? await redis.send("GET", "k")) == nil { try Task.checkCancellation() }
         }
         withExtendedLifetime(changes) {}
         await redis.shutDown()
@@ -165,7 +165,10 @@ struct OutageTests {
             #expect(state(cache, .read) == .closed)
             #expect(try await cache.level.get("k") == "source k")
             // So many sets fail that nothing is set any more; removals have a breaker of their own.
-            while state(cache, .write) == .closed { try? await cache.set("new", for: "other") }
+            while state(cache, .write) == .closed {
+                try Task.checkCancellation()
+                try? await cache.set("new", for: "other")
+            }
             try await cache.remove("k")
             #expect(try await cache.level.get("k") == nil)
             try await server.command("CONFIG", "SET", "maxmemory", "0")
