@@ -40,7 +40,7 @@ extension RedisLevel: AtomicLevel {
         let ticket = shared.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let (bytes, asked) = try await counting { try await read(names) }
-        let finding = try await confirmed(open(bytes, ticket, asked), of: names, asOf)
+        let finding = try await confirmed(open(bytes, ticket, asked), of: names, asOf, asked)
         if finding.belongsToNewerRelease {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }
@@ -60,11 +60,16 @@ extension RedisLevel: AtomicLevel {
     ///
     /// What is made of the entry bears the number, and no later report could void it any more.
     ///
-    /// One round trip while such a report may be on its way, otherwise none.
-    private func confirmed(_ finding: Finding, of names: KeyNames, _ asOf: InvalidationNumber) async throws -> Finding {
+    /// One round trip while such a report may be on its way; none otherwise, and none where the server was asked already.
+    private func confirmed(
+        _ finding: Finding,
+        of names: KeyNames,
+        _ asOf: InvalidationNumber,
+        _ asked: TagMarks.Asked?
+    ) async throws -> Finding {
         guard case .entry(let entry, let bytes) = finding, entry.asOf < asOf else { return finding }
         let tags = shared.tags(of: names.part)
-        guard !tags.isComplete(upTo: asOf) else { return finding }
+        guard asked == nil || tags.isKnown, !tags.isComplete(upTo: asOf) else { return finding }
         let question = (entry.asOf, TagName.unique(entry.tags))
         let isValid = try await counting { try await tags.admits([question], nil, redis, asksServer: true) } == [true]
         return isValid ? finding : voided(entry, bytes, names.part)

@@ -42,7 +42,7 @@ final class OutageTraffic: Sendable {
         self.source = source
         let state = StateBox()
         self.state = state
-        redis = try RedisClient(try settings.configuration(url: url))
+        redis = try RedisClient(try settings.configuration(url: url, of: 0))
         let level = RedisLevel<Int, VersionedValue>(
             redis,
             keyspace: Keyspace(settings.keyspace),

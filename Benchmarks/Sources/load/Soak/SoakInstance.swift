@@ -26,9 +26,9 @@ struct SoakInstance: AsyncParsableCommand {
         )
         let log = recorder.instance(number)
         let counters = SoakCounters()
-        let redis = try RedisClient(try settings.configuration(url: try Orders.url()))
-        let neighbour =
-            settings.has(.refusals) ? try RedisClient(try settings.configuration(url: try Orders.url())) : nil
+        let configuration = try settings.configuration(url: try Orders.url(), of: Int(number))
+        let redis = try RedisClient(configuration)
+        let neighbour = settings.has(.refusals) ? try RedisClient(configuration) : nil
         let caches = SoakCaches(
             settings,
             number: Int(number),

@@ -2,6 +2,7 @@ import ArgumentParser
 import FleetChecker
 import Foundation
 import Strata
+import StrataRedis
 import StrataTesting
 
 /// `load soak`: a fleet at work while things go wrong, and the checker's verdict on what it read.
@@ -58,6 +59,11 @@ struct SoakLoad: AsyncParsableCommand {
             """
     )
     var topology = SoakTopology.single
+    @Option(
+        parsing: .upToNextOption,
+        help: "Of which changes Redis tells the instances; several modes are given to them in turns."
+    )
+    var tracking: [TrackingMode] = [.broadcast]
     @Flag(help: "Instances and servers speak TLS.")
     var tls = false
     @Flag(help: "Instances have a user with the rights that `stratactl acl` prints, and no others.")
@@ -80,7 +86,8 @@ struct SoakLoad: AsyncParsableCommand {
             freshSeconds: fresh,
             instances: processes,
             faults: chosen,
-            topology: topology
+            topology: topology,
+            tracking: tracking
         )
         guard try await soak(settings) else { throw ExitCode(1) }
     }

@@ -31,7 +31,13 @@ final class SoakPulse: Sendable {
 
     /// Beats until ``end()``.
     func run() async {
+        var mode = redis.tracking
         while !isOver.load(ordering: .relaxed) {
+            // An instance may choose another by itself.
+            if redis.tracking != mode {
+                mode = redis.tracking
+                counters.add("tracking_changes")
+            }
             let start = HistoryClock.now()
             try? await Task.rest(for: Self.period)
             try? await redis.ping(timeout: .seconds(5))

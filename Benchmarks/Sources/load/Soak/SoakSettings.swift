@@ -23,6 +23,8 @@ struct SoakSettings: Codable {
     /// What goes wrong, and what the work has in it.
     var faults: [SoakFault]
     var topology = SoakTopology.single
+    /// Of which changes the instances are told, in turns; the names of ``TrackingMode``s.
+    var tracking: [String] = [TrackingMode.broadcast.rawValue]
     /// When the soak began, by the clock of histories.
     var began = HistoryClock.now()
 
@@ -54,8 +56,10 @@ struct SoakSettings: Codable {
         )
     }
 
-    func configuration(url: String) throws -> RedisConfiguration {
+    /// How an instance of a number is connected.
+    func configuration(url: String, of number: Int) throws -> RedisConfiguration {
         var configuration = try RedisConfiguration(url: url)
+        configuration.tracking = TrackingMode(rawValue: tracking[number % tracking.count]) ?? .broadcast
         configuration.linkPingInterval = .milliseconds(pingIntervalMilliseconds)
         configuration.linkPingTimeout = .milliseconds(pingTimeoutMilliseconds)
         if has(.largeValues) { configuration.replyLimits.bulkLength = SoakRoom.bulkLimit }
@@ -83,7 +87,8 @@ struct SoakSettings: Codable {
         freshSeconds: Int,
         instances: Int,
         faults: [SoakFault] = [],
-        topology: SoakTopology = .single
+        topology: SoakTopology = .single,
+        tracking: [TrackingMode] = [.broadcast]
     ) {
         self.seed = seed
         self.folder = folder
@@ -96,6 +101,7 @@ struct SoakSettings: Codable {
         self.instances = instances
         self.faults = faults
         self.topology = topology
+        self.tracking = tracking.map(\.rawValue)
     }
 }
 
