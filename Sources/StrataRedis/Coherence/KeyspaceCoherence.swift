@@ -180,7 +180,7 @@ final class KeyspaceCoherence: PartListener {
     func changed(_ name: [UInt8]) {
         let fingerprint = fingerprint(of: name)
         changes?.heard(fingerprint)
-        meter?.changed(fingerprint)
+        meter?.changed(fingerprint, toldTo: self)
         switch ownWrites.withLock({ $0.notice(fingerprint) }) {
         case .changed: changedElsewhere(name, fingerprint)
         case .look(let version): look(at: name, fingerprint, for: version)

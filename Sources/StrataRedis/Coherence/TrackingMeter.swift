@@ -22,6 +22,9 @@ final class TrackingMeter: Sendable {
     private static let interval: Int64 = 10_000_000_000
 
     private let told = Atomic<Int>(0)
+    /// The change that was counted last, and the listener that counted it.
+    private let lastChange = Atomic<UInt64>(0)
+    private let lastListener = Atomic<UInt>(0)
     private let state = Locked(State())
     private let logger: Logger?
     private let track: @Sendable (Bool) -> Void
@@ -47,8 +50,18 @@ final class TrackingMeter: Sendable {
         }
     }
 
+    /// How many changes were told since the last look.
+    var toldChanges: Int { told.load(ordering: .relaxed) }
+
     /// A key was told to have changed.
-    func changed(_ fingerprint: UInt64) {
+    ///
+    /// Listeners of one keyspace are told of a change one after the other, on the I/O thread; it counts once.
+    func changed(_ fingerprint: UInt64, toldTo listener: AnyObject) {
+        let listener = UInt(bitPattern: ObjectIdentifier(listener))
+        let counted = lastListener.load(ordering: .relaxed)
+        if lastChange.load(ordering: .relaxed) == fingerprint, counted != listener, counted != 0 { return }
+        lastChange.store(fingerprint, ordering: .relaxed)
+        lastListener.store(listener, ordering: .relaxed)
         told.wrappingAdd(1, ordering: .relaxed)
         guard Self.isSampled(fingerprint) else { return }
         state.withLock { state in

@@ -42,6 +42,18 @@ struct TrackingChoiceTests {
         for _ in 0..<10 { #expect(judge(&choice, Rates(told: told, held: held, read: read), at: &now) == nil) }
     }
 
+    @Test("a change that several levels of a keyspace are told of counts once, each change by itself")
+    func levels() {
+        let meter = TrackingMeter(logger: nil) { _ in }
+        let (one, other) = (Level(), Level())
+        for _ in 0..<3 { for level in [one, other] { meter.changed(7, toldTo: level) } }
+        #expect(meter.toldChanges == 3)
+        meter.changed(8, toldTo: other)
+        #expect(meter.toldChanges == 4)
+    }
+
+    private final class Level {}
+
     @Test("the server does not remember what is read: all changes, and no other try for an hour")
     func refused() {
         var choice = TrackingChoice()
