@@ -40,6 +40,19 @@ extension RedisClient {
         try await count(of: "EXISTS", .repeatable, keys)
     }
 
+    /// EXISTS: whether a key exists.
+    ///
+    /// One round trip.
+    func exists(_ key: RedisKey, timeout: Duration) async throws -> Bool {
+        let reply = try await execute(.repeatable, timeout: timeout, slot: HashSlot.of(key), expecting: .integer) {
+            writer in
+            writer.begin(2)
+            writer.argument("EXISTS" as StaticString)
+            writer.argument(key)
+        }
+        return reply.integer == 1
+    }
+
     /// PTTL: how long a key has to live.
     ///
     /// One round trip.

@@ -162,6 +162,8 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.ticket(for: names.fingerprint)
+        // Before the source is asked: what is changed from now on has to be told.
+        let isTold = await level.isTold(of: names)
         let fetched =
             if slot != nil {
                 try await callSource(key, names, nil, request, slot)
@@ -169,7 +171,7 @@ extension FetchingLevel {
                 try await limiter.run { try await callSource(key, names, nil, request) }
             }
         guard var entry = fetched.entry else { return nil }
-        if fetched.use != .handOut { entry.ticket = ticket }
+        if fetched.use != .handOut { entry.ticket = isTold ? ticket : .void }
         return entry
     }
 

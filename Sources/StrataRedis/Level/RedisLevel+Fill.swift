@@ -8,11 +8,19 @@ extension RedisLevel {
     ///
     /// One round trip; none where that is not worth it.
     func claim(_ names: KeyNames, _ rights: FillRights) async {
-        let ticket = shared.ticket(for: names.fingerprint)
+        var ticket = shared.ticket(for: names.fingerprint)
         // Before anything is asked below: what is invalidated from now on voids what that answers.
         let asOf = shared.tags(of: names.part).asOf
         var lease: FillLease?
-        if rights.isWorthAsking { lease = try? await leaseToFill(names, rights) }
+        var hasAsked = false
+        if rights.isWorthAsking {
+            do {
+                lease = try await leaseToFill(names, rights)
+                hasAsked = true
+            } catch {}
+        }
+        // Levels above may keep what is not stored here.
+        if !hasAsked, !(await isTold(of: names)) { ticket = .void }
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
     }
 

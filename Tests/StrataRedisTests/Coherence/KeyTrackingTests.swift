@@ -208,6 +208,26 @@ struct KeyTrackingTests {
         }
     }
 
+    @Test("what memory keeps though nothing was read of it in Redis: its later changes are told")
+    func pastRedis() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            let cache = one.memory.compose(one.level.fetching { _ in "old" })
+            let past = ReadOptions(skipsReading: [.memory, .redis], skipsFilling: [.redis])
+            for number in 0..<20 {
+                let key = "\(number)"
+                #expect(try await cache.get(key, past) == "old")
+                #expect(cache.resident(key, at: .coarse)?.value == "old")
+                try await other.level.set("new", for: key)
+                while cache.resident(key, at: .coarse)?.value == "old" { try await one.redis.ping() }
+                #expect(try await cache.get(key) == "new")
+            }
+            await one.redis.shutDown()
+            await other.redis.shutDown()
+        }
+    }
+
     @Test("the server's table is full: what it takes out is told")
     func fullTable() async throws {
         try await RedisServer.withServer(.init(directives: ["tracking-table-max-keys 10"])) { server in

@@ -1,0 +1,29 @@
+internal import Strata
+
+extension RedisLevel {
+    /// Sees to it that the server tells of changes of a key, though nothing is read of it.
+    ///
+    /// What comes past Redis may be kept in memory. A server that tells only of what was read would not tell of its changes.
+    ///
+    /// One round trip where the server may tell only of what was read and the link stands; otherwise none. Called after the ticket
+    /// is taken and before the source is asked.
+    ///
+    /// - Parameter names: The names of the key.
+    /// - Returns: Whether what is fetched from now on may be kept.
+    func isTold(of names: KeyNames) async -> Bool {
+        // Without the link memory keeps what it reads for a short time, and begins anew when that stands.
+        guard redis.configuration.tracking != .broadcast, shared.isTold(names.fingerprint) else { return true }
+        do {
+            _ = try await redis.budgeted {
+                try await counting {
+                    try await redis.guarded(.read, for: names.value) { timeout in
+                        try await redis.exists(names.value, timeout: timeout)
+                    }
+                }
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+}
