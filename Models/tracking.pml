@@ -2,15 +2,18 @@
    commands, others that change the key, one Redis with its table of who has read what. Notices come over a link, late, merged
    and lost with it. The instance changes between being told of every change (broadcast) and of what it has read (per key)
    while it works. To it another instance is like any program that changes the key, so one is enough.
-   Checked: at rest, memory holds nothing or what Redis holds.
+   Checked: at rest, memory holds nothing or what Redis holds, or what the source holds: a read may go past Redis. Others change
+   the source first, then Redis.
 
    What lies in memory may be there only while a change of it would be told: every change is, or the table has the instance for
    the key. A read enters the connection; a notice takes both connections out; a script that writes reads the key behind its
-   write, which enters the connection again.
+   write, which enters the connection again. Before a read goes past Redis, the key is touched there.
 
    `make model` searches three sizes to their end, and for each of these faults a size that shows it.
    Faults to plant, each of which must be found:
      NOREAD    a script that writes does not read the key behind its write
+     UNTOUCHED the key is not touched before a read goes past Redis
+     LATETOUCH it is touched after the source was asked
      KEEPDATA  memory outlives the loss of a connection for commands
      SOON      the end of broadcast does not void what was read before the connections were tracked
      NOTRACK   broadcast ends although one connection is not tracked
@@ -41,6 +44,7 @@
 #endif
 
 byte val = 1, next = 2;                  /* the version that Redis holds, 0 for none; the next one */
+byte source = 1;                         /* the version that the source holds */
 byte losses = LOSSES, turns = TURNS, room = ROOM;
 bool others = true;                      /* may still change the key */
 chan link = [3] of { bit };
@@ -68,6 +72,7 @@ inline untrack(c) {
   relied[c] = false;
 #endif
   if :: !dead[c] -> tracked[c] = false; entered[c] = false; relied[c] = false :: else -> skip fi }
+inline touch(c) { if :: dead[c] -> ticket = false :: else -> enter(c) fi }
 inline void() { ticket = false; mem = 0 }
 inline forget() { pend = 0; held = false; again = false }
 
@@ -81,7 +86,16 @@ active proctype Instance() {
      :: atomic { mem == 0 -> ticket = up }                            /* a read below */
         atomic { if :: dead[c] -> got = 0 :: else -> got = val; enter(c) fi }
         atomic { if :: ticket && got != 0 -> mem = got :: else -> skip fi }
-     :: atomic { mine = next; next++;                                 /* a set */
+     :: atomic { mem == 0 -> ticket = up }                            /* a read past Redis */
+#if !defined(UNTOUCHED) && !defined(LATETOUCH)
+        atomic { touch(c) }
+#endif
+        atomic { got = source }
+#ifdef LATETOUCH
+        atomic { touch(c) }
+#endif
+        atomic { if :: ticket -> mem = got :: else -> skip fi }
+     :: atomic { mine = next; next++; source = mine;                  /* a set */
                  if :: held -> void(); held = false; again = false :: else -> skip fi;
                  ticket = up; pend = (up -> mine : pend) }
         atomic {
@@ -179,9 +193,10 @@ end:
 }
 
 active proctype Others() {
-  byte k = SETS;
+  byte k = SETS, new = 0;
   do
-  :: k > 0 -> atomic { notice(); if :: val = next; next++ :: val = 0 fi; k-- }
+  :: k > 0 -> atomic { new = next; next++; source = new }
+     atomic { notice(); if :: val = new :: val = 0 fi; k--; new = 0 }
   /* The table is full: the server takes the key out, and tells those who had it. */
   :: room > 0 -> atomic { room--;
 #ifdef QUIETFULL
@@ -196,4 +211,4 @@ active proctype Others() {
 }
 
 #define still (!others && !busy && empty(link) && look == 0 && !dead[0] && !dead[1])
-active proctype Monitor() { end: atomic { still && mem != 0 && mem != val -> assert(false) } }
+active proctype Monitor() { end: atomic { still && mem != 0 && mem != val && mem != source -> assert(false) } }
