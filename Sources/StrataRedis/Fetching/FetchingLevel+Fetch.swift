@@ -163,7 +163,7 @@ extension FetchingLevel {
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.ticket(for: names.fingerprint)
         // Before the source is asked: what is changed from now on has to be told.
-        let isTold = await level.isTold(of: names)
+        let isTold = await level.isTold(of: names, ticket)
         let fetched =
             if slot != nil {
                 try await callSource(key, names, nil, request, slot)

@@ -20,7 +20,7 @@ extension RedisLevel {
             } catch {}
         }
         // Levels above may keep what is not stored here.
-        if !hasAsked, !(await isTold(of: names)) { ticket = .void }
+        if !hasAsked, !(await isTold(of: names, ticket)) { ticket = .void }
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
     }
 

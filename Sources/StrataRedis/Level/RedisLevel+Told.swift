@@ -5,14 +5,16 @@ extension RedisLevel {
     ///
     /// What comes past Redis may be kept in memory. A server that tells only of what was read would not tell of its changes.
     ///
-    /// One round trip where the server may tell only of what was read and the link stands; otherwise none. Called after the ticket
-    /// is taken and before the source is asked.
+    /// One round trip where the server may tell only of what was read and the link stands; otherwise none. Called before the source
+    /// is asked.
     ///
-    /// - Parameter names: The names of the key.
+    /// - Parameters:
+    ///   - names: The names of the key.
+    ///   - ticket: The ticket with which the value is to be kept.
     /// - Returns: Whether what is fetched from now on may be kept.
-    func isTold(of names: KeyNames) async -> Bool {
-        // Without the link memory keeps what it reads for a short time, and begins anew when that stands.
-        guard redis.configuration.tracking != .broadcast, shared.isTold(names.fingerprint) else { return true }
+    func isTold(of names: KeyNames, _ ticket: Ticket) async -> Bool {
+        // Without the link memory keeps what it reads for a short time. What counts is how it was when the ticket was taken.
+        guard redis.configuration.tracking != .broadcast, coherence == .tracking, !ticket.isTimed else { return true }
         do {
             _ = try await redis.budgeted {
                 try await counting {

@@ -188,6 +188,8 @@ struct TagTable: Sendable {
             }
         } else {
             let sequence = max(marks.sequence, told)
+            // The answer overtook the link: what that told before may be outdated, and so may numbers that are on their way.
+            if marks.sequence > told { beginTable() } else { epoch += 1 }
             standing = Standing(
                 marks: TagMarks(sequence: sequence, clear: max(marks.clear, toldClear)),
                 floor: max(marks.sequence, toldFloor),
