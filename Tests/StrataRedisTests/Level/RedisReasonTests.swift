@@ -181,7 +181,10 @@ struct RedisReasonTests {
             let cache = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, freshness: policy)
                 .fetching { _ in "value" }
             _ = try await cache.get("k")
-            #expect(try await account(cache) == ["redis miss (stale)", "source fetched", "redis stored"])
+            // In Redis times have whole milliseconds: for the rest of this one the value is fresh.
+            var found = try await account(cache)
+            while found == ["redis hit"] { found = try await account(cache) }
+            #expect(found == ["redis miss (stale)", "source fetched", "redis stored"])
         }
     }
 
