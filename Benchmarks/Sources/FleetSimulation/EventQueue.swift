@@ -13,8 +13,6 @@ struct EventQueue<Event> {
     private var heap: [Item] = []
     private var lastNumber: UInt64 = 0
 
-    var nextTime: Int64 { heap.first?.time ?? .max }
-
     mutating func add(_ event: Event, at time: Int64) {
         lastNumber += 1
         heap.append(Item(time: time, number: lastNumber, event: event))

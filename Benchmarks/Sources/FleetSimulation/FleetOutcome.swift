@@ -8,9 +8,11 @@ public struct FleetOutcome: Sendable {
     public internal(set) var commands = 0
     /// Changes of keys that listeners were told of: each key and each listener by itself.
     public internal(set) var notices = 0
-    /// Calls of the source: of how many keys, and how many were in its line at most.
+    /// Calls of the source.
     public internal(set) var sourceCalls = 0
+    /// Of how many keys they were.
     public internal(set) var sourceKeys = 0
+    /// How many calls waited for the source at most.
     public internal(set) var longestLine = 0
     /// Seconds of processor of each server.
     public internal(set) var processor: [Double] = []

@@ -166,6 +166,21 @@ struct TagTableTests {
         #expect(table.standing?.told == 120)
     }
 
+    @Test("the first look overtakes the link: what that told before is asked for again, and so is an answer on its way")
+    func firstLookOvertakes() {
+        var table = TagTable()
+        let look = table.established().look!
+        #expect(table.heard(event(30, 40, .tags([red]))) == .init(voided: [red]))
+        let epoch = table.epoch
+        // The server has gone on to 48, for the same tag, and the link has not told of that.
+        _ = table.looked(look, TagMarks(sequence: 48, clear: 10))
+        #expect(table.verdict(asOf: 45, [red]) == .asks([red]))
+        table.learnt([(red, 40)], askedAt: epoch)
+        #expect(table.verdict(asOf: 45, [red]) == .asks([red]))
+        #expect(table.heard(event(40, 48, .tags([red]))) == .init(voided: [red]))
+        #expect(table.verdict(asOf: 45, [red]) == .void)
+    }
+
     @Test("an own invalidation while the first look is out holds, also when the look was answered before it")
     func ownDuringLook() {
         var table = TagTable()
