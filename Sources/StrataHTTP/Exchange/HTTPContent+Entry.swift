@@ -1,4 +1,4 @@
-import Strata
+internal import Strata
 
 extension HTTPContent {
     /// The entry of what has just arrived; one that must not be stored is kept by no level above.
