@@ -3,6 +3,7 @@ import Configuration
 import Foundation
 import Hummingbird
 import Logging
+import Metrics
 import Strata
 import StrataObservability
 import StrataRedis
@@ -35,14 +36,16 @@ struct Serve: AsyncParsableCommand {
         )
         let cache = ProductCache(redis, catalogue)
         MemoryPressureMonitor.shared.subscribe(cache.memory)
-        // Goes to the backend that `MetricsSystem.bootstrap` was given; here there is none.
-        let metrics = CacheMetrics()
+        let page = TextMetrics()
+        MetricsSystem.bootstrap(page)
+        // Read as often as the show's Prometheus looks; ten seconds, the default, are often enough for a service.
+        let metrics = CacheMetrics(interval: .seconds(1))
         try metrics.add(cache.products, as: "products")
         // Lists the instance for stratactl and the dashboard.
         let member = FleetMember(logger: logger)
         member.add(cache.products, of: cache.level, memory: cache.memory)
         let service = Application(
-            router: ShopRoutes(catalogue: catalogue, cache: cache, redis: redis).router(),
+            router: ShopRoutes(catalogue: catalogue, cache: cache, redis: redis, metrics: page).router(),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: settings.int(forKey: "shop.port", default: 8080))
             ),

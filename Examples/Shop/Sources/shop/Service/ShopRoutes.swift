@@ -14,10 +14,12 @@ import StrataRedis
 /// | `DELETE /categories/toys/cached` | removes the products of a category from all caches |
 /// | `GET /health` | whether Redis serves and its changes are heard; 200 in an outage as well, for the shop goes on |
 /// | `GET /stats` | the database queries of this instance, by product |
+/// | `GET /metrics` | what the caches count, for Prometheus; leave it to the scraper |
 struct ShopRoutes {
     let catalogue: Catalogue
     let cache: ProductCache
     let redis: RedisClient
+    let metrics: TextMetrics
 
     struct Price: Decodable { var cents: Int }
 
@@ -45,6 +47,13 @@ struct ShopRoutes {
         }
         router.get("health") { _, _ in health }
         router.get("stats") { _, _ in Stats(queries: catalogue.queries) }
+        router.get("metrics") { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+                body: .init(byteBuffer: ByteBuffer(string: metrics.page))
+            )
+        }
         return router
     }
 

@@ -36,7 +36,7 @@ final class FleetDashboard: Sendable {
     init(_ client: HTTPClient, redis: String, folder: String) async throws {
         self.client = client
         process = try await LoggedProcess(
-            "stratactl",
+            product: "stratactl",
             ["dashboard", "--port", "0", "--interval", "1"],
             environment: ["STRATA_REDIS_URL": redis],
             as: "dashboard",

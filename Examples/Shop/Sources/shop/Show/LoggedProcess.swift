@@ -7,19 +7,19 @@ struct LoggedProcess: Sendable {
     let process: InstanceProcess
     private let path: String
 
-    /// Starts a program that was built with this one.
+    /// Starts a program.
     ///
     /// - Parameters:
-    ///   - product: The program.
+    ///   - program: The program, by its path or as it is found in `PATH`.
     ///   - arguments: Its arguments.
     ///   - environment: Variables that are set for it.
     ///   - name: What the show calls it.
     ///   - folder: Where the file is made.
     /// - Throws: `HarnessError` when the program is not there, or the system refuses.
     init(
-        _ product: String,
+        program: String,
         _ arguments: [String],
-        environment: [String: String],
+        environment: [String: String] = [:],
         as name: String,
         loggingTo folder: String
     ) async throws {
@@ -28,16 +28,34 @@ struct LoggedProcess: Sendable {
         // The shell gives its process id away to the program, so that signals reach the program itself.
         process = try await InstanceProcess.start(
             "/bin/sh",
-            arguments: ["-c", #"exec "$@" 2>>"$0""#, path, try InstanceProcess.builtProduct(named: product)]
-                + arguments,
+            arguments: ["-c", #"exec "$@" 2>>"$0""#, path, program] + arguments,
             environment: environment
         )
     }
 
+    /// Starts a program that was built with this one.
+    init(
+        product: String,
+        _ arguments: [String],
+        environment: [String: String],
+        as name: String,
+        loggingTo folder: String
+    ) async throws {
+        try await self.init(
+            program: InstanceProcess.builtProduct(named: product),
+            arguments,
+            environment: environment,
+            as: name,
+            loggingTo: folder
+        )
+    }
+
+    /// What it has logged.
+    var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
     /// The last lines of the log.
     func logTail(lines: Int = 20) -> [String] {
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [] }
-        return text.split(separator: "\n").suffix(lines).map { "\(name): \($0)" }
+        log.split(separator: "\n").suffix(lines).map { "\(name): \($0)" }
     }
 
     /// Asks it to end as an orchestrator does, and gives it time to finish what it does.

@@ -8,6 +8,7 @@ struct Scenes {
 
     let fleet: ShopFleet
     let dashboard: FleetDashboard
+    let prometheus: Prometheus?
     let server: RedisServer
     let products: Int
     let rate: Int
@@ -16,9 +17,16 @@ struct Scenes {
     /// The instance that was killed.
     private var killed: Int?
 
-    init(_ fleet: ShopFleet, _ dashboard: FleetDashboard, _ server: RedisServer, _ show: Show) {
+    init(
+        _ fleet: ShopFleet,
+        _ dashboard: FleetDashboard,
+        _ prometheus: Prometheus?,
+        _ server: RedisServer,
+        _ show: Show
+    ) {
         self.fleet = fleet
         self.dashboard = dashboard
+        self.prometheus = prometheus
         self.server = server
         (products, rate, seconds) = (show.products, show.rate, show.seconds)
     }
@@ -66,15 +74,26 @@ struct Scenes {
         )
     }
 
-    /// A fixed rate, nothing wrong, and somebody looks at the dashboard.
+    /// A fixed rate, nothing wrong, and somebody looks at the dashboard and asks Prometheus.
     private mutating func load() async throws {
-        let (dashboard, rate, names) = (dashboard, rate, fleet.instances.map(\.process.name))
+        let (dashboard, prometheus, rate) = (dashboard, prometheus, rate)
+        let names = fleet.instances.map(\.process.name)
         let fits: @Sendable (FleetDashboard.Sample) -> Bool = { sample in
             sample.names == names && sample.silent == 0 && sample.readsPerSecond > Double(rate) / 2
         }
+        let isCounted: @Sendable ([String: Double]) -> Bool = { rates in
+            rates.keys.sorted() == names && rates.values.reduce(0, +) > 0.8 * Double(rate)
+        }
         async let looking = dashboard.look(within: .seconds(seconds), until: fits)
+        async let asking = prometheus?
+            .ask(
+                #"sum by (instance) (rate(cache_requests{cache_level="memory"}[5s]))"#,
+                within: .seconds(seconds),
+                until: isCounted
+            )
         let report = try await OpenLoad(fleet: fleet, products: products, rate: rate, seconds: seconds).run(seed: 1)
         let seen = try await looking
+        let rates = try await asking
         Output.line("Load         \(report.requests) requests, \(rate) a second, \(report.failures.count) failed")
         Output.line(report.table)
         expect(report.failures.isEmpty, "no failed request under load: \(report.failures.first ?? "")")
@@ -84,6 +103,10 @@ struct Scenes {
                 + "hits: \(hits.joined(separator: ", "))"
         )
         expect(fits(seen), "the dashboard shows the instances and their load, and not \(seen)")
+        guard let rates else { return }
+        let texts = rates.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }
+        Output.line("Prometheus   has reads a second: \(texts.joined(separator: ", "))")
+        expect(isCounted(rates), "Prometheus has the instances' reads, and not \(rates)")
     }
 
     /// One instance changes a price.
@@ -151,7 +174,9 @@ struct Scenes {
 
     /// Redis dies for five seconds, under load; one instance is gone already.
     private mutating func killRedis() async throws {
-        let server = server
+        let (server, prometheus) = (server, prometheus)
+        let isTold: @Sendable ([String: Double]) -> Bool = { $0["CacheLinkUntrusted"] != nil }
+        async let alerts = prometheus?.ask("ALERTS", within: .seconds(seconds), until: isTold)
         let report = try await OpenLoad(fleet: fleet, products: products, rate: rate, seconds: seconds)
             .run(seed: 2) {
                 try await Task.sleep(for: .seconds(1))
@@ -165,6 +190,10 @@ struct Scenes {
         )
         Output.line(report.table)
         expect(report.failures.isEmpty, "no failed request in an outage: \(report.failures.first ?? "")")
+        guard let alerts = try await alerts else { return }
+        // They fire when it lasts for minutes.
+        Output.line("Prometheus   has alerts pending: \(alerts.keys.sorted().joined(separator: ", "))")
+        expect(isTold(alerts), "Prometheus sees the outage, and has not only \(alerts)")
     }
 
     /// The dashboard has outlived the outage as well.
@@ -180,10 +209,15 @@ struct Scenes {
         expect(fits(seen), "the dashboard shows the \(left) instances that are left, and not \(seen)")
     }
 
+    /// All that the show has started, but for Redis.
+    var processes: [LoggedProcess] {
+        fleet.instances.map(\.process) + [dashboard.process] + (prometheus.map { [$0.process] } ?? [])
+    }
+
     /// All that runs is asked to end, whatever has happened before.
     mutating func end() async {
         let began = ContinuousClock.now
-        let processes = fleet.instances.map(\.process) + [dashboard.process]
+        let processes = processes
         let statuses = await withTaskGroup(of: (Int, ExitStatus?).self) { group in
             for (number, process) in processes.enumerated() {
                 group.addTask { (number, try? await process.stop()) }

@@ -75,12 +75,13 @@ final class ShopInstance: Sendable {
 
     let process: LoggedProcess
     private let client: HTTPClient
-    private let base: String
+    /// Host and port.
+    let address: String
 
     init(_ name: String, _ client: HTTPClient, redis: String, folder: String) async throws {
         self.client = client
         process = try await LoggedProcess(
-            "shop",
+            product: "shop",
             ["serve"],
             environment: [
                 "STRATA_REDIS_URL": redis, "SHOP_DATABASE": folder + "/shop.sqlite", "SHOP_PORT": "0",
@@ -97,7 +98,7 @@ final class ShopInstance: Sendable {
         guard let port else {
             throw Refusal(description: "\(name) has ended before it served: \(process.logTail())")
         }
-        base = "http://127.0.0.1:\(port)"
+        address = "127.0.0.1:\(port)"
     }
 
     var isKilled: Bool { process.process.exitStatus != nil }
@@ -132,7 +133,7 @@ final class ShopInstance: Sendable {
     }
 
     private func send(_ method: HTTPMethod, _ path: String, body: String? = nil) async throws -> HTTPClientResponse {
-        var request = HTTPClientRequest(url: base + path)
+        var request = HTTPClientRequest(url: "http://\(address)\(path)")
         request.method = method
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")

@@ -68,18 +68,20 @@ struct Show: AsyncParsableCommand {
     private func play(_ client: HTTPClient, _ server: RedisServer, _ folder: String) async throws -> [String] {
         let fleet = try await ShopFleet(count: instances, redis: server.url, folder: folder, client)
         let dashboard = try await FleetDashboard(client, redis: server.url, folder: folder)
+        let prometheus = try await Prometheus.start(client, scraping: fleet.instances, in: folder)
         Output.line(
             """
             \(instances) instances, \(products) products in SQLite (20 ms a query), Redis at \(server.url)
             Dashboard at \(dashboard.url), token \(dashboard.token)
+            Prometheus \(prometheus.map { "at \($0.url)" } ?? "is not installed, so its part is left out")
 
             """
         )
-        var scenes = Scenes(fleet, dashboard, server, self)
+        var scenes = Scenes(fleet, dashboard, prometheus, server, self)
         await scenes.play()
         await scenes.end()
         if !scenes.broken.isEmpty, !Task.isCancelled {
-            for process in fleet.instances.map(\.process) + [dashboard.process] {
+            for process in scenes.processes {
                 for line in process.logTail() { Output.line(line) }
             }
         }
