@@ -101,6 +101,9 @@ struct FleetTests {
             #expect(table.lines[1].hasPrefix("web-1/7") && table.lines[1].hasSuffix("ok"))
             let plain = try await cache.run("instances", "things", "--format", "plain")
             #expect(plain.lines.allSatisfy { $0.split(separator: "\t").count == 10 } && plain.lines.count == 2)
+            for line in plain.lines {
+                #expect(line.split(separator: "\t")[3].wholeMatch(of: /\d+ s|\d+ min( \d+ s)?/) != nil, "\(line)")
+            }
             let first = try await cache.run("instances", "--limit", "1")
             #expect(first.lines.count == 2 && first.errorText.contains("there are more instances"))
         }

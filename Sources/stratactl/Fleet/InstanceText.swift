@@ -10,8 +10,9 @@ enum InstanceText {
 
     static func printable(_ text: String) -> String { PrintableText.escape(Array(text.utf8.prefix(200))) }
 
+    /// In whole seconds: that is how long it ran when it wrote the record, which it does every few seconds.
     static func uptime(of record: InstanceRecord) -> String {
-        TimeSpan.text(seconds: Double(max(record.uptime, 0)) / 1000)
+        record.uptime < 1000 ? "0 s" : TimeSpan.text(seconds: Double(record.uptime / 1000))
     }
 
     /// What is wrong with it, if anything.
