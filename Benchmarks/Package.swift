@@ -22,6 +22,7 @@ let package = Package(
             name: "load",
             dependencies: [
                 "CAllocations",
+                "CHiredisPipeline",
                 "FleetChecker",
                 "FleetSimulation",
                 .product(name: "Strata", package: "strata"),
@@ -53,5 +54,7 @@ let package = Package(
         ),
         // Counts the allocations of each thread.
         .target(name: "CAllocations"),
+        // Reads by hiredis and nothing else, to be compared with.
+        .target(name: "CHiredisPipeline", linkerSettings: [.linkedLibrary("hiredis")]),
     ]
 )

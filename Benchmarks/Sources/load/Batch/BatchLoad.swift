@@ -4,23 +4,31 @@ import StrataRedis
 import StrataTesting
 
 /// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by plain MGET.
+///
+/// And fifty that are all in Redis, by one call.
 struct BatchLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
-        abstract:
-            "A read of 50 keys through all levels beside 50 single reads and beside plain MGET: time and commands."
+        abstract: """
+            A read of 50 keys through all levels, of which some or all are in Redis, beside 50 single reads and beside \
+            plain MGET: time and commands.
+            """
     )
 
     @Option(help: "Rounds; the median counts.")
     var rounds = 200
     @Option(help: "Keys of a batch.")
     var keys = 50
+    @Option(parsing: .upToNextOption, help: "How they are asked for; plain_mget is what the others are compared with.")
+    var ways = Way.allCases
 
     /// How the keys are asked for.
-    private enum Way: String, CaseIterable {
+    enum Way: String, CaseIterable, ExpressibleByArgument {
         case batch
         case together
         case oneByOne = "one_by_one"
+        /// By one call, and all of them are in Redis, none in memory.
+        case warm
         case plainMGET = "plain_mget"
     }
 
@@ -38,9 +46,9 @@ struct BatchLoad: AsyncParsableCommand {
             var times: [Way: [Double]] = [:]
             var commands: [Way: [Double]] = [:]
             for round in 0..<(rounds + 20) {
-                for way in Way.allCases {
+                for way in ways {
                     let names = (0..<keys).map { "\(way.rawValue)-\(round)-\($0)" }
-                    try await prepare(names, cache)
+                    try await prepare(way, names, cache, redis)
                     let before = try await processed(redis)
                     let start = ContinuousClock.now
                     try await ask(way, names, cache, redis)
@@ -52,7 +60,7 @@ struct BatchLoad: AsyncParsableCommand {
                 }
             }
             let yardstick = times[.plainMGET]?.median ?? .nan
-            for way in Way.allCases {
+            for way in ways {
                 let time = times[way]?.median ?? .nan
                 Measurement(name: "batch.\(way.rawValue).us", value: time, unit: "µs").print()
                 Measurement(
@@ -69,20 +77,32 @@ struct BatchLoad: AsyncParsableCommand {
         }
     }
 
-    /// Puts half of the keys into memory and Redis, a quarter into Redis alone.
-    private func prepare(_ names: [String], _ cache: Cache) async throws {
+    /// Puts half of the keys into memory and Redis, a quarter into Redis alone; or all into Redis alone.
+    private func prepare(_ way: Way, _ names: [String], _ cache: Cache, _ redis: RedisClient) async throws {
         let (memory, level) = (cache.upper, cache.lower)
-        for name in names.prefix(keys / 2) { try await memory.set("value of \(name)", for: name) }
+        let inMemory: Int
+        switch way {
+        case .batch, .together, .oneByOne: inMemory = keys / 2
+        case .warm, .plainMGET: inMemory = 0
+        }
+        for name in names.prefix(inMemory) { try await memory.set("value of \(name)", for: name) }
+        let inRedis = inMemory == 0 ? names[...] : names.dropFirst(inMemory).prefix(keys / 4)
         try await withThrowingDiscardingTaskGroup { group in
-            for name in names.dropFirst(keys / 2).prefix(keys / 4) {
-                group.addTask { try await level.set("value of \(name)", for: name) }
+            for name in inRedis {
+                group.addTask {
+                    if way == .plainMGET {
+                        try await redis.set(RedisKey(name), Array("value of \(name)".utf8))
+                    } else {
+                        try await level.set("value of \(name)", for: name)
+                    }
+                }
             }
         }
     }
 
     private func ask(_ way: Way, _ names: [String], _ cache: Cache, _ redis: RedisClient) async throws {
         switch way {
-        case .batch: _ = try await cache.get(names)
+        case .batch, .warm: _ = try await cache.get(names)
         case .together:
             try await withThrowingDiscardingTaskGroup { group in
                 for name in names { group.addTask { _ = try await cache.get(name) } }

@@ -17,11 +17,14 @@ struct WireLoad: AsyncParsableCommand {
     var seconds = 0.5
     @Flag(help: "TLS beside plain text in the same run, and nothing else.")
     var tls = false
+    @Flag(help: "Values of 64 KiB and 1 MiB, and MGET, beside hiredis in C, and nothing else.")
+    var large = false
     @Option(parsing: .upToNextOption, help: "What is measured.")
-    var workloads: [Workload] = Workload.allCases
+    var workloads: [Workload] = [.get, .set, .mget50, .get16k]
 
     func run() async throws {
         if tls { return try await TLSCost(rounds: rounds, seconds: seconds).measure() }
+        if large { return try await LargeValues(rounds: rounds, seconds: seconds).measure() }
         try await RedisServer.withServer { server in
             var configuration = try RedisConfiguration(url: server.url)
             configuration.connections = 1
