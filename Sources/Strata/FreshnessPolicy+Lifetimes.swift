@@ -60,14 +60,18 @@ extension FreshnessPolicy {
             entry.freshUntil.advanced(by: min(max(staleWhileRevalidate, .zero), EntryLifetime.longest))
         )
         entry.refreshAt = entry.freshUntil
-        guard earlyRefresh > 0, entry.freshUntil != .distantFuture, entry.value != nil else { return entry }
+        guard earlyRefresh > 0, entry.fetchDuration > .zero, entry.freshUntil != .distantFuture, entry.value != nil
+        else {
+            return entry
+        }
+        var random = JitterGenerator()
         // 1 − u lies in (0, 1], so the logarithm is finite.
-        let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1)))
+        let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1, using: &random)))
         let half = max(entry.storedAt.duration(to: entry.freshUntil) / 2, .zero)
         // A refresh that would fall into the first half is spread over the second; otherwise all entries of a slow
         // source would be refreshed at its beginning.
         entry.refreshAt = entry.freshUntil.advanced(
-            by: .zero - (ahead <= half ? ahead : half * Double.random(in: 0...1))
+            by: .zero - (ahead <= half ? ahead : half * Double.random(in: 0...1, using: &random))
         )
         return entry
     }

@@ -16,6 +16,11 @@ package struct WaitLimit: Sendable, Hashable {
 
     package static let unlimited = WaitLimit()
 
+    /// What is left of it for a caller that has waited already.
+    package func shortened(by waited: Duration) -> WaitLimit {
+        WaitLimit(sinceJoining: sinceJoining.map { $0 - waited }, sinceStart: sinceStart.map { $0 - waited })
+    }
+
     /// When the limit of a caller passes that joins now, by the flight's clock.
     func end(startedAt: MonotonicInstant, by clock: CacheClock) -> MonotonicInstant {
         guard sinceJoining != nil || sinceStart != nil else { return .distantFuture }

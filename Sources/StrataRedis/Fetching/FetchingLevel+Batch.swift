@@ -7,16 +7,19 @@ extension FetchingLevel {
     /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
     /// the keys whose lease this instance got, if the source takes several.
     ///
-    /// Each key has a flight of its own, so batches that overlap, and single reads, fetch no key twice. Batches of more
-    /// than 1 000 keys are read in pieces of that size.
+    /// What the MGET finds is served by it. Each other key has a flight of its own, so batches that overlap, and single
+    /// reads, fetch no key twice. Callers that read the same keys in the same order at the same time share the MGET. Batches
+    /// of more than 1 000 keys are read in pieces of that size.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await level.entries(for: keys, request) }
         let request = try request.sourced(by: self)
+        let distinct = Set<Key>(keys).count == keys.count ? keys : keys.withoutRepetitions()
+        if distinct.count == keys.count, keys.count <= Self.pieceSize { return try await readPiece(keys, request) }
         var found: [Key: Entry<Value>?] = [:]
-        var rest = Set<Key>(keys).count == keys.count ? keys[...] : keys.withoutRepetitions()[...]
+        var rest = distinct[...]
         while !rest.isEmpty {
             try Task.checkCancellation()
             let piece = Array(rest.prefix(Self.pieceSize))
@@ -27,35 +30,100 @@ extension FetchingLevel {
     }
 
     private func readPiece(_ keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard !keys.isEmpty else { return [] }
         if level.shared.arrival.isPending { await level.linkArrives() }
-        let names = keys.map { level.names(for: $0) }
-        let looks = SharedLooks(level, names, request)
-        let slots = source.slots(keys.count, limiter)
-        return try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { group in
-            for (index, key) in keys.enumerated() {
-                let (names, slot) = (names[index], slots?[index])
+        var piece = Piece<Key, Value>(keys, keys.map { level.names(for: $0) }, request, since: time.running)
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+        var rest = Array(keys.indices)
+        if !request.options.skipsReading.contains(.redis) {
+            do {
+                let look = try await look(up: piece)
+                piece.look = look
+                let now = time.now
+                rest = rest.filter { index in
+                    entries[index] = served(index, of: piece, look, at: now)
+                    return entries[index] == nil
+                }
+            } catch is WaitLimitReached {
+                for key in keys {
+                    _ = try await request.leavingOut(key) { () throws -> Never? in
+                        throw CacheError.late(since: piece.since, by: time)
+                    }
+                }
+                return entries
+            }
+        }
+        guard !rest.isEmpty else { return entries }
+        let slots = source.slots(rest.count, limiter)
+        try await withThrowingTaskGroup(of: (Int, Entry<Value>?).self) { [piece] group in
+            for (position, index) in rest.enumerated() {
+                let slot = slots?[position]
                 group.addTask {
-                    (index, try await request.leavingOut(key) { try await self.read(key, names, request, slot, looks) })
+                    (index, try await request.leavingOut(keys[index]) { try await self.read(index, of: piece, slot) })
                 }
             }
-            var entries = [Entry<Value>?](repeating: nil, count: keys.count)
             for try await (index, entry) in group { entries[index] = entry }
-            return entries
         }
+        return entries
     }
 
+    // MARK: What Redis has
+
+    /// Looks the keys up, or waits for another caller that does.
+    ///
+    /// - Throws: ``WaitLimitReached``; `CancellationError`.
+    private func look(up piece: Piece<Key, Value>) async throws -> BatchLook<Key, Value> {
+        let (request, level) = (piece.request, level)
+        guard request.isShareable, request.recorder == nil else {
+            return try await BatchLook(level, piece.names, request)
+        }
+        let (start, tagChanges) = (MonotonicInstant.now, level.shared.gate.tagChanges)
+        var (look, role) = try await looks.join(
+            piece.keys,
+            limit: level.freshness.waitLimit(request),
+            priority: request.options.priority
+        ) { [names = piece.names] _ in try await BatchLook(level, names, request) }
+        if role == .joined { look.joined(at: start, tagChanges, level.shared.gate) }
+        return look
+    }
+
+    /// The entry of a key, when the MGET has one that the read is served; begins its refresh where that is due.
+    private func served(
+        _ index: Int,
+        of piece: Piece<Key, Value>,
+        _ look: BatchLook<Key, Value>,
+        at now: MonotonicInstant
+    ) -> Entry<Value>? {
+        guard case .success(.entry(let entry, let bytes))? = look.outcome(at: index, level.shared.gate) else {
+            return nil
+        }
+        let verdict = piece.request.verdict(on: entry, at: now)
+        guard verdict == .serve || verdict == .serveAndRefresh else { return nil }
+        let key = piece.keys[index]
+        if piece.request.recorder == nil, verdict == .serve {
+            level.tellHit(key, piece.request)
+        } else {
+            let (finding, request) = (RedisLevel<Key, Value>.Finding.entry(entry, bytes: bytes), piece.request.of(key))
+            piece.note(finding, request, level, since: look.startedAt)
+            note(verdict, on: finding, key, request, at: now)
+            _ = serve(finding, by: verdict, key, piece.names[index], request)
+        }
+        return look.isJoined ? entry.joined : entry
+    }
+
+    // MARK: What Redis does not have
+
     private func read(
-        _ key: Key,
-        _ names: KeyNames,
-        _ request: ReadRequest,
-        _ slot: Fetch<Key, Value>.Slot?,
-        _ looks: SharedLooks<Key, Value>
+        _ index: Int,
+        of piece: Piece<Key, Value>,
+        _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
-        let (start, since) = (MonotonicInstant.now, time.running)
-        let request = request.of(key)
+        let start = MonotonicInstant.now
+        let (key, names) = (piece.keys[index], piece.names[index])
+        let request = piece.request.of(key)
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, flight, slot) { try await looks.finding(of: names, request) }
+                try await produce(key, names, request, flight, slot) { try await finding(index, of: piece, request) }
             }
         }
         do {
@@ -63,7 +131,7 @@ extension FetchingLevel {
             let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
-                limit: level.freshness.waitLimit(request),
+                limit: level.freshness.waitLimit(request).shortened(by: piece.since.duration(to: time.running)),
                 joined: { slot?.leave() },
                 work
             )
@@ -75,46 +143,96 @@ extension FetchingLevel {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
         } catch is WaitLimitReached {
-            throw CacheError.late(since: since, by: time)
+            throw CacheError.late(since: piece.since, by: time)
         }
+    }
+
+    /// What the MGET has found of a key; the key is read again where that may be older than a change of it.
+    ///
+    /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
+    private func finding(
+        _ index: Int,
+        of piece: Piece<Key, Value>,
+        _ request: ReadRequest
+    ) async throws -> RedisLevel<Key, Value>.Finding {
+        if let look = piece.look { CallBudget.current?.spend(look.spent) }
+        guard let look = piece.look, let outcome = look.outcome(at: index, level.shared.gate) else {
+            return try await level.look(up: piece.names[index], request)
+        }
+        let finding = try outcome.get()
+        piece.note(finding, request, level, since: look.startedAt)
+        return finding
     }
 }
 
-/// One MGET that the flights of the keys share.
-private final class SharedLooks<Key: KeyRepresentable, Value: Sendable>: Sendable {
-    private let level: RedisLevel<Key, Value>
-    private let shared: SharedRead<KeyNames, RedisLevel<Key, Value>.Outcome>
-    private let tickets: [KeyNames: Ticket]
-    private let request: ReadRequest
-    private let start = MonotonicInstant.now
+/// Keys that are read together.
+private struct Piece<Key: KeyRepresentable, Value: Sendable>: Sendable {
+    let keys: [Key]
+    let names: [KeyNames]
+    let request: ReadRequest
+    /// When the read began, by the running time.
+    let since: MonotonicInstant
+    /// What the MGET has found; `nil` for a read that leaves Redis out.
+    var look: BatchLook<Key, Value>?
 
-    init(_ level: RedisLevel<Key, Value>, _ names: [KeyNames], _ request: ReadRequest) {
-        self.level = level
-        self.request = request
-        tickets = Dictionary(names.map { ($0, level.shared.ticket(for: $0.fingerprint)) }) { first, _ in first }
-        shared = SharedRead(names) { [tickets] names in
-            // This task has a budget of its own; what a key waits for it is charged to the key's.
-            try await level.redis.budgeted {
-                try await level.look(up: names, names.map { tickets[$0] ?? .void }, request)
+    init(_ keys: [Key], _ names: [KeyNames], _ request: ReadRequest, since: MonotonicInstant) {
+        (self.keys, self.names, self.request, self.since) = (keys, names, request, since)
+    }
+
+    /// Takes down what was found of a key that has a record of its own; where keys have none, the MGET has one.
+    func note(
+        _ finding: RedisLevel<Key, Value>.Finding,
+        _ single: ReadRequest,
+        _ level: RedisLevel<Key, Value>,
+        since start: MonotonicInstant
+    ) {
+        if request.recorder?.isOfSeveral == true { level.note(finding, single.recorder, since: start) }
+    }
+}
+
+/// What one MGET has found, with the rights to keep it.
+struct BatchLook<Key: KeyRepresentable, Value: Sendable>: Sendable {
+    /// Taken before Redis was asked, as are the next two.
+    private var tickets: [Ticket?]
+    private let tagChanges: UInt64
+    let startedAt = MonotonicInstant.now
+    private let outcomes: [RedisLevel<Key, Value>.Outcome]
+    /// How long Redis was waited for, in nanoseconds.
+    let spent: Int64
+    /// Whether another caller has asked.
+    private(set) var isJoined = false
+
+    /// Asks Redis.
+    ///
+    /// - Throws: `CancellationError`; a failure of Redis is the outcome of each key.
+    init(_ level: RedisLevel<Key, Value>, _ names: [KeyNames], _ request: ReadRequest) async throws {
+        tagChanges = level.shared.gate.tagChanges
+        let tickets = names.map { level.shared.ticket(for: $0.fingerprint) }
+        self.tickets = tickets
+        do {
+            outcomes = try await level.redis.budgeted { try await level.look(up: names, tickets, request) }
+        } catch let error as RedisError {
+            outcomes = Array(repeating: .failure(error), count: names.count)
+        }
+        spent = startedAt.nanoseconds(to: .now)
+    }
+
+    /// Forgets what a caller must not get that has come later than Redis was asked.
+    mutating func joined(at now: MonotonicInstant, _ tagChanges: UInt64, _ gate: FillGate) {
+        isJoined = true
+        for (index, ticket) in tickets.enumerated() {
+            guard let ticket, tagChanges == self.tagChanges, gate.lets(ticket, from: startedAt, joinAt: now) else {
+                tickets[index] = nil
+                continue
             }
         }
     }
 
-    /// The MGET's value of a key; the key is read again where that may be older than a change of it.
-    ///
-    /// - Parameters:
-    ///   - names: The names of the key.
-    ///   - single: The read of the key.
-    /// - Returns: What was found.
-    /// - Throws: The error of the key's own slot in a cluster, of the MGET otherwise; `CancellationError`.
-    func finding(of names: KeyNames, _ single: ReadRequest) async throws -> RedisLevel<Key, Value>.Finding {
-        guard let ticket = tickets[names], level.shared.gate.isLive(ticket),
-            let outcome = try await CallBudget.charge({ try await shared.output(of: names) })
-        else { return try await level.look(up: names, single) }
-        let finding = try outcome.get()
-        // Where keys have no record of their own, the MGET has one.
-        if request.recorder?.isOfSeveral == true { level.note(finding, single.recorder, since: start) }
-        return finding
+    /// What has come of a key; `nil` when that may be older than a change of it.
+    func outcome(at index: Int, _ gate: FillGate) -> RedisLevel<Key, Value>.Outcome? {
+        if case .failure = outcomes[index] { return outcomes[index] }
+        guard let ticket = tickets[index], gate.isLive(ticket) else { return nil }
+        return outcomes[index]
     }
 }
 

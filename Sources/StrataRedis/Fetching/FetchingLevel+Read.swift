@@ -58,25 +58,11 @@ extension FetchingLevel {
             return try await share(key, names, request, sparing: nil, flight, slot, work)
         }
         let found = finding.entry
-        var spare: Entry<Value>?
         let now = time.now
         let verdict = found.map { request.verdict(on: $0, at: now) } ?? .useless
         note(verdict, on: finding, key, request, at: now)
-        switch verdict {
-        case .serve:
-            if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
-            return found
-        case .serveAndRefresh:
-            request.recorder?.stale(because: .refreshing)
-            fetches.launch(key, fingerprint: names.fingerprint, priority: request.options.priority) { [self] in
-                try await level.redis.budgeted {
-                    try await lead(key, names, finding, request, waits: false)
-                }
-            }
-            return found
-        case .fallBack: spare = found
-        case .useless: break
-        }
+        if let served = serve(finding, by: verdict, key, names, request) { return served }
+        let spare = verdict == .fallBack ? found : nil
         guard request.options.source != .never else {
             request.recorder?.step(.skipped, at: .source, from: now, to: now, reason: .skipped)
             return nil
@@ -104,6 +90,30 @@ extension FetchingLevel {
             guard let spare = usable(spare) else { throw error }
             request.recorder?.stale(because: error is WaitLimitReached ? .late : .failed)
             return spare
+        }
+    }
+
+    /// The entry that a read is served by a verdict, whose refresh is begun where that is due; `nil` for one that it is not.
+    func serve(
+        _ finding: RedisLevel<Key, Value>.Finding,
+        by verdict: Verdict,
+        _ key: Key,
+        _ names: KeyNames,
+        _ request: ReadRequest
+    ) -> Entry<Value>? {
+        switch verdict {
+        case .serve:
+            if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
+            return finding.entry
+        case .serveAndRefresh:
+            request.recorder?.stale(because: .refreshing)
+            fetches.launch(key, fingerprint: names.fingerprint, priority: request.options.priority) { [self] in
+                try await level.redis.budgeted {
+                    try await lead(key, names, finding, request, waits: false)
+                }
+            }
+            return finding.entry
+        case .fallBack, .useless: return nil
         }
     }
 
@@ -249,7 +259,7 @@ extension FetchingLevel {
     }
 
     /// Takes down whether what Redis has is served, and why not, and tells those that observe the cache.
-    private func note(
+    func note(
         _ verdict: Verdict,
         on finding: RedisLevel<Key, Value>.Finding,
         _ key: Key,

@@ -40,6 +40,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// The reads that callers wait for: a look in Redis, and a fetch where needed.
     @usableFromInline
     let flights: Flights<Key, Entry<Value>?>
+    /// Reads of several keys in Redis, by these keys.
+    let looks: Flights<[Key], BatchLook<Key, Value>>
     /// The fetches themselves, which may go on without callers.
     let fetches: Flights<Key, Led>
     /// Fetches that nobody joins, by numbers of their own: beside another one, or past Redis.
@@ -76,6 +78,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         }
         let terms = level.terms
         flights = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
+        looks = Flights(clock: clock, completionLimit: terms.value.completionLimit)
         fetches = Flights(
             clock: clock,
             gate: level.gate,
@@ -131,8 +134,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         async let waited: Bool = flights.drain(within: limit)
+        async let looked: Bool = looks.drain(within: limit)
         async let beside: Bool = apart.drain(within: limit)
-        _ = await (fetches.drain(within: limit), waited, beside)
+        _ = await (fetches.drain(within: limit), waited, looked, beside)
     }
 
     // MARK: Writing
@@ -164,11 +168,13 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     }
 
     func void(_ key: Key) {
+        looks.voidAll()
         flights.void(key)
         fetches.void(key)
     }
 
     private func voidAll() {
+        looks.voidAll()
         flights.voidAll()
         fetches.voidAll()
     }
@@ -215,7 +221,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             "fetching",
             counters: [
                 .init("under_way", fetches.count + apart.count),
-                .init("unattended", flights.anchored + fetches.anchored + apart.anchored),
+                .init("unattended", looks.anchored + flights.anchored + fetches.anchored + apart.anchored),
                 .init(detail: "waits", counted.waits),
             ],
             parts: [level.label, fetcher],

@@ -8,14 +8,16 @@ extension RedisLevel {
         recorder.step(event, at: .redis, from: start, to: .now, reason: finding.reason)
     }
 
+    /// Tells those that observe the level of a hit, unless a level above decides whether it is served.
+    func tellHit(_ key: Key, _ request: ReadRequest) {
+        if !request.isJudgedAbove { events.tell(.hit) { CacheEvent($0, at: .redis, key: key) } }
+    }
+
     /// Tells those that observe the level what a read has found.
     ///
     /// A hit is told by who decides whether it is served.
     func tell(_ finding: Finding, _ key: Key, _ request: ReadRequest) {
-        guard let reason = finding.reason else {
-            if !request.isJudgedAbove { events.tell(.hit) { CacheEvent($0, at: .redis, key: key) } }
-            return
-        }
+        guard let reason = finding.reason else { return tellHit(key, request) }
         events.tell(.miss) { CacheEvent($0, at: .redis, key: key, reason: reason) }
     }
 

@@ -101,16 +101,23 @@ extension RedisLevel {
         of part: KeyspacePart?,
         _ asked: TagMarks.Asked?
     ) async throws -> [Finding] {
-        let found = findings.indices.compactMap { place -> (place: Int, entry: Entry<Value>, bytes: [UInt8])? in
-            guard case .entry(let entry, let bytes) = findings[place] else { return nil }
-            return (place, entry, bytes)
+        let tags = shared.tags(of: part)
+        var (judged, asking, questions) = (findings, [Int](), [(UInt64, [TagName])]())
+        for place in findings.indices {
+            guard case .entry(let entry, let bytes) = findings[place] else { continue }
+            switch tags.knows(entry.asOf, entry.tags) {
+            case true?: counters.add(\.hits)
+            case false?: judged[place] = voided(entry, bytes, part)
+            case nil:
+                asking.append(place)
+                questions.append((entry.asOf, TagName.unique(entry.tags)))
+            }
         }
-        guard !found.isEmpty else { return findings }
-        let questions = found.map { ($0.entry.asOf, TagName.unique($0.entry.tags)) }
-        let verdicts = try await counting { try await shared.tags(of: part).admits(questions, asked, redis) }
-        var judged = findings
-        for (finding, isValid) in zip(found, verdicts) {
-            judged[finding.place] = counted(finding.entry, finding.bytes, isValid: isValid, part)
+        guard !asking.isEmpty else { return judged }
+        let verdicts = try await counting { [questions] in try await tags.admits(questions, asked, redis) }
+        for (place, isValid) in zip(asking, verdicts) {
+            guard case .entry(let entry, let bytes) = findings[place] else { continue }
+            judged[place] = counted(entry, bytes, isValid: isValid, part)
         }
         return judged
     }
