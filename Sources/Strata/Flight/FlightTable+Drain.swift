@@ -1,4 +1,18 @@
 extension FlightTable {
+    /// Does a caller's own work, which nobody joins, so that a drain waits for it.
+    func during<Result>(_ work: () async throws -> Result) async rethrows -> Result {
+        let flight = Flight(self, hash: 0, fingerprint: 0, host: nil, priority: nil)
+        state.withLock { $0.enter(flight) }
+        defer {
+            let release = state.withLock { state in
+                state.remove(flight)
+                return Release(drainers: state.takeDrainers())
+            }
+            release.perform()
+        }
+        return try await work()
+    }
+
     /// Waits until every flight has landed, for at most `limit`; then cancels those that have not.
     ///
     /// - Returns: Whether all landed by themselves.

@@ -266,10 +266,15 @@ extension FlightTable.State {
     /// Adds a flight; later callers join it in the place of an earlier one of the same key.
     mutating func add(_ flight: Flight, _ isSought: (Flight) -> Bool) {
         if let earlier = find(flight.hash, isSought) { unlist(earlier) }
-        flight.place = flights.count
-        flights.append(flight)
+        enter(flight)
         flight.isListed = true
         flight.next = listed.updateValue(flight, forKey: flight.hash)
+    }
+
+    /// Adds a flight that nobody finds.
+    mutating func enter(_ flight: Flight) {
+        flight.place = flights.count
+        flights.append(flight)
     }
 
     mutating func unlist(_ flight: Flight) {

@@ -255,6 +255,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     /// O(flights).
     package func voidAll() { table.voidAll() }
 
+    /// Does a caller's own work, which nobody joins: a drain waits for it, and cancels nothing of it.
+    package func during<Result>(_ work: () async throws -> Result) async rethrows -> Result {
+        try await table.during(work)
+    }
+
     /// Waits until every flight has landed, for at most `limit`; then cancels those that have not.
     ///
     /// - Returns: Whether all landed by themselves.

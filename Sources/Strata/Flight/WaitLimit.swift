@@ -18,7 +18,7 @@ package struct WaitLimit: Sendable, Hashable {
 
     /// What is left of it for a caller that has waited already.
     package func shortened(by waited: Duration) -> WaitLimit {
-        WaitLimit(sinceJoining: sinceJoining.map { $0 - waited }, sinceStart: sinceStart.map { $0 - waited })
+        WaitLimit(sinceJoining: sinceJoining.map { $0 - waited }, sinceStart: sinceStart)
     }
 
     /// When the limit of a caller passes that joins now, by the flight's clock.

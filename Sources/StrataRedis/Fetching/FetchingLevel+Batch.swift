@@ -7,32 +7,41 @@ extension FetchingLevel {
     /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
     /// the keys whose lease this instance got, if the source takes several.
     ///
-    /// What the MGET finds is served by it. Each other key has a flight of its own, so batches that overlap, and single
-    /// reads, fetch no key twice. Callers that read the same keys in the same order at the same time share the MGET. Batches
-    /// of more than 1 000 keys are read in pieces of that size.
+    /// What the MGET finds is served by it. Each other key has a flight of its own: while Redis answers, batches that overlap,
+    /// and single reads, fetch no key twice. Callers that read the same keys in the same order at the same time share the
+    /// MGET. Batches of more than 1 000 keys are read in pieces of that size.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await level.entries(for: keys, request) }
         let request = try request.sourced(by: self)
+        let (since, begin) = (time.running, time.now)
         let distinct = Set<Key>(keys).count == keys.count ? keys : keys.withoutRepetitions()
-        if distinct.count == keys.count, keys.count <= Self.pieceSize { return try await readPiece(keys, request) }
+        if distinct.count == keys.count, keys.count <= Self.pieceSize {
+            return try await readPiece(Piece(keys, level, request, since: since, begin: begin))
+        }
         var found: [Key: Entry<Value>?] = [:]
         var rest = distinct[...]
         while !rest.isEmpty {
-            try Task.checkCancellation()
-            let piece = Array(rest.prefix(Self.pieceSize))
+            let piece = Piece(Array(rest.prefix(Self.pieceSize)), level, request, since: since, begin: begin)
             rest = rest.dropFirst(Self.pieceSize)
-            for (key, entry) in zip(piece, try await readPiece(piece, request)) { found[key] = entry }
+            for (key, entry) in zip(piece.keys, try await readPiece(piece)) { found[key] = entry }
         }
         return keys.map { found[$0] ?? nil }
     }
 
-    private func readPiece(_ keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        guard !keys.isEmpty else { return [] }
+    private func readPiece(_ piece: Piece<Key, Value>) async throws -> [Entry<Value>?] {
+        guard !piece.keys.isEmpty else { return [] }
+        try Task.checkCancellation()
         if level.shared.arrival.isPending { await level.linkArrives() }
-        var piece = Piece<Key, Value>(keys, keys.map { level.names(for: $0) }, request, since: time.running)
+        // Between the look and the flights of its keys a batch is in no other table.
+        return try await flights.during { try await readEntered(piece) }
+    }
+
+    private func readEntered(_ entered: Piece<Key, Value>) async throws -> [Entry<Value>?] {
+        var piece = entered
+        let (keys, request) = (piece.keys, piece.request)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var rest = Array(keys.indices)
         if !request.options.skipsReading.contains(.redis) {
@@ -44,11 +53,11 @@ extension FetchingLevel {
                     entries[index] = served(index, of: piece, look, at: now)
                     return entries[index] == nil
                 }
-            } catch is WaitLimitReached {
+            } catch {
+                guard !Task.isCancelled else { throw CancellationError() }
+                let error = error is WaitLimitReached ? CacheError.late(since: piece.since, by: time) : error
                 for key in keys {
-                    _ = try await request.leavingOut(key) { () throws -> Never? in
-                        throw CacheError.late(since: piece.since, by: time)
-                    }
+                    _ = try await request.leavingOut(key) { () throws -> Never? in throw error }
                 }
                 return entries
             }
@@ -71,19 +80,27 @@ extension FetchingLevel {
 
     /// Looks the keys up, or waits for another caller that does.
     ///
-    /// - Throws: ``WaitLimitReached``; `CancellationError`.
+    /// - Throws: ``WaitLimitReached``; `CancellationError`, also when a drain has ended the look.
     private func look(up piece: Piece<Key, Value>) async throws -> BatchLook<Key, Value> {
-        let (request, level) = (piece.request, level)
-        guard request.isShareable, request.recorder == nil else {
-            return try await BatchLook(level, piece.names, request)
+        let start = MonotonicInstant.now
+        // The look may be shared, a record is a caller's own.
+        var request = piece.request
+        request.recorder = nil
+        let work: @Sendable () async throws -> BatchLook<Key, Value> = { [level, names = piece.names, request] in
+            try await BatchLook(level, names, request)
         }
-        let (start, tagChanges) = (MonotonicInstant.now, level.shared.gate.tagChanges)
-        var (look, role) = try await looks.join(
-            piece.keys,
-            limit: level.freshness.waitLimit(request),
-            priority: request.options.priority
-        ) { [names = piece.names] _ in try await BatchLook(level, names, request) }
-        if role == .joined { look.joined(at: start, tagChanges, level.shared.gate) }
+        var look: BatchLook<Key, Value>
+        if request.isShareable {
+            let limit = level.freshness.waitLimit(request).shortened(by: piece.begin.duration(to: time.now))
+            let joined = try await looks.join(piece.keys, limit: limit) { _ in try await work() }
+            look = joined.output
+            if joined.role == .joined { look.joined(at: start, level.shared.gate) }
+        } else {
+            look = try await work()
+        }
+        if let recorder = piece.request.recorder, !recorder.isOfSeveral {
+            recorder.step(look.isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        }
         return look
     }
 
@@ -100,14 +117,18 @@ extension FetchingLevel {
         let verdict = piece.request.verdict(on: entry, at: now)
         guard verdict == .serve || verdict == .serveAndRefresh else { return nil }
         let key = piece.keys[index]
-        if piece.request.recorder == nil, verdict == .serve {
-            level.tellHit(key, piece.request)
-        } else {
-            let (finding, request) = (RedisLevel<Key, Value>.Finding.entry(entry, bytes: bytes), piece.request.of(key))
-            piece.note(finding, request, level, since: look.startedAt)
-            note(verdict, on: finding, key, request, at: now)
-            _ = serve(finding, by: verdict, key, piece.names[index], request)
+        // Who joins has read nothing.
+        if !look.isJoined { level.tellHit(key, piece.request) }
+        guard piece.request.recorder != nil || verdict == .serveAndRefresh else {
+            return look.isJoined ? entry.joined : entry
         }
+        let (finding, request) = (RedisLevel<Key, Value>.Finding.entry(entry, bytes: bytes), piece.request.of(key))
+        if look.isJoined {
+            request.recorder?.step(.joined, at: entry.origin, from: look.startedAt, to: .now)
+        } else {
+            piece.note(finding, request, level, since: look.startedAt)
+        }
+        _ = serve(finding, by: verdict, key, piece.names[index], request)
         return look.isJoined ? entry.joined : entry
     }
 
@@ -123,7 +144,9 @@ extension FetchingLevel {
         let request = piece.request.of(key)
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
-                try await produce(key, names, request, flight, slot) { try await finding(index, of: piece, request) }
+                try await produce(key, names, request, flight, slot, lookedAt: piece.look?.startedAt) {
+                    try await finding(index, of: piece, request)
+                }
             }
         }
         do {
@@ -131,7 +154,7 @@ extension FetchingLevel {
             let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
-                limit: level.freshness.waitLimit(request).shortened(by: piece.since.duration(to: time.running)),
+                limit: level.freshness.waitLimit(request).shortened(by: piece.begin.duration(to: time.now)),
                 joined: { slot?.leave() },
                 work
             )
@@ -156,9 +179,11 @@ extension FetchingLevel {
         _ request: ReadRequest
     ) async throws -> RedisLevel<Key, Value>.Finding {
         if let look = piece.look { CallBudget.current?.spend(look.spent) }
-        guard let look = piece.look, let outcome = look.outcome(at: index, level.shared.gate) else {
-            return try await level.look(up: piece.names[index], request)
-        }
+        // Who joins this flight has come after it began, which was after the look: so the look must be from before no
+        // invalidation of the value's tags.
+        guard let look = piece.look, let outcome = look.outcome(at: index, level.shared.gate),
+            (try? outcome.get().entry)?.tags.isEmpty != false || look.tagChanges == level.shared.gate.tagChanges
+        else { return try await level.look(up: piece.names[index], request) }
         let finding = try outcome.get()
         piece.note(finding, request, level, since: look.startedAt)
         return finding
@@ -170,13 +195,22 @@ private struct Piece<Key: KeyRepresentable, Value: Sendable>: Sendable {
     let keys: [Key]
     let names: [KeyNames]
     let request: ReadRequest
-    /// When the read began, by the running time.
+    /// When the batch began, by the running time.
     let since: MonotonicInstant
+    /// The same by the clock that limits are counted by.
+    let begin: MonotonicInstant
     /// What the MGET has found; `nil` for a read that leaves Redis out.
     var look: BatchLook<Key, Value>?
 
-    init(_ keys: [Key], _ names: [KeyNames], _ request: ReadRequest, since: MonotonicInstant) {
-        (self.keys, self.names, self.request, self.since) = (keys, names, request, since)
+    init(
+        _ keys: [Key],
+        _ level: RedisLevel<Key, Value>,
+        _ request: ReadRequest,
+        since: MonotonicInstant,
+        begin: MonotonicInstant
+    ) {
+        (self.keys, self.request, self.since, self.begin) = (keys, request, since, begin)
+        names = keys.map { level.names(for: $0) }
     }
 
     /// Takes down what was found of a key that has a record of its own; where keys have none, the MGET has one.
@@ -194,7 +228,7 @@ private struct Piece<Key: KeyRepresentable, Value: Sendable>: Sendable {
 struct BatchLook<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// Taken before Redis was asked, as are the next two.
     private var tickets: [Ticket?]
-    private let tagChanges: UInt64
+    let tagChanges: UInt64
     let startedAt = MonotonicInstant.now
     private let outcomes: [RedisLevel<Key, Value>.Outcome]
     /// How long Redis was waited for, in nanoseconds.
@@ -218,15 +252,15 @@ struct BatchLook<Key: KeyRepresentable, Value: Sendable>: Sendable {
     }
 
     /// Forgets what a caller must not get that has come later than Redis was asked.
-    mutating func joined(at now: MonotonicInstant, _ tagChanges: UInt64, _ gate: FillGate) {
+    mutating func joined(at now: MonotonicInstant, _ gate: FillGate) {
         isJoined = true
-        for (index, ticket) in tickets.enumerated() {
-            guard let ticket, tagChanges == self.tagChanges, gate.lets(ticket, from: startedAt, joinAt: now) else {
-                tickets[index] = nil
-                continue
-            }
+        tickets = tickets.map { ticket in
+            ticket.flatMap { gate.lets($0, from: startedAt, joinAt: now) ? $0 : nil }
         }
     }
+
+    /// Whether all keys were found.
+    var isComplete: Bool { outcomes.allSatisfy { (try? $0.get())?.entry != nil } }
 
     /// What has come of a key; `nil` when that may be older than a change of it.
     func outcome(at index: Int, _ gate: FillGate) -> RedisLevel<Key, Value>.Outcome? {

@@ -105,6 +105,8 @@ extension FetchingLevel {
             ending = .ended
             switch outcome {
             case .stored:
+                // Who comes later gets what was stored, and nothing that was read before.
+                looks.voidAll()
                 recorder?.step(.stored, at: .redis, from: begin, to: .now)
                 level.counters.add(\.stores)
                 kept.seal = level.shared.tags(of: lease.names.part).seal(kept)

@@ -25,6 +25,7 @@ extension FetchingLevel {
     ///   - request: The read.
     ///   - flight: The flight of the read; `nil` for a read that is not shared.
     ///   - slot: The key's part in a fetch of several.
+    ///   - lookedAt: When the look began, if it was before; then it has failed for other keys, too.
     ///   - look: Reads Redis.
     /// - Returns: The entry; `nil` when there is none.
     /// - Throws: ``SourceFailure``; ``WaitLimitReached``; `CancellationError`.
@@ -34,6 +35,7 @@ extension FetchingLevel {
         _ request: ReadRequest,
         _ flight: Flight?,
         _ slot: Fetch<Key, Value>.Slot? = nil,
+        lookedAt: MonotonicInstant? = nil,
         look: () async throws -> RedisLevel<Key, Value>.Finding
     ) async throws -> Entry<Value>? {
         defer { slot?.leave() }
@@ -42,7 +44,7 @@ extension FetchingLevel {
             return try await fetchBeside(key, names, request, slot)
         }
         let finding: RedisLevel<Key, Value>.Finding
-        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        let start = request.recorder == nil ? .distantPast : lookedAt ?? .now
         do {
             finding = try await look()
         } catch let error as RedisError {

@@ -78,7 +78,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         }
         let terms = level.terms
         flights = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
-        looks = Flights(clock: clock, completionLimit: terms.value.completionLimit)
+        looks = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
         fetches = Flights(
             clock: clock,
             gate: level.gate,
@@ -133,10 +133,13 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
 
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
-        async let waited: Bool = flights.drain(within: limit)
+        let end = time.now.advanced(by: limit)
         async let looked: Bool = looks.drain(within: limit)
-        async let beside: Bool = apart.drain(within: limit)
-        _ = await (fetches.drain(within: limit), waited, looked, beside)
+        _ = await (flights.drain(within: limit), looked)
+        // Reads have begun the last of these.
+        let left = max(time.now.duration(to: end), .zero)
+        async let beside: Bool = apart.drain(within: left)
+        _ = await (fetches.drain(within: left), beside)
     }
 
     // MARK: Writing

@@ -102,22 +102,29 @@ extension RedisLevel {
         _ asked: TagMarks.Asked?
     ) async throws -> [Finding] {
         let tags = shared.tags(of: part)
-        var (judged, asking, questions) = (findings, [Int](), [(UInt64, [TagName])]())
+        // Those of unknown validity are asked for first, for that may fail.
+        var (valid, void, asking, questions) = (0, [Int](), [Int](), [(UInt64, [TagName])]())
         for place in findings.indices {
-            guard case .entry(let entry, let bytes) = findings[place] else { continue }
+            guard case .entry(let entry, _) = findings[place] else { continue }
             switch tags.knows(entry.asOf, entry.tags) {
-            case true?: counters.add(\.hits)
-            case false?: judged[place] = voided(entry, bytes, part)
+            case true?: valid += 1
+            case false?: void.append(place)
             case nil:
                 asking.append(place)
                 questions.append((entry.asOf, TagName.unique(entry.tags)))
             }
         }
-        guard !asking.isEmpty else { return judged }
-        let verdicts = try await counting { [questions] in try await tags.admits(questions, asked, redis) }
-        for (place, isValid) in zip(asking, verdicts) {
+        if !asking.isEmpty {
+            let verdicts = try await counting { [questions] in try await tags.admits(questions, asked, redis) }
+            for (place, isValid) in zip(asking, verdicts) {
+                if isValid { valid += 1 } else { void.append(place) }
+            }
+        }
+        for _ in 0..<valid { counters.add(\.hits) }
+        var judged = findings
+        for place in void {
             guard case .entry(let entry, let bytes) = findings[place] else { continue }
-            judged[place] = counted(entry, bytes, isValid: isValid, part)
+            judged[place] = voided(entry, bytes, part)
         }
         return judged
     }
