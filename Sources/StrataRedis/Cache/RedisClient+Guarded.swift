@@ -87,7 +87,7 @@ extension RedisClient {
 
     /// Runs a call of a cache with a budget of its own.
     @inline(__always)
-    func budgeted<Result>(_ body: () async throws -> Result) async throws -> Result {
+    func budgeted<Result>(_ body: () async throws -> Result) async rethrows -> Result {
         try await CallBudget.$current.withValue(CallBudget(outage.budget)) { try await body() }
     }
 

@@ -13,14 +13,16 @@ extension RedisLevel {
         let asOf = shared.tags(of: names.part).asOf
         var lease: FillLease?
         var hasAsked = false
-        if rights.isWorthAsking {
-            do {
-                lease = try await leaseToFill(names, rights)
-                hasAsked = true
-            } catch {}
+        await redis.budgeted {
+            if rights.isWorthAsking {
+                do {
+                    lease = try await leaseToFill(names, rights)
+                    hasAsked = true
+                } catch {}
+            }
+            // Levels above may keep what is not stored here.
+            if !hasAsked, !(await isTold(of: names, ticket)) { ticket = .void }
         }
-        // Levels above may keep what is not stored here.
-        if !hasAsked, !(await isTold(of: names, ticket)) { ticket = .void }
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
     }
 
@@ -36,17 +38,15 @@ extension RedisLevel {
     private func leaseToFill(_ names: KeyNames, _ rights: FillRights) async throws -> FillLease? {
         // Before it is asked, so that the end of the other's lease is heard.
         let other = OtherFill(shared.waiters, names.value.bytes, redis.clock)
-        let answer = try await redis.budgeted {
-            try await counting {
-                try await Lease.readOrLead(
-                    redis,
-                    keyspace,
-                    names,
-                    duration: LeaseOptions().duration,
-                    replacing: nil,
-                    .beside
-                )
-            }
+        let answer = try await counting {
+            try await Lease.readOrLead(
+                redis,
+                keyspace,
+                names,
+                duration: LeaseOptions().duration,
+                replacing: nil,
+                .beside
+            )
         }
         guard case .leads(let lease, _) = answer else {
             if case .waits(let remaining, _) = answer {

@@ -6,7 +6,7 @@ extension RedisLevel {
     /// What comes past Redis may be kept in memory. A server that tells only of what was read would not tell of its changes.
     ///
     /// One round trip where the server may tell only of what was read and the link stands; otherwise none. Called before the source
-    /// is asked.
+    /// is asked, within the budget of the running call.
     ///
     /// - Parameters:
     ///   - names: The names of the key.
@@ -16,11 +16,9 @@ extension RedisLevel {
         // Without the link memory keeps what it reads for a short time. What counts is how it was when the ticket was taken.
         guard redis.configuration.tracking != .broadcast, coherence == .tracking, !ticket.isTimed else { return true }
         do {
-            _ = try await redis.budgeted {
-                try await counting {
-                    try await redis.guarded(.read, for: names.value) { timeout in
-                        try await redis.exists(names.value, timeout: timeout)
-                    }
+            _ = try await counting {
+                try await redis.guarded(.read, for: names.value) { timeout in
+                    try await redis.exists(names.value, timeout: timeout)
                 }
             }
             return true

@@ -151,6 +151,24 @@ struct CallBudgetTests {
         await server.stop()
     }
 
+    @Test("the touch of a key that is fetched past Redis takes what is left of the call, and no more")
+    func touch() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server) { $0.tracking = .perKey }
+            let level = RedisLevel<String, String>(redis, keyspace: "test")
+            try await level.ready()
+            let names = level.names(for: "k")
+            let ticket = level.shared.ticket(for: names.fingerprint)
+            #expect(!ticket.isTimed)
+            let told = { (nanoseconds: Int64) in
+                await CallBudget.$current.withValue(CallBudget(nanoseconds)) { await level.isTold(of: names, ticket) }
+            }
+            #expect(await told(60_000_000_000))
+            #expect(await !told(0))
+            await redis.shutDown()
+        }
+    }
+
     @Test("a call of a level that no reply comes to ends with its budget, and the source answers")
     func silentServer() async throws {
         // A command may take longer than the test.

@@ -104,7 +104,7 @@ struct CallTermsTests {
     @Test("a call ends by the budget that it began with, the next one by the new budget")
     func budget() async throws {
         let redis = try await TestServer.client()
-        func left() async throws -> Int64? { try await redis.budgeted { CallBudget.current?.left } }
+        func left() async throws -> Int64? { await redis.budgeted { CallBudget.current?.left } }
         #expect(try await left() == 20 * Self.second)
         try await redis.budgeted {
             try redis.adjust(redisBudget: .seconds(2))
