@@ -9,22 +9,21 @@ extension FetchingLevel {
     ///
     /// What the MGET finds is served by it. Each other key has a flight of its own: while Redis answers, batches that overlap,
     /// and single reads, fetch no key twice. Callers that read the same keys in the same order at the same time share the
-    /// MGET. Batches of more than 1 000 keys are read in pieces of that size.
+    /// MGET. Batches of more than 1 000 keys are read in pieces of that size, with limits and a budget for each.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await level.entries(for: keys, request) }
         let request = try request.sourced(by: self)
-        let (since, begin) = (time.running, time.now)
         let distinct = Set<Key>(keys).count == keys.count ? keys : keys.withoutRepetitions()
         if distinct.count == keys.count, keys.count <= Self.pieceSize {
-            return try await readPiece(Piece(keys, level, request, since: since, begin: begin))
+            return try await readPiece(Piece(keys, level, request))
         }
         var found: [Key: Entry<Value>?] = [:]
         var rest = distinct[...]
         while !rest.isEmpty {
-            let piece = Piece(Array(rest.prefix(Self.pieceSize)), level, request, since: since, begin: begin)
+            let piece = Piece(Array(rest.prefix(Self.pieceSize)), level, request)
             rest = rest.dropFirst(Self.pieceSize)
             for (key, entry) in zip(piece.keys, try await readPiece(piece)) { found[key] = entry }
         }
@@ -195,21 +194,14 @@ private struct Piece<Key: KeyRepresentable, Value: Sendable>: Sendable {
     let keys: [Key]
     let names: [KeyNames]
     let request: ReadRequest
-    /// When the batch began, by the running time.
-    let since: MonotonicInstant
-    /// The same by the clock that limits are counted by.
-    let begin: MonotonicInstant
+    /// When its read began, by the running time and by the clock that limits are counted by.
+    let since, begin: MonotonicInstant
     /// What the MGET has found; `nil` for a read that leaves Redis out.
     var look: BatchLook<Key, Value>?
 
-    init(
-        _ keys: [Key],
-        _ level: RedisLevel<Key, Value>,
-        _ request: ReadRequest,
-        since: MonotonicInstant,
-        begin: MonotonicInstant
-    ) {
-        (self.keys, self.request, self.since, self.begin) = (keys, request, since, begin)
+    init(_ keys: [Key], _ level: RedisLevel<Key, Value>, _ request: ReadRequest) {
+        (self.keys, self.request) = (keys, request)
+        (since, begin) = (level.redis.clock.running, level.redis.clock.now)
         names = keys.map { level.names(for: $0) }
     }
 
