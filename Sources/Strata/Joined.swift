@@ -19,10 +19,17 @@ public struct Joined<Value: Sendable>: Sendable {
         get throws {
             switch read.outcome {
             case .success(let entry): return entry?.value
-            case .failure(let error): throw SourceFailure.cause(of: error)
+            case .failure(let error): throw Self.failure(error)
             case nil: throw CancellationError()
             }
         }
+    }
+
+    /// What a caller that has joined is told of a failure.
+    @usableFromInline
+    static func failure(_ error: any Error) -> any Error {
+        guard error is WaitLimitReached else { return SourceFailure.cause(of: error) }
+        return CacheError(code: .timeout, message: "no value within the time that the read which was joined may take")
     }
 
     /// The entry, if the read returned one.

@@ -30,7 +30,7 @@ final class KeyspaceCoherence: PartListener {
     /// How long an own write may take.
     private let longestWrite: Duration
     /// New tickets of values with which levels above are being filled, and which may not be committed yet.
-    private let prepared = Locked<[PreparedTicket]>([])
+    let prepared = Locked<[PreparedTicket]>([])
     private let observers = Locked<[UInt64: @Sendable (KeyspaceChange) -> Void]>([:])
 
     init(

@@ -28,16 +28,14 @@ final class TicketRenewal: Sendable {
     /// The new ticket, the same for all callers; ``/Strata/Ticket/void`` when the key has changed since the old one was
     /// taken.
     func take() -> Ticket {
-        let (ticket, isNew) = state.withLock { state in
+        let (ticket, isPrepared) = state.withLock { state in
             guard case .open(let old) = state else { return (state.ticket, false) }
-            let gate = coherence.gate
-            let ticket =
-                coherence.isTold(fingerprint)
-                ? gate.prepare(old, for: fingerprint) : gate.renew(old, for: fingerprint)
+            let (gate, isTold) = (coherence.gate, coherence.isTold(fingerprint))
+            let ticket = isTold ? gate.prepare(old, for: fingerprint) : gate.renew(old, for: fingerprint)
             state = .taken(ticket ?? .void)
-            return (ticket ?? .void, true)
+            return (ticket ?? .void, isTold)
         }
-        if isNew, ticket != .void { coherence.prepare(PreparedTicket(ticket, for: fingerprint, begun: begun)) }
+        if isPrepared, ticket != .void { coherence.prepare(PreparedTicket(ticket, for: fingerprint, begun: begun)) }
         return ticket
     }
 

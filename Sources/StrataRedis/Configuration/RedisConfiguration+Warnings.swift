@@ -9,7 +9,7 @@ extension RedisConfiguration {
                 logger
             )
         }
-        if tls == nil, password != nil || credentials != nil, isFar {
+        if tls == nil, password != nil || credentials != nil || sentinels?.password != nil, isFar {
             say("a password is sent to another host in plain text: use rediss://", logger)
         }
     }

@@ -105,7 +105,8 @@ final class Dialer {
         case .securing(_, let secure): return located(secure.overdue)
         case .authorizing:
             let message = "the source of credentials has not answered within the connect timeout"
-            return located(RedisError(code: .authentication, message: message))
+            // It may answer at any moment, so the next attempt need not wait as long as for a wrong password.
+            return located(RedisError(code: .connectionFailed, message: message))
         default: return nil
         }
     }

@@ -113,8 +113,8 @@ struct Handshake: Sendable {
     }
 
     private func refusal(of step: Step, _ text: String, endpoint: String) -> RedisError? {
-        // An ACL may forbid naming the connection, which harms nobody.
-        if step == .name && text.hasPrefix("NOPERM") { return nil }
+        // An ACL may forbid naming the connection, and some servers and proxies have no CLIENT at all, which harms nobody.
+        if step == .name && !refusesAll(text) { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
         error.effect = .notApplied
         // A server that is full says so to whoever connects, before it has read a command.

@@ -3,6 +3,8 @@ internal import Strata
 extension RedisLevel {
     /// Runs a removal; when it fails, it is kept and repeated as soon as Redis is back.
     ///
+    /// It has the time of a command, also where the source of another cache calls it, whose budget may be spent.
+    ///
     /// - Parameters:
     ///   - targets: What is removed.
     ///   - lifetime: How long what it removes may live.
@@ -19,7 +21,7 @@ extension RedisLevel {
         let call = RemovalCall.current
         let isDeferrable = (call?.mode ?? removals) == .deferred
         do {
-            try await body()
+            try await CallBudget.$current.withValue(nil) { try await body() }
             return true
         } catch {
             let isOfOutage = (error as? RedisError)?.isOfOutage == true
@@ -36,7 +38,7 @@ extension RedisError {
     /// Whether the server, or the way to it, is away for some time.
     ///
     /// What is refused for good, such as a permission or a login, is for a person to mend.
-    fileprivate var isOfOutage: Bool {
+    var isOfOutage: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .timeout, .overloaded, .circuitOpen, .budgetSpent, .noPrimary: true
         case .server: isOfReplica || serverCode.map { Self.passing.contains($0) } ?? false

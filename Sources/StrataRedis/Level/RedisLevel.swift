@@ -160,7 +160,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     func look(up names: KeyNames, _ request: ReadRequest) async throws -> Finding {
         if shared.arrival.isPending { await linkArrives() }
-        let ticket = fillGate.ticket(for: names.fingerprint)
+        let ticket = shared.ticket(for: names.fingerprint)
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let start = MonotonicInstant.now
         let finding: Finding

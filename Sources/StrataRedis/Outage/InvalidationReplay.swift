@@ -100,7 +100,8 @@ final class InvalidationReplay: Sendable {
             // The worker may be asleep until something later is due.
             if notBefore < state.restsUntil { state.sleeper?.cancel() }
             if state.worker == nil {
-                state.worker = Task { [self] in await work(for: reference) }
+                // Not the task of whoever has failed first: that has a budget, and other values of its own.
+                state.worker = Task.detached { [self] in await work(for: reference) }
             }
             return (isKept, isFirst, hasLost)
         }
@@ -216,7 +217,8 @@ final class InvalidationReplay: Sendable {
 
     /// Carries out those of one server: the first alone, then several at a time, until one fails.
     ///
-    /// A node of a cluster that refuses one may take the others: their slots are not on their way.
+    /// A node of a cluster that refuses one may take the others: their slots are not on their way. So may any server that
+    /// refuses one for good, for want of a permission.
     private func attempt(
         _ intents: [PendingInvalidations.Intent],
         _ client: RedisClient,
@@ -250,7 +252,8 @@ final class InvalidationReplay: Sendable {
         by deadline: MonotonicInstant
     ) async -> (isDone: Bool, goesOn: Bool) {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch {
-            return (false, client.isCluster && (error as? RedisError)?.serverMessage != nil)
+            let error = error as? RedisError
+            return (false, error?.serverMessage != nil && (client.isCluster || error?.isOfOutage == false))
         }
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }

@@ -121,7 +121,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
 
     func answered(_ sentinel: Int, _ search: UInt64, _ answer: SentinelAnswer, now: MonotonicInstant) {
         guard isRunning(search) else { return }
-        running?.answered(sentinel, answer, now: now)
+        running?.answered(sentinel, answer, knowing: epoch, now: now)
         conclude(now: now)
     }
 

@@ -26,9 +26,22 @@ struct PrimarySearch: Sendable {
         queue = (indices[favourite...] + indices[..<favourite])[...]
     }
 
-    mutating func answered(_ sentinel: Int, _ answer: SentinelAnswer, now: MonotonicInstant) {
+    /// Takes down an answer.
+    ///
+    /// - Parameters:
+    ///   - sentinel: Who has answered.
+    ///   - answer: What.
+    ///   - epoch: The number of the newest configuration that was acted on: an older one ends no wait for the others.
+    ///   - now: The time.
+    mutating func answered(
+        _ sentinel: Int,
+        _ answer: SentinelAnswer,
+        knowing epoch: UInt64 = 0,
+        now: MonotonicInstant
+    ) {
         answers[sentinel] = answer
         switch answer {
+        case .primary(_, let number) where number < epoch: break
         case .primary, .single, .cluster:
             guard first == nil else { return }
             first = sentinel

@@ -15,8 +15,13 @@ final class SentinelListener: LoopDriver {
     private var connection: SentinelConnection?
     private var listening: SentinelListening?
     private var sentinel = 0
-    /// Attempts that have failed in a row.
+    /// After how long a listener that is lost was none that had failed.
+    private static let stability: Int64 = 1_000_000_000
+
+    /// Attempts that have failed in a row, or did not listen for long.
     private var failures = 0
+    /// Since when it has listened.
+    private var listensSince: MonotonicInstant?
     private var retryAt = MonotonicInstant.distantPast
     private var isDeaf = false
 
@@ -86,7 +91,7 @@ final class SentinelListener: LoopDriver {
         switch heard {
         case .nothing: break
         case .began:
-            failures = 0
+            listensSince = listensSince ?? now
             note(nil)
             locator.hinted()
         case .failover: locator.hinted()
@@ -108,6 +113,8 @@ final class SentinelListener: LoopDriver {
         connection?.close()
         connection = nil
         listening = nil
+        if let since = listensSince, since.nanoseconds(to: now) >= Self.stability { failures = 1 }
+        listensSince = nil
         let error = RedisError(code: .connectionLost, message: "")
         // The next Sentinel is asked at once, until all have been.
         let isRound = failures % locator.sentinels.endpoints.count == 0

@@ -85,6 +85,7 @@ struct TicketRenewalTests {
             let before = coherence.gate.ticket(for: names.fingerprint)
             let taken = renewal(coherence, of: before).take()
             #expect(coherence.gate.isLive(taken) && !coherence.gate.isLive(before))
+            #expect(coherence.prepared.withLock { $0.isEmpty })
         }
     }
 

@@ -230,7 +230,7 @@ struct CredentialSourceTests {
             configuration.connectTimeout = .milliseconds(100)
             let hanging = try RedisClient(configuration)
             let late = await #expect(throws: RedisError.self) { try await hanging.ping() }
-            #expect(late?.code == .authentication && late?.message.contains("connect timeout") == true)
+            #expect(late?.code == .connectionFailed && late?.message.contains("connect timeout") == true)
             gate.open()
             await hanging.shutDown()
         }

@@ -67,7 +67,7 @@ struct BatchSharingTests {
             try await with { level, server in
                 let gate = try #require(level.gate)
                 let first = read(level)
-                while level.level.redis.group.inFlight == 0 { try await nextTurn() }
+                while level.level.redis.connections[0].inFlight == 0 { try await nextTurn() }
                 if isTag {
                     gate.void(tagFingerprints: [1])
                 } else {
@@ -103,7 +103,7 @@ struct BatchSharingTests {
                 try await server.command("CONFIG", "RESETSTAT")
                 try await server.pause()
                 let batch = Task { try await level.get(["a", "b"]) }
-                while client.group.inFlight == 0 { try await nextTurn() }
+                while client.connections[0].inFlight == 0 { try await nextTurn() }
                 if isInvalidated { try #require(level.gate).void(tagFingerprints: [1]) }
                 try await server.resume()
                 #expect(try await batch.value == ["old", "fresh"])

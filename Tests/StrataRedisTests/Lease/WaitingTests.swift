@@ -40,6 +40,22 @@ struct WaitingTests {
         }
     }
 
+    @Test("all who wait get the same error when the lease of another is waited for too long, also above memory")
+    func joiners() async throws {
+        try await RedisServer.withServer { server in
+            let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+            let fetching = level.fetching(LeaseOptions(waitLimit: .seconds(1))) { [source] _ in try await source.fetch()
+            }
+            let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(fetching)
+            try await level.redis.set(names.lease, held, expiringIn: .seconds(50))
+            let reads = (0..<10).map { _ in Task { try await cache.get("k") } }
+            for read in reads {
+                let error = await #expect(throws: CacheError.self) { try await read.value }
+                #expect(error?.code == .timeout)
+            }
+        }
+    }
+
     @Test("by default a caller waits for longer than a lease can stand")
     func defaults() {
         let options = LeaseOptions()

@@ -176,6 +176,51 @@ struct InvalidationReplayTests {
         }
     }
 
+    @Test("one that the server refuses for want of a permission does not hold up those behind it")
+    func refused() async throws {
+        let user = RedisServer.Directive(stringLiteral: "user half on >pw ~*\(keyspace.name)* &* +@all")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let redis = try client(server.url) { ($0.username, $0.password) = ("half", Secret("pw")) }
+            let forbidden = RedisLevel<String, String>(redis, keyspace: "forbidden", codec: .text)
+            let error = await #expect(throws: RedisError.self) { try await forbidden.remove("k") }
+            #expect(error?.serverMessage?.hasPrefix("NOPERM") == true)
+            let level = level(redis)
+            try await level.set("old", for: "k")
+            try await server.pause()
+            let call = Task { try await level.remove("k") }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(redis.outageStatistics.pendingInvalidations == 2)
+            try await server.resume()
+            while redis.outageStatistics.pendingInvalidations > 1 { try await Task.sleep(for: .milliseconds(2)) }
+            #expect(try await level.get("k") == nil)
+            #expect(redis.outageStatistics.replayedInvalidations == 1)
+        }
+    }
+
+    @Test("neither a removal nor its repetition is bound by what the call around it has spent")
+    func spentBudget() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let redis = try client(proxy.url)
+            let level = level(redis)
+            try await level.set("old", for: "k", tags: ["red"])
+            try await level.set("old", for: "other")
+            try await CallBudget.$current.withValue(CallBudget(0)) { try await level.remove("other") }
+            #expect(try await level.get("other") == nil)
+            try proxy.admit(.refuse)
+            proxy.resetConnections()
+            await CallBudget.$current.withValue(CallBudget(0)) {
+                let error = await #expect(throws: RedisError.self) { try await level.invalidate(tag: "red") }
+                #expect(error?.code != .budgetSpent)
+            }
+            try proxy.admit(.accept)
+            try await settled(redis)
+            #expect(try await level.get("k") == nil)
+            await proxy.stop()
+        }
+    }
+
     @Test("many are repeated, and none twice")
     func many() async throws {
         try await RedisServer.withServer { server in

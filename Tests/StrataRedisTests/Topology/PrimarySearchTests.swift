@@ -21,7 +21,7 @@ struct PrimarySearchTests {
     ) -> Result<PrimarySearch.Found, RedisError>? {
         var search = PrimarySearch(answers.indices.map { .tcp(host: "s\($0)", port: 26_379) }, favourite: 0)
         for (index, answer) in answers.enumerated() {
-            if let answer { search.answered(index, answer, now: Self.start) }
+            if let answer { search.answered(index, answer, knowing: epoch, now: Self.start) }
         }
         return search.verdict(now: Self.start.advanced(by: time), knowing: epoch, name: "m@s")
     }
@@ -50,6 +50,18 @@ struct PrimarySearchTests {
             #expect(error?.code == .wrongServer && error?.message.contains("is a node of a cluster") == true)
         }
         #expect(error(verdict([.cluster, .single]))?.code == .wrongServer)
+    }
+
+    @Test("one that tells of an older configuration than is known ends no wait: those that know better may be far away")
+    func oldIsNear() {
+        let answers: [SentinelAnswer?] = [.primary(Self.old, epoch: 1), nil, nil]
+        #expect(verdict(answers, knowing: 2, after: .seconds(1)) == nil)
+        #expect(primary(verdict([.primary(Self.old, epoch: 1), .primary(Self.new, epoch: 2), nil], knowing: 2)) == nil)
+        let late: [SentinelAnswer?] = [.primary(Self.old, epoch: 1), .primary(Self.new, epoch: 2), nil]
+        #expect(primary(verdict(late, knowing: 2, after: PrimarySearch.patience)) == Self.new)
+        // When all have answered, most of them are believed.
+        let most: [SentinelAnswer?] = [.primary(Self.old, epoch: 1), .primary(Self.old, epoch: 1), Self.failed()]
+        #expect(primary(verdict(most, knowing: 2)) == Self.old)
     }
 
     @Test("the first that knows is believed when the others have had their time, or have answered")

@@ -87,7 +87,7 @@ extension ClusterRouter: Watched {
         for node in nodes {
             guard let client = node.existing, client.hasBegun else { continue }
             let askedAt = MonotonicInstant.now
-            askInformation(client) { [weak self] outcome in
+            askInformation(client, on: client.connections[0]) { [weak self] outcome in
                 guard let information = ClusterInformation(outcome), information.isWhole else { return }
                 self?.observer?.confirmed(node.endpoint, askedAt: askedAt)
             }
@@ -110,9 +110,13 @@ extension ClusterRouter: Watched {
     private func ask(_ client: RedisClient, _ number: UInt64) {
         let askedAt = MonotonicInstant.now
         let noted = NotedInformation()
-        askInformation(client) { outcome in noted.information.withLock { $0 = ClusterInformation(outcome) } }
+        // Over one connection, so that the account is there when the map comes.
+        let connection = client.connections[0]
+        askInformation(client, on: connection) { outcome in
+            noted.information.withLock { $0 = ClusterInformation(outcome) }
+        }
         let asksForSlots = state.withLock { $0.asksForSlots }
-        client.post(deadline: askedAt.advanced(by: configuration.connectTimeout), expecting: .list) {
+        client.post(deadline: askedAt.advanced(by: configuration.connectTimeout), on: connection, expecting: .list) {
             [weak self] outcome in
             self?
                 .answered(
@@ -134,10 +138,11 @@ extension ClusterRouter: Watched {
 
     private func askInformation(
         _ client: RedisClient,
+        on connection: Connection,
         _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void
     ) {
         let deadline = MonotonicInstant.now.advanced(by: configuration.connectTimeout)
-        client.post(deadline: deadline, expecting: [.bytes, .large], completion: completion) { writer in
+        client.post(deadline: deadline, on: connection, expecting: [.bytes, .large], completion: completion) { writer in
             writer.begin(2)
             writer.argument("CLUSTER" as StaticString)
             writer.argument("INFO" as StaticString)
