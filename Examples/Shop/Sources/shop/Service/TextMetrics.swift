@@ -12,7 +12,7 @@ final class TextMetrics: MetricsFactory, Sendable {
         case histogram
     }
 
-    /// What is measured of one series; all that is exported is changed under one lock, which is enough for an example.
+    /// What is measured of one series, behind a lock of its own, which is enough for an example.
     private final class Series: Sendable {
         /// Upper ends of the histogram's buckets, in seconds.
         static let buckets = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3]
