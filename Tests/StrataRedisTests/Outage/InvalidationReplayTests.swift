@@ -25,6 +25,18 @@ struct InvalidationReplayTests {
         RedisLevel(redis, keyspace: keyspace, codec: .text)
     }
 
+    /// Removes a key at a server that stands still from here on, so that no answer can come before the cancellation does.
+    private func cancelRemoval(
+        of key: String,
+        _ level: RedisLevel<String, String>,
+        _ server: RedisServer
+    ) async throws {
+        try await server.pause()
+        let call = Task { try await level.remove(key) }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+    }
+
     /// Returns when nothing is pending: the client tries by itself.
     private func settled(_ redis: RedisClient) async throws {
         while redis.outageStatistics.pendingInvalidations > 0 { try await Task.sleep(for: .milliseconds(2)) }
@@ -164,11 +176,7 @@ struct InvalidationReplayTests {
             let redis = try client(server.url)
             let level = level(redis)
             try await level.set("old", for: "k")
-            // No answer can come before the cancellation does.
-            try await server.pause()
-            let call = Task { try await level.remove("k") }
-            call.cancel()
-            await #expect(throws: CancellationError.self) { try await call.value }
+            try await cancelRemoval(of: "k", level, server)
             #expect(redis.outageStatistics.pendingInvalidations == 1)
             try await server.resume()
             try await settled(redis)
@@ -186,10 +194,7 @@ struct InvalidationReplayTests {
             #expect(error?.serverMessage?.hasPrefix("NOPERM") == true)
             let level = level(redis)
             try await level.set("old", for: "k")
-            try await server.pause()
-            let call = Task { try await level.remove("k") }
-            call.cancel()
-            await #expect(throws: CancellationError.self) { try await call.value }
+            try await cancelRemoval(of: "k", level, server)
             #expect(redis.outageStatistics.pendingInvalidations == 2)
             try await server.resume()
             while redis.outageStatistics.pendingInvalidations > 1 { try await Task.sleep(for: .milliseconds(2)) }
