@@ -80,13 +80,12 @@ struct BatchLoad: AsyncParsableCommand {
     /// Puts half of the keys into memory and Redis, a quarter into Redis alone; or all into Redis alone.
     private func prepare(_ way: Way, _ names: [String], _ cache: Cache, _ redis: RedisClient) async throws {
         let (memory, level) = (cache.upper, cache.lower)
-        let inMemory: Int
-        switch way {
-        case .batch, .together, .oneByOne: inMemory = keys / 2
-        case .warm, .plainMGET: inMemory = 0
-        }
-        for name in names.prefix(inMemory) { try await memory.set("value of \(name)", for: name) }
-        let inRedis = inMemory == 0 ? names[...] : names.dropFirst(inMemory).prefix(keys / 4)
+        let (inMemory, inRedis) =
+            switch way {
+            case .batch, .together, .oneByOne: (names.prefix(keys / 2), names.dropFirst(keys / 2).prefix(keys / 4))
+            case .warm, .plainMGET: (names.prefix(0), names[...])
+            }
+        for name in inMemory { try await memory.set("value of \(name)", for: name) }
         try await withThrowingDiscardingTaskGroup { group in
             for name in inRedis {
                 group.addTask {
