@@ -106,7 +106,7 @@ struct TagTable: Sendable {
     /// link answers: one look then is for all of them. A report by itself is looked at at once.
     mutating func hashChanged() -> Effects {
         guard isListening else { return Effects() }
-        if awaitsReport, standing != nil {
+        if awaitsReport && standing != nil {
             awaitsReport = false
             looksAtPong = true
             return Effects()

@@ -84,6 +84,18 @@ struct BatchSharingTests {
         }
     }
 
+    @Test("a key whose change is told while its MGET is out is read again, by who has asked before as well")
+    func toldMeanwhile() async throws {
+        try await with { level, server in
+            let batch = read(level)
+            while level.level.redis.connections[0].inFlight == 0 { try await nextTurn() }
+            try #require(level.gate).void(level.fingerprint(of: "a"), because: .changedElsewhere)
+            try await server.resume()
+            #expect(try await batch.value == values)
+            #expect(try await server.calls(of: "get") == 1)
+        }
+    }
+
     @Test(
         "an old value with a tag is read again before a fetch may fall back on it, when a tag was invalidated meanwhile"
     )
@@ -125,8 +137,10 @@ struct BatchSharingTests {
             try await server.pause()
             let batch = read(level)
             while level.looks.waiting == 0 { try await nextTurn() }
+            // A drain waits for what is counted here.
+            #expect(level.flights.count == 1)
             let drain = Task { await level.drain(within: .seconds(60)) }
-            // It has begun to wait by then; if not, there is less to be seen.
+            // It has begun to wait by then, or else waits for the fetch.
             for _ in 0..<100 { try await nextTurn() }
             try await server.resume()
             await drain.value
