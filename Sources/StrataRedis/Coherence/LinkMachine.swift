@@ -71,7 +71,9 @@ struct LinkMachine: ~Copyable, Sendable {
     /// When the request for tracking was sent; then when the last two PINGs were.
     private var certain = MonotonicInstant.distantPast
     private var lastPing = MonotonicInstant.distantPast
-    private var awaitsPong = false
+    /// PINGs that are not answered yet; two, when the link had to begin anew with one under way.
+    private var pongsOwed = 0
+    private var awaitsPong: Bool { pongsOwed > 0 }
 
     init(settings: LinkSettings, seed: UInt64) {
         self.settings = settings
@@ -86,20 +88,18 @@ struct LinkMachine: ~Copyable, Sendable {
 
     /// Listens for these topics.
     ///
-    /// A link that stands is made anew, for its topics are fixed when it subscribes.
+    /// A link that stands is made anew, for its topics are fixed when it subscribes. One that does not stand yet is, too, and that
+    /// is no failure: nobody who waits for it is told.
     mutating func listen(to topics: LinkTopics, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
         guard topics != self.topics, phase != .closed else { return nil }
         self.topics = topics
         switch phase {
-        case .identifying, .subscribing, .registering, .live:
-            let kept = failures
-            fail(
-                RedisError(code: .connectionLost, message: "the topics have changed", endpoint: settings.endpoint),
-                now: now,
-                &notices
-            )
-            failures = kept
-            phaseDeadline = now
+        case .opening where topics.isEmpty, .identifying, .subscribing, .registering, .live:
+            if phase == .live {
+                let message = "the topics have changed"
+                notices.append(.lost(RedisError(code: .connectionLost, message: message, endpoint: settings.endpoint)))
+            }
+            end(retryAt: now)
             return .close
         default: return nil
         }
@@ -297,7 +297,9 @@ struct LinkMachine: ~Copyable, Sendable {
             readsCertain = .distantFuture
             if topics.tracksReads { register(now: now) } else { established(now: now, &notices) }
         case "pong" where awaitsPong:
-            awaitsPong = false
+            pongsOwed -= 1
+            // With two on their way, the first says nothing of what was before the link began anew.
+            guard !awaitsPong else { break }
             if phase == .live { notices.append(.trusted(until: trustedUntil, told: told)) }
             certain = lastPing
         default: throw refused("the invalidation link", reply)
@@ -335,7 +337,7 @@ struct LinkMachine: ~Copyable, Sendable {
 
     private mutating func ping(now: MonotonicInstant) {
         lastPing = now
-        awaitsPong = true
+        pongsOwed += 1
         output.begin(1)
         output.argument("PING" as StaticString)
     }
@@ -344,12 +346,15 @@ struct LinkMachine: ~Copyable, Sendable {
         let wasStable = phase == .live && liveSince.nanoseconds(to: now) >= settings.stableAfter
         failures = wasStable ? 0 : failures + 1
         notices.append(.lost(error))
+        let delay = ReconnectDelay.next(settings.reconnectDelay, failures: failures, error, using: &random)
+        end(retryAt: now.advanced(byNanoseconds: delay))
+    }
+
+    private mutating func end(retryAt instant: MonotonicInstant) {
         phase = .waiting
         output.removeAll()
-        awaitsPong = false
-        phaseDeadline = now.advanced(
-            byNanoseconds: ReconnectDelay.next(settings.reconnectDelay, failures: failures, error, using: &random)
-        )
+        pongsOwed = 0
+        phaseDeadline = instant
     }
 
     private func timedOut(_ message: String) -> RedisError {

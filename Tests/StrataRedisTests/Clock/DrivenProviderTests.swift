@@ -15,7 +15,7 @@ struct DrivenProviderTests {
     func lifetimes(backing: ProviderBacking) async throws {
         let place = try await clock.driving { try await ProviderPlace(backing) }
         // Two: the second has nothing in memory.
-        let caches = clock.driving { [place.cache(), place.cache()] }
+        let caches = try await clock.driving { [try await place.cache(), try await place.cache()] }
         #expect(try await caches[0].value(of: page) { "first" } == "first")
         #expect(try await caches[0].value(of: plain) { "first" } == "first")
         try clock.advance(by: .seconds(59))

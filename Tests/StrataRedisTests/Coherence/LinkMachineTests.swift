@@ -209,6 +209,48 @@ struct LinkMachineTests {
         #expect(rig.advance() == .open)
     }
 
+    @Test("a link that does not stand yet is made anew for other topics, which is no failure")
+    func topicsMeanwhile() throws {
+        var rig = try Rig()
+        let (some, more) = (LinkTopics(prefixes: [[1]]), LinkTopics(prefixes: [[1], [2]]))
+        #expect(rig.machine.listen(to: some, now: rig.now, &rig.notices) == nil)
+        #expect(rig.advance() == .open)
+        // Nothing is asked for yet.
+        #expect(rig.machine.listen(to: more, now: rig.now, &rig.notices) == nil)
+        rig.machine.opened()
+        #expect(rig.machine.listen(to: some, now: rig.now, &rig.notices) == .close)
+        #expect(rig.advance() == .open)
+        // Without a topic the server would tell of every key.
+        #expect(rig.machine.listen(to: LinkTopics(), now: rig.now, &rig.notices) == .close)
+        #expect(rig.machine.nextDeadline == .distantFuture && rig.advance(by: .seconds(100)) == nil)
+        #expect(rig.takeNotices() == [])
+    }
+
+    @Test("a PING that is under way when the link begins anew is no proof, and its answer is none too many")
+    func pingUnderWay() throws {
+        var rig = try Rig()
+        let topics = LinkTopics(prefixes: [Array("p:v:".utf8)], channels: [Array("p:ev".utf8)], tracksReads: true)
+        _ = rig.machine.listen(to: topics, now: rig.now, &rig.notices)
+        #expect(rig.advance() == .open)
+        rig.answerHandshake()
+        rig.machine.readsTracked(now: rig.now, &rig.notices)
+        rig.machine.readsProven(until: .distantFuture)
+        rig.now = rig.now.advanced(by: .milliseconds(10))
+        rig.machine.readsForgotten(now: rig.now, &rig.notices)
+        let begun = rig.now
+        rig.machine.readsTracked(now: rig.now, &rig.notices)
+        rig.machine.readsProven(until: .distantFuture)
+        _ = rig.takeNotices()
+        #expect(rig.receive(Self.pong) == nil)
+        #expect(rig.takeNotices() == [])
+        rig.now = rig.now.advanced(by: .milliseconds(10))
+        #expect(rig.receive(Self.pong) == nil)
+        guard case .trusted(_, begun)? = rig.takeNotices().first else {
+            Issue.record("the answer to the second was taken for something else")
+            return
+        }
+    }
+
     @Test("a link that is shut down stays so")
     func shutDown() throws {
         var rig = try Rig()

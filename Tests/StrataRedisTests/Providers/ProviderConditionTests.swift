@@ -29,7 +29,7 @@ struct ProviderConditionTests {
     )
     func absent(backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let (one, other) = (place.cache(), place.cache())
+        let (one, other) = try await (place.cache(), place.cache())
         #expect(try await one.setIfAbsent(["a"], for: Pages.all) == nil)
         #expect(try await other.setIfAbsent(["b"], for: Pages.all) == ["a"])
         #expect(try await one.value(of: Pages.all) == ["a"])
@@ -45,7 +45,7 @@ struct ProviderConditionTests {
     @Test("of many that set at once one wins, and all others are told its value")
     func race() async throws {
         let place = try await ProviderPlace(.redis)
-        let caches = [place.cache(), place.cache()]
+        let caches = try await [place.cache(), place.cache()]
         let answers = try await withThrowingTaskGroup(of: (Int, [String]?).self) { group in
             for number in 0..<16 {
                 group.addTask {
@@ -104,7 +104,7 @@ struct ProviderConditionTests {
     )
     func lifetimes(backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache(FreshnessPolicy(staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0))
+        let cache = try await place.cache(FreshnessPolicy(staleIfError: .seconds(600), jitter: 0, earlyRefresh: 0))
         func left() async throws -> Duration {
             let entry = try await cache.levels.entry(for: ProviderRecord.Key(Token.of(1)), ReadRequest())
             return entry.map { MonotonicInstant.now.duration(to: $0.freshUntil) } ?? .zero

@@ -27,14 +27,24 @@ final class ProviderPlace: Sendable {
     init(_ backing: ProviderBacking) async throws {
         self.backing = backing
         redis = try await TestServer.client()
-        // What is read from the first moment on is kept in memory.
-        try await RedisLevel<String, String>(redis, keyspace: Keyspace(name)).ready(within: .seconds(60))
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    func cache(_ freshness: FreshnessPolicy = plain) -> ProviderCache {
+    /// A cache that keeps in memory what is read from the first moment on.
+    func cache(_ freshness: FreshnessPolicy = plain) async throws -> ProviderCache {
+        let cache = unreadyCache(freshness)
+        try await Self.ready(cache.levels)
+        return cache
+    }
+
+    private static func ready(_ levels: some ProviderCache.Levels) async throws {
+        let confirming = levels as? any ConfirmingLevel<ProviderRecord.Key, ProviderRecord>
+        try await confirming?.readyToConfirm(within: .seconds(60))
+    }
+
+    private func unreadyCache(_ freshness: FreshnessPolicy) -> ProviderCache {
         switch backing {
         case .redis: ProviderCache(redis, keyspace: Keyspace(name), freshness: freshness)
         #if Disk

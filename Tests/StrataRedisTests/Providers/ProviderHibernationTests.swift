@@ -18,12 +18,12 @@ struct ProviderHibernationTests {
     func roundTrip() async throws {
         let folder = try ScratchFolder()
         let place = try await ProviderPlace(.redis)
-        let one = place.cache()
+        let one = try await place.cache()
         for id in 0..<5 { _ = try await one.value(of: Greeting(id: id)) { "hello \(id)" } }
         let written = try await one.hibernate(to: folder.file)
         #expect(written.written == 5)
         try await one.evict(.key, of: Greeting(id: 3))
-        let other = place.cache()
+        let other = try await place.cache()
         let report = try await other.restore(from: folder.file, within: .seconds(30))
         #expect(report.restored == 4 && report.invalidated == 1)
         let (value, trace) = try await other.valueWithTrace(of: Greeting(id: 2)) { "loaded" }

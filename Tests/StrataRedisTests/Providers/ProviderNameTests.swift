@@ -55,7 +55,7 @@ struct ProviderNameTests {
     @Test("A225 hostile names and keys neither collide nor fail to persist", arguments: ProviderBacking.allCases)
     func hostile(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let long = String(repeating: "long/", count: 2_000)
         let providers: [Given] = [
             Given(name: "a", key: .group("b", "c")), Given(name: "a", key: .key("b:c")),
@@ -68,7 +68,7 @@ struct ProviderNameTests {
             Given(name: long, key: .group(long, long)), Given(name: long, key: .group(long, long + "x")),
         ]
         for (index, provider) in providers.enumerated() { try await cache.set("\(index)", for: provider) }
-        let after = place.cache()
+        let after = try await place.cache()
         for (index, provider) in providers.enumerated() {
             #expect(try await after.value(of: provider) == "\(index)")
         }
@@ -76,7 +76,7 @@ struct ProviderNameTests {
         try await cache.evict(.key, of: Given(name: long, key: .key(long)))
         try await cache.evict(.provider, of: Given(name: "a:b", key: .single))
         let gone: Set = [2, 12, 13]
-        let last = place.cache()
+        let last = try await place.cache()
         for (index, provider) in providers.enumerated() {
             #expect(try await last.value(of: provider) == (gone.contains(index) ? nil : "\(index)"))
         }
@@ -90,11 +90,11 @@ struct ProviderNameTests {
         let place = try await ProviderPlace(backing)
         func release(_ schema: UInt32) -> Given { Given(name: "s", key: .single, schema: schema) }
         try await place.cache().set("one", for: release(1))
-        let two = place.cache()
+        let two = try await place.cache()
         #expect(try await two.value(of: release(2)) == nil)
         #expect(try await two.value(of: release(2)) { "two" } == "two")
         #expect(try await place.cache().value(of: release(2)) == "two")
-        let one = place.cache()
+        let one = try await place.cache()
         #expect(try await one.value(of: release(1)) == nil)
         #expect(try await one.value(of: release(1)) { "one again" } == "one again")
         #expect(try await place.cache().value(of: release(2)) == "two")
@@ -106,7 +106,7 @@ struct ProviderNameTests {
     @Test("a record of another type is loaded anew", arguments: ProviderBacking.allCases)
     func otherType(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         try await cache.set(7, for: Provider<Int>("n"))
         #expect(try await cache.value(of: Provider<String>("n")) == nil)
         #expect(try await cache.value(of: Provider<String>("n")) { "seven" } == "seven")
@@ -118,7 +118,7 @@ struct ProviderNameTests {
         let clock = ManualClock()
         let (place, cache) = try await clock.driving {
             let place = try await ProviderPlace(backing)
-            return (place, place.cache())
+            return try await (place, place.cache())
         }
         defer { withExtendedLifetime(place) {} }
         let brief = Given(name: "brief", key: .single, lifetime: EntryLifetime(freshFor: .seconds(60)))

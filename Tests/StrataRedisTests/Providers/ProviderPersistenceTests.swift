@@ -50,14 +50,14 @@ struct ProviderPersistenceTests {
     )
     func reflected(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let short = Provider<[String]>("short", lifetime: EntryLifetime(freshFor: .seconds(60), staleFor: .seconds(40)))
         let always = Provider<[String]>("always", lifetime: .unlimited)
         try await cache.set(["1"], for: short)
         _ = try await cache.value(of: always, orLoad: loader.load(["1"]))
         #expect(try await place.cache().value(of: short) == ["1"])
         try await cache.set(["2"], for: short)
-        let restarted = place.cache()
+        let restarted = try await place.cache()
         let (value, trace) = try await restarted.valueWithTrace(of: short, orLoad: loader.failing())
         #expect(value == ["2"] && trace.origin != .memory && trace.origin != .source)
         for end in try await [times(place.cache(), short), times(restarted, short)] {
@@ -81,7 +81,7 @@ struct ProviderPersistenceTests {
     )
     func policy(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let (set, updated, listed) = (Provider<[Int]>("set"), Provider<[Int]>("updated"), Provider<[Int]>("listed"))
         try await cache.set([1], for: set)
         try await cache.update(updated) { _ in [1] }
@@ -96,7 +96,7 @@ struct ProviderPersistenceTests {
     @Test("A227 structs, enums and classes come back as they were", arguments: ProviderBacking.allCases)
     func codable(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let person = Person("ann", [Person("bob"), Person("🙂", [Person("")])])
         let shelf = Shelf(
             kind: .steel,
@@ -105,7 +105,7 @@ struct ProviderPersistenceTests {
         )
         try await cache.set(person, for: Provider("person"))
         _ = try await cache.value(of: Provider<[Shelf]>("shelves"), orLoad: loader.load([shelf, shelf]))
-        let restarted = place.cache()
+        let restarted = try await place.cache()
         let found = try #require(try await restarted.value(of: Provider<Person>("person")))
         #expect(found == person && found !== person)
         #expect(try await restarted.value(of: Provider<[Shelf]>("shelves")) == [shelf, shelf])
@@ -130,7 +130,7 @@ struct ProviderPersistenceTests {
     )
     func unlimited(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let always = Provider<[String]>("always", lifetime: .unlimited)
         let first = ListActions<String>().addLast("1")
         #expect(try await cache.apply(first, to: always) == ["1"])

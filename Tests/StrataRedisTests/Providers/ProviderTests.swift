@@ -32,7 +32,7 @@ struct ProviderTests {
     )
     func loaded(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         #expect(try await cache.value(of: Pages.all) == nil)
         let (value, trace) = try await cache.valueWithTrace(of: Pages.all, orLoad: loader.load(["x"]))
         #expect(value == ["x"] && trace.origin == .source)
@@ -75,7 +75,7 @@ struct ProviderTests {
     )
     func failedEviction(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         try await fill(cache)
         await #expect(throws: CountedLoader.Failure.self) {
             _ = try await cache.value(
@@ -137,7 +137,7 @@ struct ProviderTests {
     )
     func evictingRead(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         for (scope, count) in [(ProviderScope.record, 6), (.key, 4), (.provider, 2)] {
             try await fill(cache)
             #expect(
@@ -199,7 +199,7 @@ struct ProviderTests {
     @Test("a value that was being loaded when its scope was evicted is not kept", arguments: ProviderBacking.allCases)
     func evictedDuringLoad(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let gate = AsyncGate()
         async let loading = cache.value(of: Pages.page("a", 1)) {
             try await gate.pass()
@@ -228,11 +228,11 @@ struct ProviderTests {
     )
     func actions(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let page = Pages.page("a", 1)
         #expect(try await cache.apply(ListActions().addFirst("1").addLast("2"), to: page) == ["1", "2"])
         try await cache.set(["other"], for: Pages.page("a", 2))
-        let caches = [cache, place.cache()]
+        let caches = try await [cache, place.cache()]
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 {
                 group.addTask {
@@ -261,7 +261,7 @@ struct ProviderTests {
     )
     func update(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
-        let cache = place.cache()
+        let cache = try await place.cache()
         let count = Provider<Int>("count", key: .key("k"))
         #expect(try await cache.update(count) { ($0 ?? 0) + 1 } == 1)
         #expect(try await place.cache().update(count) { ($0 ?? 0) + 1 } == 2)
