@@ -36,6 +36,8 @@ extension ReadTrace {
         public static let invalidationPending = Reason(description: "invalidation pending")
         /// The level is not told of changes made elsewhere, or was not for a while.
         public static let untrustedLink = Reason(description: "untrusted link")
+        /// It lies there from before this process began, or had to be forgotten, and others may have changed it since.
+        public static let unconfirmed = Reason(description: "unconfirmed")
         /// The bytes are damaged, or cut short.
         public static let damaged = Reason(description: "damaged")
         /// Another release, codec, schema number or secret has written it.

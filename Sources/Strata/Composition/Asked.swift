@@ -13,6 +13,9 @@ struct Asked: Sendable {
     /// The ticket and the seal of what an upper level that loses them was filled with: what it then has may be that.
     var filled: Ticket = .none
     var filledSeal: TagSeal?
+    /// Whether what an upper level has that loses them comes from before this process knew of it, and others have changed the key
+    /// since, perhaps.
+    var isUnconfirmed = false
     /// The rights to fill the upper level; `nil` where there is nothing to be asked.
     var rights: FillRights?
 

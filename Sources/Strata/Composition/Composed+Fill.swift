@@ -9,7 +9,13 @@ extension Composed {
             tagChangesAbove: gate?.tagChanges,
             fingerprint: fingerprint
         )
-        if let fill = ledger?.fill(of: key) { (asked.filled, asked.filledSeal) = (fill.ticket, fill.seal) }
+        if let ledger {
+            if let fill = ledger.fill(of: key) {
+                (asked.filled, asked.filledSeal) = (fill.ticket, fill.seal)
+            } else {
+                asked.isUnconfirmed = fillGate.isFed
+            }
+        }
         return asked
     }
 
@@ -23,7 +29,7 @@ extension Composed {
         guard fillGate.isLive(ticket), seal?.isLive != false else { return nil }
         var entry = entry
         entry.seal = seal
-        entry.isSuspect = entry.isSuspect || !fillGate.admits(ticket, at: now)
+        entry.isSuspect = entry.isSuspect || heard.isUnconfirmed || !fillGate.admits(ticket, at: now)
         entry.ticket =
             switch hearing {
             case .neither: entry.ticket == .void ? .void : .none

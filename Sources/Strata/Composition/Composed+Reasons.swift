@@ -25,7 +25,9 @@ extension Composed {
             }
             return
         }
-        let reason = above.map { request.reason(notToServe: $0, at: now) } ?? reason(ofVoid: found, key, heard)
+        let reason =
+            above.map { heard.isUnconfirmed ? .unconfirmed : request.reason(notToServe: $0, at: now) }
+            ?? reason(ofVoid: found, key, heard)
         request.recorder?.reject(because: reason, at: upper.place)
         events.tell(.miss) { CacheEvent($0, at: upper.origin ?? found.origin, key: key, reason: reason) }
     }

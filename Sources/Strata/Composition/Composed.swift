@@ -88,11 +88,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let found = upper.resident(key, at: now, &answers)
         answers.isJudgedAbove = isJudgedAbove
         guard let found else { return nil }
-        if ledger == nil {
-            guard fillGate.admits(found.ticket, at: now) else { return nil }
-        } else {
-            guard fill?.seal?.isLive != false, fillGate.admits(fill?.ticket ?? .none, at: now) else { return nil }
-        }
+        let ticket = ledger == nil ? found.ticket : fill?.ticket ?? .none
+        guard fillGate.admits(ticket, at: now), fill?.seal?.isLive != false else { return nil }
+        if ledger != nil, fill == nil, fillGate.isFed { return nil }
         if events.wants(.hit), !isJudgedAbove { tellHit(key) }
         return found
     }

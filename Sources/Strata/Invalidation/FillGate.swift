@@ -83,6 +83,9 @@ public final class FillGate: Sendable {
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.
     package let untrustedLifetime: Duration
+    /// Whether others change what is below: an entry that has no ticket may be older than a change that was told.
+    @usableFromInline
+    let isFed: Bool
 
     /// The largest number of words: as many as a ticket can address.
     static let largest = 1 << 22
@@ -129,6 +132,7 @@ public final class FillGate: Sendable {
         }
         unsafe counters = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.largest)
         self.untrustedLifetime = untrustedLifetime ?? .zero
+        isFed = untrustedLifetime != nil
     }
 
     deinit {

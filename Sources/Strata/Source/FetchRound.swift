@@ -36,6 +36,9 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         deinit { leave() }
 
+        /// Whether nothing is decided about the key yet.
+        package var isHeld: Bool { isTaken.withLock { $0 } }
+
         /// The key needs no fetch, or not now.
         package func leave() {
             guard isTaken.withLock({ exchange(&$0, with: false) }) else { return }
