@@ -12,6 +12,8 @@ final class CacheContext: ClientCompanion {
     let meter: TrackingMeter?
     /// The leases of this client.
     let leases: LeaseKeeper
+    /// What the levels know of invalidations.
+    let tags = TagDirectory()
     /// The numbers under which this client is listed among the instances of fleets.
     let ownNumbers = Locked<Set<String>>([])
 

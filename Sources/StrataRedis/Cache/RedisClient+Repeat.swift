@@ -31,13 +31,20 @@ extension RedisClient {
                     Array(String(now.nanoseconds(to: present) / 1_000_000).utf8),
                 ],
                 repetition: .repeatable,
-                timeout: min(configuration.commandTimeout, now.duration(to: deadline))
+                timeout: timeout(until: deadline)
             )
-        case .all(let keyspace, let part): try await advance(.take(.everything), in: keyspace, part)
-        case .tag(let name, let keyspace, let part): try await advance(.take(.tags([name])), in: keyspace, part)
+        case .all(let keyspace, let part):
+            try await cache.tags.repeatInvalidation(.everything, in: keyspace, part, self, by: deadline)
+        case .tag(let name, let keyspace, let part):
+            try await cache.tags.repeatInvalidation(.tags([name]), in: keyspace, part, self, by: deadline)
         }
         // A repetition passes the breaker of removals, and closes it when it succeeds: the node's own in a cluster.
         responsible(for: intent.target.key).outage.breaker(.remove).proved()
+    }
+
+    /// How long a command may take that is over at a deadline.
+    func timeout(until deadline: MonotonicInstant) -> Duration {
+        min(configuration.commandTimeout, MonotonicInstant.now.duration(to: deadline))
     }
 
     /// Runs a change in Redis.

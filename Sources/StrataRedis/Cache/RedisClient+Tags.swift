@@ -16,6 +16,7 @@ extension RedisClient {
     ///   - keyspace: Whose.
     ///   - part: Which part of it.
     ///   - known: The highest number that this instance knows.
+    ///   - deadline: When there is no more time, for a repetition: that goes past the breaker.
     /// - Returns: The marks; with a sequence below `known`, the server does not believe that number.
     /// - Throws: ``RedisError``; `CancellationError`.
     @discardableResult
@@ -23,11 +24,12 @@ extension RedisClient {
         _ step: TagStep,
         in keyspace: Keyspace,
         _ part: KeyspacePart?,
-        known: InvalidationNumber = 0
+        known: InvalidationNumber = 0,
+        repeatedBy deadline: MonotonicInstant? = nil
     ) async throws -> TagMarks {
         let role: RedisRole = if case .take = step { .remove } else { .read }
         let marks = RedisKey(keyspace.marks(of: part))
-        let reply = try await guarded(role, for: marks) { timeout in
+        func advance(_ timeout: Duration) async throws -> RESPValue {
             try await run(
                 TagScripts.advance,
                 keys: [marks],
@@ -36,6 +38,12 @@ extension RedisClient {
                 timeout: timeout
             )
         }
+        let reply =
+            if let deadline {
+                try await advance(timeout(until: deadline))
+            } else {
+                try await guarded(role, for: marks, advance)
+            }
         guard let marks = Self.marks(in: reply) else { throw unexpected("advance") }
         return marks
     }

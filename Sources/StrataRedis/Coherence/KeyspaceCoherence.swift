@@ -14,7 +14,7 @@ final class KeyspaceCoherence: PartListener {
     /// Whether the keyspace has parts.
     let isDivided: Bool
     /// The invalidations of each part; of the whole keyspace where it has no parts.
-    private let parts: [KeyspaceTags]
+    let parts: [KeyspaceTags]
     /// The parts whose links stand.
     private let standing = Locked<Set<KeyspacePart?>>([])
     private let keyspace: Keyspace

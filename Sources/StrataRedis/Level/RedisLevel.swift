@@ -99,6 +99,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             tagLookout: { redis.tagLookout(in: keyspace, $0, entriesLiving: longest.value) }
         )
         listener = coherence == .tracking ? redis.cache.tell(shared, of: keyspace) : nil
+        for tags in shared.parts { redis.cache.tags.add(tags) }
     }
 
     /// A level in a keyspace, with values as JSON.
@@ -132,6 +133,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     deinit {
         if let listener { redis.cache.tellNoMore(listener) }
+        for tags in shared.parts { redis.cache.tags.remove(tags) }
     }
 
     /// How the level was used since it was made.

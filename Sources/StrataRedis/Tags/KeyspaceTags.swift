@@ -9,7 +9,7 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// Asks the server for the marks, for calls from the I/O thread.
     typealias Lookout = @Sendable (TagTable.Look, @escaping @Sendable (TagMarks?) -> Void) -> Void
 
-    private let keyspace: Keyspace
+    let keyspace: Keyspace
     /// `nil` for the whole keyspace.
     let part: KeyspacePart?
     private let gate: FillGate
@@ -36,6 +36,9 @@ final class KeyspaceTags: ServerKeyKeeper {
 
     /// Whether entries can be judged without asking the server.
     var isKnown: Bool { .coarse < gate.trustedUntil(ofPart: gatePart) && table.withLock { $0.standing != nil } }
+
+    /// The highest number that is known.
+    var highest: InvalidationNumber { table.withLock { $0.highest } }
 
     /// What is known, for tests.
     var snapshot: TagTable { table.withLock { $0 } }
@@ -221,7 +224,7 @@ final class KeyspaceTags: ServerKeyKeeper {
 
     /// Whether an entry is valid by numbers that a replica has; false also when those are behind what this instance knows.
     func admits(_ asOf: InvalidationNumber, _ tags: [TagName], by read: RedisClient.TagNumbers) -> Bool {
-        guard let marks = read.marks, marks.sequence >= table.withLock({ $0.highest }), read.damaged.isEmpty,
+        guard let marks = read.marks, marks.sequence >= highest, read.damaged.isEmpty,
             (marks.clear...marks.sequence).contains(asOf)
         else { return false }
         return tags.allSatisfy { (read.numbers[$0] ?? 0) <= asOf }
@@ -265,7 +268,7 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// When the server has lost them, or has lower numbers than this instance, its numbers begin anew, and everything
     /// in the keyspace is void.
     private func known(_ read: TagMarks?, _ redis: RedisClient) async throws -> TagMarks {
-        let highest = table.withLock { $0.highest }
+        let highest = highest
         if let read, read.sequence >= highest {
             changeFromAnswer { $0.learnt(read) }
             return read
@@ -281,10 +284,14 @@ final class KeyspaceTags: ServerKeyKeeper {
     ///
     /// One round trip for each thousand tags.
     func invalidate(_ scope: TagEvent.Scope, _ redis: RedisClient) async throws {
+        let known = highest
+        took(try await redis.advance(.take(scope), in: keyspace, part, known: known), for: scope, known: known)
+    }
+
+    /// Notes the answer to an invalidation by this instance, which bore the number `known`.
+    func took(_ marks: TagMarks, for scope: TagEvent.Scope, known: InvalidationNumber) {
         var names: [TagName] = []
         if case .tags(let tags) = scope { names = tags }
-        let known = table.withLock { $0.highest }
-        let marks = try await redis.advance(.take(scope), in: keyspace, part, known: known)
         change { $0.took(marks, for: names, known: known) }
     }
 }

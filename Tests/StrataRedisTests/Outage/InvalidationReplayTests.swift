@@ -143,6 +143,34 @@ struct InvalidationReplayTests {
         }
     }
 
+    @Test("one that is repeated to a server which has lost another does not hide that loss")
+    func lostMeanwhile() async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let redis = try client(proxy.url)
+            // Nothing but its own questions tells it of anything.
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
+            try await level.set("old", for: "k", tags: ["lost"])
+            try await level.set("old", for: "other", tags: ["repeated"])
+            let marks = String(decoding: keyspace.marks(of: nil), as: UTF8.self)
+            var before: [(field: String, value: String)] = []
+            for field in ["s", "c", "f"] { before.append((field, try await server.command("HGET", marks, field).text)) }
+            try await level.invalidate(tags: ["lost"])
+            try proxy.admit(.refuse)
+            proxy.resetConnections()
+            await #expect(throws: RedisError.self) { try await level.invalidate(tags: ["repeated"]) }
+            // A replica takes over that had not got the first invalidation.
+            try await server.command("DEL", marks)
+            for (field, value) in before where value != "" { try await server.command("HSET", marks, field, value) }
+            try proxy.admit(.accept)
+            let known = level.shared.tags(of: nil).highest
+            try await settled(redis)
+            #expect(level.shared.tags(of: nil).highest > known)
+            for key in ["k", "other"] { #expect(try await level.get(key) == nil) }
+            await proxy.stop()
+        }
+    }
+
     @Test("while a tag is pending what does not bear it is served, and what does is fetched under a lease")
     func tag() async throws {
         try await RedisServer.withServer { server in
