@@ -20,8 +20,15 @@ final class CredentialKeeper: Sendable {
     private let source: @Sendable () async throws -> RedisCredentials
     private let state = Locked(State())
     private let changes = Atomic<UInt64>(0)
+    private let patience: Duration
+    /// Those who wait for an answer.
+    private let answers = Flights<Int, Void>(clock: .system)
 
-    init(_ source: @escaping @Sendable () async throws -> RedisCredentials) {
+    init(
+        patience: Duration = CredentialKeeper.patience,
+        _ source: @escaping @Sendable () async throws -> RedisCredentials
+    ) {
+        self.patience = patience
         self.source = source
     }
 
@@ -54,7 +61,7 @@ final class CredentialKeeper: Sendable {
         _ finished: @escaping @Sendable () -> Void
     ) -> Task<Void, Never>? {
         state.waiting.append(finished)
-        if state.question != nil, state.askedAt.duration(to: now) < Self.patience { return nil }
+        if state.question != nil, state.askedAt.duration(to: now) < patience { return nil }
         let lost = state.question
         state.number += 1
         state.askedAt = now
@@ -87,9 +94,18 @@ final class CredentialKeeper: Sendable {
     }
 
     /// Asks, and returns when there is an answer.
-    func answer() async throws(RedisError) {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            ask { continuation.resume() }
+    ///
+    /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` when there is none for so long that the question counts as lost;
+    ///   `CancellationError`.
+    func answer() async throws {
+        do {
+            _ = try await answers.join(0, limit: WaitLimit(sinceJoining: patience)) { [self] _ in
+                await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                    ask { continuation.resume() }
+                }
+            }
+        } catch is WaitLimitReached {
+            throw RedisError(code: .timeout, message: "the source of credentials has not answered within \(patience)")
         }
         if let failure { throw failure }
     }

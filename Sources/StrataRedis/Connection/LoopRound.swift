@@ -23,7 +23,7 @@ struct LoopRound: ~Copyable {
         fileprivate let drivers: [any LoopDriver]
         /// Nodes may be near and far, so each has its own.
         var busyWait = BusyWait()
-        /// Where its descriptors begin among those that were listed.
+        /// Where its drivers begin in ``LoopRound/places``.
         fileprivate var start = 0
 
         fileprivate init(_ group: ConnectionGroup, _ drivers: [any LoopDriver]) {
@@ -34,6 +34,8 @@ struct LoopRound: ~Copyable {
 
     private var members: [Member] = []
     private var descriptors: [pollfd] = []
+    /// Where the descriptor of each driver stands among them; 0 for a driver without one.
+    private var places: [Int] = []
     /// The member whose events come first in the next round.
     private var first = 0
     /// The member that has last had an event.
@@ -86,17 +88,27 @@ struct LoopRound: ~Copyable {
     // MARK: Events
 
     /// Lists what to wait for: the descriptor that wakes the thread, and those of all drivers.
+    ///
+    /// A driver without one has no entry: `poll` refuses more entries than the process may have descriptors.
     mutating func list(_ wakeup: Int32) {
         descriptors.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: wakeup, events: Int16(POLLIN), revents: 0))
         for member in members {
-            member.start = descriptors.count
+            member.start = places.count
             for driver in member.drivers {
-                let interest = driver.interest
-                descriptors.append(pollfd(fd: interest?.descriptor ?? -1, events: interest?.events ?? 0, revents: 0))
+                guard let (descriptor, events) = driver.interest else {
+                    places.append(0)
+                    continue
+                }
+                places.append(descriptors.count)
+                descriptors.append(pollfd(fd: descriptor, events: events, revents: 0))
             }
         }
     }
+
+    /// How many descriptors are waited for.
+    var waitingFor: Int { descriptors.count }
 
     /// Waits for events.
     mutating func poll(milliseconds: Int32) -> Int32 {
@@ -132,8 +144,9 @@ struct LoopRound: ~Copyable {
         let member = members[place]
         var hadEvents = false
         for (offset, driver) in member.drivers.enumerated() {
-            let events = descriptors[member.start + offset].revents
-            guard events != 0 else { continue }
+            let place = places[member.start + offset]
+            guard place > 0, descriptors[place].revents != 0 else { continue }
+            let events = descriptors[place].revents
             driver.handle(events: events, now: now)
             hadEvents = true
         }

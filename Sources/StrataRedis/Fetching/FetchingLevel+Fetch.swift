@@ -155,7 +155,7 @@ extension FetchingLevel {
 
     /// Fetches without a lease, under this process's limit.
     ///
-    /// A fetch of several keys counts as one.
+    /// A fetch of several keys counts as one. A key whose slot was left, because another instance was fetching it, is fetched alone.
     func fetchUncoordinated(
         _ key: Key,
         _ names: KeyNames,
@@ -167,7 +167,7 @@ extension FetchingLevel {
         // Before the source is asked: what is changed from now on has to be told.
         let isTold = await level.isTold(of: names, ticket)
         let fetched =
-            if slot != nil {
+            if let slot, slot.isHeld {
                 try await callSource(key, names, nil, request, slot)
             } else {
                 try await limiter.run { try await callSource(key, names, nil, request) }

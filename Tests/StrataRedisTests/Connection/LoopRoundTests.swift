@@ -16,16 +16,16 @@ import Glibc
 struct LoopRoundTests {
     /// A driver whose descriptor always has something, and that takes its time for it.
     private final class BusyDriver: LoopDriver {
-        let descriptor: Int32
+        let descriptor: Int32?
         let work: () -> Void
         private(set) var events = 0
 
-        init(_ descriptor: Int32, _ work: @escaping () -> Void) {
+        init(_ descriptor: Int32?, _ work: @escaping () -> Void) {
             self.descriptor = descriptor
             self.work = work
         }
 
-        var interest: (descriptor: Int32, events: Int16)? { (descriptor, Int16(POLLIN)) }
+        var interest: (descriptor: Int32, events: Int16)? { descriptor.map { ($0, Int16(POLLIN)) } }
         var nextDeadline: MonotonicInstant { .distantFuture }
         var isFinished: Bool { true }
         func pump(now: MonotonicInstant) {}
@@ -94,6 +94,26 @@ struct LoopRoundTests {
             while .now < end {}
         }
         #expect(counts == [[1, 0, 0], [1, 1, 0], [1, 1, 1], [2, 1, 1]])
+    }
+
+    @Test("drivers without a descriptor are not waited for, however many they are, and the others get their events")
+    func idle() throws {
+        let readable = try Readable()
+        defer { withExtendedLifetime(readable) {} }
+        let loop = try IOLoop()
+        var round = LoopRound()
+        var busy: [BusyDriver] = []
+        for _ in 0..<3 {
+            let driver = BusyDriver(readable.ends[0]) {}
+            let idle = (0..<100).map { _ in BusyDriver(nil) { Issue.record("it has no events") } }
+            round.add(try group(loop), idle + [driver] + idle)
+            busy.append(driver)
+        }
+        round.list(loop.wakeup.descriptor)
+        #expect(round.waitingFor == 4)
+        #expect(round.poll(milliseconds: 0) == 3)
+        round.handle()
+        #expect(busy[0].events == 1)
     }
 
     @Test("a group that is to end is let go of when all its drivers have finished, and the others stay")

@@ -236,6 +236,27 @@ struct CredentialSourceTests {
         }
     }
 
+    @Test("who asks for new credentials waits for a source that hangs as long as it may, and not when cancelled")
+    func hangs() async throws {
+        let gate = AsyncGate()
+        let hang: @Sendable () async throws -> RedisCredentials = {
+            // It does not care about cancellation.
+            _ = await Task { try? await gate.pass() }.value
+            return RedisCredentials(username: "one", password: Secret("1"))
+        }
+        let keeper = CredentialKeeper(patience: .milliseconds(50), hang)
+        let late = await #expect(throws: RedisError.self) { try await keeper.answer() }
+        #expect(late?.code == .timeout && late?.message.contains("source of credentials") == true)
+        let patient = CredentialKeeper(hang)
+        let call = Task { try await patient.answer() }
+        while !patient.isAsking { try await nextTurn() }
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        gate.open()
+        try await keeper.answer()
+        #expect(keeper.current?.username == "one")
+    }
+
     @Test("a file is read again when a connection is made; one that others may use is refused")
     func file() async throws {
         try await RedisServer.withServer(.init(directives: Self.users)) { server in

@@ -195,6 +195,33 @@ struct BatchFetchingTests {
         #expect(library.calls == [["a", "b", "none"]])
     }
 
+    @Test("keys that another instance was fetching when Redis went away are fetched alone, and under the limit")
+    func limited() async throws {
+        try await RedisServer.withServer { server in
+            let keys = (0..<6).map { "k\($0)" }
+            let holder = try instance(of: server)
+            let leading = Task { try await holder.get(keys) }
+            await library.gate.arrivals()
+            let own = Library()
+            let client = try TestServer.client(of: server) { $0.redisBudget = .seconds(1) }
+            let other = RedisLevel<String, String>(client, keyspace: keyspace)
+                .fetchingSeveral(LeaseOptions(fetchLimit: 2)) { try await own.fetch($1) }
+            let batch = Task { try await other.get(keys) }
+            let names = keys.map { keyspace.names(for: $0.keyBytes).value.bytes }
+            while names.contains(where: { other.level.shared.waiters.awaiting($0).isEmpty }) { try await nextTurn() }
+            try await server.kill()
+            while own.calls.count < 2 { try await nextTurn() }
+            // Time for more of them, if there were any.
+            for _ in 0..<200 { try await nextTurn() }
+            #expect(own.calls.count == 2)
+            own.gate.open()
+            library.gate.open()
+            #expect(try await batch.value == keys.map { "\($0)!" })
+            #expect(own.calls.count == 6)
+            _ = try await leading.value
+        }
+    }
+
     @Test("a remove during a batch: what was read before it is not kept")
     func removed() async throws {
         try await RedisServer.withServer { server in
