@@ -176,7 +176,13 @@ struct RedisReasonTests {
     @Test("a value in Redis that is stale is no hit, and the source is asked")
     func stale() async throws {
         try await RedisServer.withServer { server in
-            let policy = FreshnessPolicy(freshFor: .nanoseconds(1), staleIfError: .seconds(600), jitter: 0)
+            // No fetch in the background, which the read would join.
+            let policy = FreshnessPolicy(
+                freshFor: .nanoseconds(1),
+                staleIfError: .seconds(600),
+                jitter: 0,
+                earlyRefresh: 0
+            )
             let redis = try TestServer.client(of: server)
             let cache = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, freshness: policy)
                 .fetching { _ in "value" }
