@@ -1,14 +1,18 @@
-/// A read that was running when a caller came, and has ended since.
+/// A read that was running when a caller came, and has ended since, or was waited for as long as the caller may.
 ///
 /// It refers to the flight and not to its result: copying a result costs more than joining.
 @frozen
 public struct Joined<Value: Sendable>: Sendable {
     @usableFromInline
     let read: Delivery<Entry<Value>?>
+    /// Whether the read goes on: the caller gets what it had offered.
+    @usableFromInline
+    let isLate: Bool
 
     @inlinable
-    package init(_ read: Delivery<Entry<Value>?>) {
+    package init(_ read: Delivery<Entry<Value>?>, isLate: Bool = false) {
         self.read = read
+        self.isLate = isLate
     }
 
     /// The value; `nil` when there is none.
@@ -17,6 +21,7 @@ public struct Joined<Value: Sendable>: Sendable {
     @inlinable
     package var value: Value? {
         get throws {
+            if isLate { return offered?.value }
             switch read.outcome {
             case .success(let entry): return entry?.value
             case .failure(let error): throw Self.failure(error)
@@ -24,6 +29,9 @@ public struct Joined<Value: Sendable>: Sendable {
             }
         }
     }
+
+    @usableFromInline
+    var offered: Entry<Value>? { read.offered ?? nil }
 
     /// What a caller that has joined is told of a failure.
     @usableFromInline
@@ -33,5 +41,5 @@ public struct Joined<Value: Sendable>: Sendable {
     }
 
     /// The entry, if the read returned one.
-    var entry: Entry<Value>? { (try? read.outcome?.get())??.joined }
+    var entry: Entry<Value>? { isLate ? nil : (try? read.outcome?.get())??.joined }
 }

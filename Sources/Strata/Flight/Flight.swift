@@ -42,6 +42,8 @@ package class Flight: @unchecked Sendable {
     var isOverdue = false
     /// When the time of an anchored flight ends; after that, when the table forgets it although it has not ended.
     var end = MonotonicInstant.distantFuture
+    /// Whether there is something for those whose limit passes before the flight has landed.
+    var hasSpare = false
     /// The earlier of the flight's end and its first waiter's.
     var due = MonotonicInstant.distantFuture
 
@@ -60,11 +62,20 @@ package class Flight: @unchecked Sendable {
 /// A flight with its result.
 ///
 /// Proof of `Sendable`: ``outcome`` is written once, by the task that does the work, before it tells the table that the
-/// flight has landed. Waiters read it after the table has told them so. The rest is protected as in ``Flight``.
+/// flight has landed. Waiters read it after the table has told them so. The rest, ``spare`` too, is protected as in ``Flight``.
 @usableFromInline
 package class Delivery<Output: Sendable>: Flight, @unchecked Sendable {
     @usableFromInline
     var outcome: Result<Output, any Error>?
+    private var spare: Output?
+
+    /// Sets what those get whose limit passes before the work ends.
+    package func offer(_ output: Output) {
+        table.state.withLock { _ in (spare, hasSpare) = (output, true) }
+    }
+
+    /// What was set for those whose limit passes.
+    package var offered: Output? { table.state.withLock { _ in spare } }
 }
 
 /// A flight with its key and its result.

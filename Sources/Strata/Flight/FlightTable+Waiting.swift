@@ -1,10 +1,18 @@
 extension FlightTable {
+    /// How a wait for a flight has ended.
+    @usableFromInline
+    enum WaitEnd: Sendable {
+        case landed
+        /// The limit has passed, and the flight has something for that case.
+        case late
+    }
+
     /// Waits for a flight that is running.
     ///
-    /// - Returns: Whether the flight has landed; false when it could no longer be joined.
+    /// - Returns: How the wait has ended; `nil` when the flight could no longer be joined.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @usableFromInline
-    func wait(on flight: Flight, _ limit: WaitLimit) async throws -> Bool {
+    func wait(on flight: Flight, _ limit: WaitLimit) async throws -> WaitEnd? {
         try Task.checkCancellation()
         let start = clock.running
         let waiter = FlightWaiter(self)
@@ -21,10 +29,12 @@ extension FlightTable {
             leave(waiter)
         }
         switch waiter.outcome {
-        case .landed: return true
-        case .waits: return false
+        case .landed: return .landed
+        case .waits: return nil
         case .cancelled: throw CancellationError()
-        case .waitLimitReached: throw CacheError.late(since: start, by: clock)
+        case .waitLimitReached:
+            guard state.withLock({ _ in flight.hasSpare }) else { throw CacheError.late(since: start, by: clock) }
+            return .late
         }
     }
 }

@@ -7,16 +7,11 @@
 /// - An *anchored* flight goes on without waiters, up to the completion limit. A caller whose wait limit passes anchors
 ///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded.
 /// - ``void(_:)`` closes a flight to later callers, which start anew; its waiters still get its result.
+/// - Work may offer something for callers whose limit passes first: ``Delivery/offer(_:)``.
 /// - While the link is down, callers start anew when the flight is older than what levels may keep.
 /// - A flight that has landed is forgotten. This is not a cache.
 @usableFromInline
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
-    /// Whether a caller has started the work or joined it.
-    package enum Role: Sendable {
-        case started
-        case joined
-    }
-
     @usableFromInline
     let table: FlightTable
     private let unclaimed: (@Sendable (Output) -> Void)?
@@ -74,7 +69,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         priority: TaskPriority? = nil,
         joined: () -> Void = {},
         _ work: @escaping @Sendable (Flight) async throws -> Output
-    ) async throws -> (output: Output, role: Role) {
+    ) async throws -> (output: Output, role: FlightRole) {
         let begun = try await board(key, fingerprint, limit, priority, for: nil, isAlone: false, joined, work)
         guard let begun else { throw CancellationError() }
         return begun
@@ -110,11 +105,11 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         isAlone: Bool,
         _ joined: () -> Void,
         _ work: @escaping @Sendable (Flight) async throws -> Output
-    ) async throws -> (output: Output, role: Role)? {
+    ) async throws -> (output: Output, role: FlightRole)? {
         try Task.checkCancellation()
         let waiter = FlightWaiter(table)
         let hash = key.hashValue
-        var role = Role.joined
+        var role = FlightRole.joined
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 var new: KeyedFlight<Key, Output>?
@@ -145,7 +140,8 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         }
         if let outer { outer.table.waits(outer, for: nil) }
         if isAlone, waiter.flight == nil, !Task.isCancelled { return nil }
-        return (try output(for: waiter), role)
+        let (output, isLate) = try output(for: waiter)
+        return (output, isLate ? .late : role)
     }
 
     private typealias Boarding = FlightTable.Boarding
@@ -158,18 +154,19 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - key: What is asked for.
     ///   - limit: How long the caller waits.
     ///   - isSought: Called before joining, when there is a flight to join.
-    /// - Returns: The flight, when it has landed; `nil` when there was none to join.
+    /// - Returns: The flight, when it has landed, or, when the limit has passed before, has something for that case; `nil` when
+    ///   there was none to join.
     /// - Throws: `CancellationError`; ``/Strata/CacheError/Code/timeout``.
     @inlinable
     package func joinUnderWay(
         _ key: Key,
         limit: WaitLimit,
         if isSought: () -> Bool
-    ) async throws -> Delivery<Output>? {
+    ) async throws -> (flight: Delivery<Output>, isLate: Bool)? {
         guard let flight = table.underWay(hash: key.hashValue, isSought: { has($0, key) }), isSought(),
-            try await table.wait(on: flight, limit)
+            let end = try await table.wait(on: flight, limit)
         else { return nil }
-        return unsafe unsafeDowncast(flight, to: Delivery<Output>.self)
+        return (unsafe unsafeDowncast(flight, to: Delivery<Output>.self), end == .late)
     }
 
     /// Does the work on a key within the work of another flight, in its task; waits instead when the work is running
@@ -196,7 +193,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         within outer: Flight?,
         joined: () -> Void,
         _ work: @escaping @Sendable () async throws -> Output
-    ) async throws -> (output: Output, role: Role) {
+    ) async throws -> (output: Output, role: FlightRole) {
         if let outer {
             let flight = KeyedFlight<Key, Output>(
                 table,
@@ -210,7 +207,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             let begins = table.begin(flight, with: waiter) { has($0, key) }
             if begins { await fly(flight, work) }
             let isWanted = outer.table.work(of: outer, by: nil)
-            if begins { return (try output(for: waiter), .started) }
+            if begins { return (try output(for: waiter).output, .started) }
             guard isWanted else { throw CancellationError() }
         }
         let begun = try await board(key, { fingerprint }, limit, priority, for: outer, isAlone: false, joined) { _ in
@@ -299,14 +296,25 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     /// The result for a waiter that was resumed.
-    private func output(for waiter: FlightWaiter) throws -> Output {
-        switch (waiter.outcome, waiter.flight) {
-        case (.landed, let flight?):
-            guard let outcome = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome else { break }
-            return try outcome.get()
-        case (.waitLimitReached, _): throw WaitLimitReached()
-        default: break
+    private func output(for waiter: FlightWaiter) throws -> (output: Output, isLate: Bool) {
+        guard let flight = waiter.flight else { throw CancellationError() }
+        let delivery = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self)
+        switch waiter.outcome {
+        case .landed:
+            guard let outcome = delivery.outcome else { throw CancellationError() }
+            return (try outcome.get(), false)
+        case .waitLimitReached:
+            guard let spare = delivery.offered else { throw WaitLimitReached() }
+            return (spare, true)
+        case .waits, .cancelled: throw CancellationError()
         }
-        throw CancellationError()
     }
+}
+
+/// The part of a caller in the work that it has waited for.
+package enum FlightRole: Sendable {
+    case started
+    case joined
+    /// Its limit has passed before the work has ended, and it got what the work had offered for that case.
+    case late
 }

@@ -153,7 +153,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         _ key: Key,
         _ fingerprint: UInt64,
         _ request: ReadRequest
-    ) async throws -> (entry: Entry<Value>?, role: Flights<Key, Entry<Value>?>.Role) {
+    ) async throws -> (entry: Entry<Value>?, role: FlightRole) {
         let (limit, priority) = (freshness.waitLimit(request), request.options.priority)
         let work: @Sendable (Flight) async throws -> Entry<Value>? = { [self] _ in
             try await ask(key, fingerprint, request)

@@ -149,18 +149,16 @@ extension FetchingLevel {
             }
         }
         do {
-            guard request.isShareable else { return try await work(nil) }
+            let limit = level.freshness.waitLimit(request).shortened(by: piece.begin.duration(to: time.now))
+            guard request.isShareable else { return try await alone(request, since: start, limit: limit, work) }
             let (entry, role) = try await flights.join(
                 key,
                 fingerprint: names.fingerprint,
-                limit: level.freshness.waitLimit(request).shortened(by: piece.begin.duration(to: time.now)),
+                limit: limit,
                 joined: { slot?.leave() },
                 work
             )
-            if role == .joined {
-                request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
-            }
-            return role == .joined ? entry?.joined : entry
+            return try received(entry, role, since: start, request.recorder)
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause

@@ -81,6 +81,8 @@ extension FetchingLevel {
             }
             // With an old value at hand a read does not wait for another instance, unless its caller wants a new value.
             let waits = spare == nil || request.options.source == .always
+            // Its callers may not wait for as long as it does.
+            if let spare { (flight as? Delivery<Entry<Value>?>)?.offer(spare) }
             // The fetch must not end with this read.
             let flight = spare == nil ? flight : nil
             return try await share(key, names, request, sparing: waits ? nil : spare, flight, slot) { [self] in
@@ -235,12 +237,26 @@ extension FetchingLevel {
         }
     }
 
+    /// Does a read that nobody joins: in a task of its own where it says how long it waits, for that covers the look in Redis.
+    func alone(
+        _ request: ReadRequest,
+        since start: MonotonicInstant,
+        limit: WaitLimit,
+        _ work: @escaping @Sendable (Flight?) async throws -> Entry<Value>?
+    ) async throws -> Entry<Value>? {
+        guard request.options.hardTimeout != nil else { return try await work(nil) }
+        let (entry, role) = try await limited.join(nextNumber(), limit: limit, priority: request.options.priority, work)
+        return try received(entry, role, since: start, request.recorder)
+    }
+
+    private func nextNumber() -> UInt64 { lastNumber.wrappingAdd(1, ordering: .relaxed).newValue }
+
     /// Runs a fetch that nobody joins in a task of its own, for as long as the read waits.
     private func apart(
         _ request: ReadRequest,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
-        let (budget, number) = (CallBudget.current, lastApart.wrappingAdd(1, ordering: .relaxed).newValue)
+        let (budget, number) = (CallBudget.current, nextNumber())
         let led = try await apart.join(
             number,
             limit: level.freshness.waitLimit(request),

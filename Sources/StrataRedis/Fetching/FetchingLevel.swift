@@ -46,7 +46,9 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     let fetches: Flights<Key, Led>
     /// Fetches that nobody joins, by numbers of their own: beside another one, or past Redis.
     let apart: Flights<UInt64, Led>
-    let lastApart = Atomic<UInt64>(0)
+    /// Reads that nobody joins, and that say how long they wait, by numbers of their own.
+    let limited: Flights<UInt64, Entry<Value>?>
+    let lastNumber = Atomic<UInt64>(0)
     let limiter: FetchLimiter
     /// Hears how long callers waited for other instances.
     let waitDurations = WorkDurations()
@@ -86,6 +88,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             unclaimed: unclaimed
         )
         apart = Flights(clock: clock, completionLimit: terms.value.completionLimit, unclaimed: unclaimed)
+        limited = Flights(clock: clock, completionLimit: terms.value.completionLimit)
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
@@ -104,17 +107,17 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         let start = MonotonicInstant.now
         let since = time.running(at: start)
         do {
-            guard request.isShareable else { return try await read(key, request, nil) }
             let limit = level.freshness.waitLimit(request)
-            var (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), limit: limit) {
+            guard request.isShareable else {
+                return try await alone(request, since: start, limit: limit) { [self] flight in
+                    try await read(key, request, flight)
+                }
+            }
+            let (entry, role) = try await flights.join(key, fingerprint: fingerprint(of: key), limit: limit) {
                 [self] flight in
                 try await read(key, request, flight)
             }
-            if role == .joined {
-                request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
-                entry = entry?.joined
-            }
-            return entry
+            return try received(entry, role, since: start, request.recorder)
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
@@ -128,14 +131,51 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         guard !lacksSource else { return nil }
         let limit = WaitLimit(sinceJoining: level.freshness.hardTimeout)
-        return try await flights.joinUnderWay(key, limit: limit, if: isSought).map { Joined($0) }
+        guard let (read, isLate) = try await flights.joinUnderWay(key, limit: limit, if: isSought) else { return nil }
+        if isLate { try checkOffer(of: read) }
+        return Joined(read, isLate: isLate)
+    }
+
+    /// Throws where what a read has offered may not be served any more.
+    @usableFromInline
+    func checkOffer(of read: Delivery<Entry<Value>?>) throws {
+        guard usable(read.offered ?? nil) == nil else { return }
+        throw CacheError(code: .timeout, message: "no value within the time that a read may take")
+    }
+
+    /// What a read returns that has waited for a flight.
+    ///
+    /// - Parameters:
+    ///   - output: What the flight has brought.
+    ///   - role: The part of the read in it.
+    ///   - start: When it began to wait.
+    ///   - recorder: Takes down that it has waited.
+    /// - Returns: The entry; `nil` when there is none.
+    /// - Throws: ``WaitLimitReached``.
+    func received(
+        _ output: Entry<Value>?,
+        _ role: FlightRole,
+        since start: MonotonicInstant,
+        _ recorder: ReadTraceRecorder?
+    ) throws -> Entry<Value>? {
+        switch role {
+        case .started: return output
+        case .joined:
+            recorder?.step(.joined, at: output?.origin ?? .source, from: start, to: .now)
+            return output?.joined
+        case .late:
+            guard let spare = usable(output) else { throw WaitLimitReached() }
+            recorder?.stale(because: .late)
+            return spare.joined
+        }
     }
 
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         let end = time.now.advanced(by: limit)
         async let looked: Bool = looks.drain(within: limit)
-        _ = await (flights.drain(within: limit), looked)
+        async let read: Bool = limited.drain(within: limit)
+        _ = await (flights.drain(within: limit), looked, read)
         // Reads have begun the last of these.
         let left = max(time.now.duration(to: end), .zero)
         async let beside: Bool = apart.drain(within: left)
@@ -214,6 +254,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// The Redis level over a fetcher.
     public var label: LevelLabel {
         let counted = level.statistics
+        let unattended = looks.anchored + flights.anchored + limited.anchored + fetches.anchored + apart.anchored
         let fetcher = LevelLabel(
             "fetcher",
             counters: source.meter.counters + [.init(detail: "uncoordinated_fetches", counted.uncoordinatedFetches)],
@@ -224,7 +265,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             "fetching",
             counters: [
                 .init("under_way", fetches.count + apart.count),
-                .init("unattended", looks.anchored + flights.anchored + fetches.anchored + apart.anchored),
+                .init("unattended", unattended),
                 .init(detail: "waits", counted.waits),
             ],
             parts: [level.label, fetcher],

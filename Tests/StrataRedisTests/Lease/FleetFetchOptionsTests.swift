@@ -49,6 +49,26 @@ struct FleetFetchOptionsTests {
         }
     }
 
+    @Test("a hard timeout of the read counts the time that Redis takes, too: while it stands still, and in a batch")
+    func hardWhileStill() async throws {
+        try await RedisServer.withServer { server in
+            let cache = try instance(of: server, FreshnessPolicy(hardTimeout: nil))
+            try await cache.set("value", for: "other")
+            try await server.pause()
+            let options = ReadOptions(hardTimeout: .milliseconds(1))
+            // The client would wait for 20 seconds.
+            let error = await #expect(throws: CacheError.self) { try await cache.get("k", options) }
+            #expect(error?.code == .timeout && cache.level.redis.connections[0].inFlight > 0)
+            try await server.resume()
+            source.gate.open()
+            // It goes on, and stores what it fetches.
+            await cache.drain(within: .seconds(30))
+            #expect(try await cache.level.get("k") == "value")
+            #expect(try await cache.get(["other", "k"], ReadOptions(hardTimeout: .seconds(30))) == ["value", "value"])
+            #expect(source.calls == 1)
+        }
+    }
+
     @Test("a soft timeout of the read serves what is stale")
     func soft() async throws {
         try await RedisServer.withServer { server in

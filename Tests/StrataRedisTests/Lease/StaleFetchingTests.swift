@@ -133,6 +133,29 @@ struct StaleFetchingTests {
         }
     }
 
+    @Test("past the hard timeout the stale value of Redis is served: alone, in a crowd, in a batch, by its own limit")
+    func hardTimeoutWithOld() async throws {
+        try await RedisServer.withServer { server in
+            var policy = stale(revalidate: false)
+            policy.hardTimeout = .milliseconds(50)
+            let cache = try instance(of: server, freshness: policy)
+            try await writeOld(cache)
+            let (value, trace) = try await cache.getWithTrace("k")
+            #expect(value == "old" && trace.staleReason == .late, "\(trace)")
+            let crowd = (0..<4).map { _ in Task { try await cache.get("k") } }
+            for caller in crowd { #expect(try await caller.value == "old") }
+            #expect(try await cache.get(["k"]) == ["old"])
+            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(20))) == "old")
+            // Memory that has nothing joins the read below.
+            let composed = MemoryLevel<String, String>(limit: .entries(10)).compose(cache)
+            let joining = (0..<4).map { _ in Task { try await composed.get("k") } }
+            for caller in joining { #expect(try await caller.value == "old") }
+            source.gate.open()
+            await cache.drain(within: .seconds(30))
+            #expect(source.calls == 1)
+        }
+    }
+
     @Test("reload replaces a fresh value in every instance; a second one joins the fetch that is under way")
     func reload() async throws {
         try await RedisServer.withServer { server in
