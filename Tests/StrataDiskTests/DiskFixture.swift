@@ -31,7 +31,10 @@ final class DiskFolder: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
-    func store(_ options: DiskOptions = DiskOptions()) -> DiskStore { DiskStore(path: file, options: options) }
+    /// A store that waits for others for as long as they take on a busy machine.
+    func store(_ options: DiskOptions = DiskOptions(lockTimeout: .seconds(60))) -> DiskStore {
+        DiskStore(path: file, options: options)
+    }
 
     /// Looks into the file, or changes it, without the level.
     func inspect<Result>(_ body: (Database) throws -> Result) throws -> Result {

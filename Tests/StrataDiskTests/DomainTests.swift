@@ -13,7 +13,7 @@ struct DomainTests {
 
     init() throws {
         folder = try DiskFolder()
-        store = folder.store(DiskOptions(durability: .power, corruption: .fail))
+        store = folder.store(DiskOptions(durability: .power, corruption: .fail, lockTimeout: .seconds(60)))
     }
 
     private func domain(_ name: String?) -> DiskLevel<String, Int> { store.domain(name) }

@@ -1,4 +1,5 @@
 #if HTTP && Disk
+import Foundation
 import Strata
 import StrataDisk
 import StrataTesting
@@ -42,6 +43,74 @@ struct HTTPCacheTests {
         var entry = try #require(try await memory.entry(for: resource, ReadRequest()))
         entry.freshUntil = MonotonicInstant.now.advanced(by: .seconds(-seconds))
         try await memory.store(entry, for: resource)
+    }
+
+    @Test("a GET with a body goes to the server, and nothing of it is kept")
+    func withBody() async throws {
+        let answers = script(.response(200, ["cache-control": "max-age=60"], body: "v"))
+        try await LocalServer.with(answers) { server async throws in
+            let cache = HTTPCache(in: Memory(limit: .entries(10)), HTTPFetcher())
+            for _ in 0..<2 {
+                let response = try await cache.respond(to: HTTPCacheRequest(server.url(), body: Array("q=1".utf8)))
+                #expect(response.source == .server)
+            }
+            #expect(try await cache.respond(to: HTTPCacheRequest(server.url())).source == .server)
+            #expect(try await cache.respond(to: HTTPCacheRequest(server.url())).source == .stored)
+            #expect(server.requests.count == 3)
+        }
+    }
+
+    @Test("a 304 adds nothing to what is kept that must not be, and one of another response is not believed")
+    func revalidatedFields() async throws {
+        let answers = script(
+            .response(200, ["cache-control": "max-age=0", "etag": "\"a\""], body: "v"),
+            .response(304, ["cache-control": "private=\"set-cookie\", max-age=0", "set-cookie": "sid=1"]),
+            .response(304, ["cache-control": "max-age=60", "etag": "\"b\""]),
+            .response(200, ["cache-control": "max-age=60", "etag": "\"b\""], body: "w")
+        )
+        try await LocalServer.with(answers) { server async throws in
+            let cache = HTTPCache(in: Memory(limit: .entries(10)), HTTPFetcher())
+            let resource = server.resource()
+            #expect(text(try await cache.get(resource)) == "v")
+            let updated = try await cache.get(resource)
+            #expect(text(updated) == "v" && updated?.fields["set-cookie"] == nil)
+            #expect(updated?.fields["cache-control"] == "private=\"set-cookie\", max-age=0")
+            #expect(text(try await cache.get(resource)) == "w")
+            #expect(server.requests.count == 4)
+        }
+    }
+
+    @Test("bytes that are no response's are none, whoever has written them")
+    func hostileContent() throws {
+        var hostile = (0..<6)
+            .map { _ in
+                HTTPContent(status: 200, fields: [:], body: [1], lifetime: HTTPLifetime(isStorable: true, freshFor: 5))
+            }
+        #expect(try JSONDecoder().decode(HTTPContent.self, from: JSONEncoder().encode(hostile[0])) == hostile[0])
+        hostile[0].status = 1_000
+        hostile[1].status = -1
+        hostile[2].lifetime.age = .max
+        hostile[3].lifetime.freshFor = -1
+        hostile[4].lifetime.staleFor = .min
+        hostile[5].lifetime.staleIfError = 1 << 40
+        for content in hostile {
+            let bytes = try JSONEncoder().encode(content)
+            #expect(throws: DecodingError.self) { try JSONDecoder().decode(HTTPContent.self, from: bytes) }
+        }
+    }
+
+    @Test("parts are joined up to a limit")
+    func joinedParts() {
+        func part(_ bytes: Range<Int>) -> HTTPContent {
+            HTTPContent(
+                status: 206,
+                fields: ["etag": "\"a\"", "content-range": "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/1000"],
+                body: Array(repeating: 1, count: bytes.count),
+                lifetime: HTTPLifetime(isStorable: true, freshFor: 5)
+            )
+        }
+        #expect(part(100..<200).joined(with: part(0..<100), upTo: 200)?.body.count == 200)
+        #expect(part(100..<200).joined(with: part(0..<100), upTo: 199) == nil)
     }
 
     @Test("a fresh response is served without asking")

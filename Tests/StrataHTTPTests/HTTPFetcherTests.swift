@@ -115,7 +115,7 @@ struct HTTPFetcherTests {
         try await LocalServer.with { _ in
             afterHeader ? .stall() : .silence
         } _: { server async throws in
-            let fetcher = HTTPFetcher(options: HTTPFetchOptions(timeout: .milliseconds(200)))
+            let fetcher = HTTPFetcher(options: HTTPFetchOptions(timeout: .seconds(2)))
             #expect(await failure { _ = try await fetcher.get(server.resource()) }?.code == .timeout)
             await server.aborted()
         }

@@ -19,8 +19,10 @@ struct CacheMetricsTests {
     @Test("what two reads do is in the counters, once each, after two readings and after ten")
     func deltas() async throws {
         let redis = try Observed.client(await RedisServer.shared().url)
+        let level = level(redis)
+        try await level.ready(within: .seconds(60))
         let cache = MemoryLevel<Int, String>(limit: .entries(10))
-            .compose(level(redis).fetching { "value \($0)" })
+            .compose(level.fetching { "value \($0)" })
         let exported = TestMetrics()
         let metrics = CacheMetrics(factory: exported)
         try metrics.add(cache, as: "c")

@@ -61,7 +61,7 @@ struct MetricsPageTests {
             RedisLevel(try Observed.client(server.url), keyspace: keyspace, codec: .text)
         }
         let slow = try level()
-            .fetching { key in
+            .fetching(LeaseOptions(duration: .seconds(50))) { key in
                 try await gate.pass()
                 return "value \(key)"
             }

@@ -31,7 +31,7 @@ struct TracedFleetTests {
     /// The cache of an instance, whose source waits at the gate.
     private func cache(_ url: String, _ instance: Int) throws -> Cache {
         try level(url, "web-\(instance)")
-            .fetching { [gate] key in
+            .fetching(LeaseOptions(duration: .seconds(50))) { [gate] key in
                 try await gate.pass()
                 return "value \(key)"
             }

@@ -22,11 +22,14 @@ struct TracedTests {
     }
 
     private func redisLevel() async throws -> RedisLevel<Int, String> {
-        RedisLevel(
+        let level = RedisLevel<Int, String>(
             try Observed.client(await RedisServer.shared().url),
             keyspace: Keyspace(Observed.uniqueName()),
             codec: .text
         )
+        // What is read from the first moment on is kept in memory.
+        try await level.ready(within: .seconds(60))
+        return level
     }
 
     @Test("a miss is a span under the caller's, its fetch a span under that, the source's under that; a hit is none")

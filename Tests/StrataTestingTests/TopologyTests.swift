@@ -8,6 +8,7 @@ struct TopologyTests {
         var configuration = RedisReplication.Configuration()
         configuration.replicas = 2
         configuration.server.credentials = .init(password: "secret")
+        configuration.downAfter = .seconds(2)
         let set = try await RedisReplication.start(configuration)
         #expect(set.servers.count == 3)
         #expect(set.sentinels.count == 3)
@@ -17,7 +18,7 @@ struct TopologyTests {
         await expect(code: .errorReply) { try await set.replicas[0].command("SET", "k", "v") }
 
         try await set.primary.kill()
-        let promoted = try await set.waitForFailover(from: set.primary)
+        let promoted = try await set.waitForFailover(from: set.primary, within: .seconds(50))
         #expect(promoted !== set.primary)
         #expect(try await promoted.command("GET", "k").text == "v")
         #expect(try await promoted.command("SET", "k", "w").text == "OK")
@@ -82,7 +83,7 @@ struct TopologyTests {
 
         // The primary stands still for long enough to be replaced; when it goes on, it becomes a replica.
         try await primary.pause()
-        let promoted = try await set.waitForFailover(from: primary)
+        let promoted = try await set.waitForFailover(from: primary, within: .seconds(50))
         try await primary.resume()
         try await until("the old primary to follow") {
             try await primary.command("ROLE").elements?.first?.text == "slave"
@@ -90,6 +91,9 @@ struct TopologyTests {
         #expect(promoted === replica)
 
         // Restarted faster than anybody notices: the same one is the primary, with its data or without.
+        for sentinel in set.sentinels {
+            try await sentinel.command("SENTINEL", "SET", set.name, "down-after-milliseconds", "60000")
+        }
         try await promoted.restart(keepingData: true)
         #expect(try await set.currentPrimary() === promoted)
         #expect(try await promoted.command("GET", "k").text == "v")

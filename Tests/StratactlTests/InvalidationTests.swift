@@ -84,7 +84,7 @@ struct InvalidationTests {
             tellers in
             try await tellers[0].cache.set("v", for: "a", lifetime: EntryLifetime(), tags: ["red"])
             try await cache.list([(cache.number(1), try InstanceRecord.written(as: "ghost/1"))])
-            let arguments = ["invalidate", "things", "--tag", "red", "--yes", "--wait", "1"]
+            let arguments = ["invalidate", "things", "--tag", "red", "--yes", "--wait", "5"]
             let environment = ["STRATA_REDIS_URL": cache.server.url]
             let run = try await CommandRun.of(arguments, environment: environment)
             #expect(run.status.isSuccess, "\(run.errorText)")

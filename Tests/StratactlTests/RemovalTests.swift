@@ -55,7 +55,7 @@ struct RemovalTests {
             let (begun, began) = AsyncStream<Void>.makeStream()
             let (released, release) = AsyncStream<Void>.makeStream()
             let level = cache.level(.text)
-            let fetching = level.fetching { _ in
+            let fetching = level.fetching(LeaseOptions(duration: .seconds(50))) { _ in
                 began.finish()
                 for await _ in released {}
                 return "old"

@@ -98,7 +98,7 @@ struct WatchTests {
                 let status = try await whileWriting(level) { try await process.waitForExit() }
                 #expect(status.isSuccess)
             }
-            let short = try await cache.run("watch", "things", "--for", "3")
+            let short = try await cache.run("watch", "things", "--for", "8")
             #expect(short.status.isSuccess && short.errors.isEmpty && short.lines.first?.hasSuffix("listening") == true)
             let head = try await whileWriting(level) {
                 try await CommandRun.of(

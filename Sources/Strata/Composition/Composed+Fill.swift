@@ -29,6 +29,10 @@ extension Composed {
         guard fillGate.isLive(ticket), seal?.isLive != false else { return nil }
         var entry = entry
         entry.seal = seal
+        // A level that outlives its process keeps no more of a lifetime than its ends.
+        if ledger != nil, entry.revalidateUntil == .distantPast, let policy = lower.policy {
+            entry = policy.completing(entry)
+        }
         entry.isSuspect = entry.isSuspect || heard.isUnconfirmed || !fillGate.admits(ticket, at: now)
         entry.ticket =
             switch hearing {
@@ -101,6 +105,60 @@ extension Composed {
         case .both: entry.ticket = .void
         }
         return entry
+    }
+
+    /// What a batch has found below for the keys at some places, with tickets for entries that have none.
+    struct Below: Sendable {
+        let entries: [Entry<Value>?]
+        let tickets: [Ticket]
+        let places: [Int]
+
+        /// The same without those of some numbers.
+        func without(_ numbers: Set<Int>) -> Below {
+            guard !numbers.isEmpty else { return self }
+            let rest = places.indices.filter { !numbers.contains($0) }
+            return Below(
+                entries: rest.map { entries[$0] },
+                tickets: rest.map { tickets[$0] },
+                places: rest.map { places[$0] }
+            )
+        }
+    }
+
+    /// Fills the upper level with what a batch has found below: memory key by key, another level up to 64 keys at a time.
+    ///
+    /// - Parameters:
+    ///   - entries: Those of the batch; the ones at the places of `below` are replaced.
+    ///   - below: What was found.
+    ///   - keys: The keys of the batch.
+    ///   - heard: Taken before anything was asked.
+    ///   - request: The read.
+    ///   - start: When the lower level was asked, by the levels' clock.
+    func fill(
+        _ entries: inout [Entry<Value>?],
+        with below: Below,
+        of keys: [Key],
+        _ heard: [Asked],
+        _ request: ReadRequest,
+        askedAt start: MonotonicInstant
+    ) async {
+        @Sendable func filled(_ number: Int) async -> Entry<Value>? {
+            guard let entry = below.entries[number] else { return nil }
+            let place = below.places[number]
+            let (key, ticket) = (keys[place], below.tickets[number])
+            return await filling(entry, for: key, ticket, heard[place], request.of(key), askedAt: start)
+        }
+        guard ledger != nil, below.places.count > 1 else {
+            for (number, place) in below.places.enumerated() { entries[place] = await filled(number) }
+            return
+        }
+        await withTaskGroup(of: (Int, Entry<Value>?).self) { group in
+            for number in below.places.indices {
+                if number >= 64, let (number, entry) = await group.next() { entries[below.places[number]] = entry }
+                group.addTask { (number, await filled(number)) }
+            }
+            for await (number, entry) in group { entries[below.places[number]] = entry }
+        }
     }
 
     /// Fills a level that is not memory: the read waits up to its limit, then the fill goes on in the background.
@@ -215,9 +273,13 @@ extension Composed {
 
     func removeAbove(_ key: Key) async throws {
         guard let ledger else { return try await upper.remove(key) }
-        try await ledger.exclusively(key) {
+        // What cannot be removed is void, wherever it comes from.
+        let displaced = try await ledger.exclusively(key) {
+            let displaced = ledger.record(.void, nil, for: key)
             try await upper.remove(key)
             ledger.forget(key)
+            return displaced
         }
+        for other in displaced { try await removeAbove(other) }
     }
 }

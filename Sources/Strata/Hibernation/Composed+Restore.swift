@@ -75,13 +75,18 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         do { try form.codec.check(reader.header.encoded([])) } catch {
             throw HibernationError(.otherForm, "the values were written by another codec or schema number")
         }
+        // From here on: what this process changes must not come back.
+        let tagChanges = fillGate.tagChanges
+        fillGate.voidLog.begin()
+        defer { fillGate.voidLog.end() }
         let judge: RestorationJudge<Key, Value>
         if let confirming = form.confirming {
             try await confirming.readyToConfirm(within: limit)
             judge = .level(confirming)
         } else {
-            judge = .age(maximumAge ?? .zero, away: .milliseconds(wallTime - reader.header.writtenAt))
-            try await Self.onThread { reader.remove() }
+            let away = Duration.milliseconds(wallTime - reader.header.writtenAt)
+            judge = .age(maximumAge ?? .zero, away: away, tagChanges: tagChanges)
+            try await Self.onThread { try reader.remove() }
         }
         while true {
             try Task.checkCancellation()
@@ -171,16 +176,15 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             }
             let outcomes = try await level.confirm(held)
             return outcomes.count == held.count ? outcomes : held.map { _ in .unknown }
-        case .age(let maximumAge, let away):
+        case .age(let maximumAge, let away, let tagChanges):
             return candidates.map { key, record in
-                let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
-                return record.outcome(
-                    upTo: maximumAge,
-                    away: away,
-                    at: start,
-                    ticket,
-                    fillGate.seal(record.tags)
-                )
+                let fingerprint = lower.fingerprint(of: key)
+                let ticket = fillGate.ticket(for: fingerprint)
+                let seal = fillGate.seal(record.tags)
+                // After these: a change that comes later voids them.
+                guard !fillGate.voidLog.has(fingerprint) else { return .changed }
+                guard record.tags.isEmpty || fillGate.tagChanges == tagChanges else { return .void }
+                return record.outcome(upTo: maximumAge, away: away, at: start, ticket, seal)
             }
         }
     }
@@ -260,7 +264,8 @@ enum RestorationJudge<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// The level that all processes share.
     case level(any ConfirmingLevel<Key, Value>)
     /// Nobody: the entry may become so old, and no process had it for so long.
-    case age(Duration, away: Duration)
+    /// The count of invalidations by tag is that at the beginning: what was invalidated since may be in the file.
+    case age(Duration, away: Duration, tagChanges: UInt64)
 }
 
 extension HibernationRecord {

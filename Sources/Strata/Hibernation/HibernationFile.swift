@@ -71,9 +71,10 @@ struct HibernationFile: ~Copyable, Sendable {
     }
 
     /// Whether a name stands for this file.
-    func isAt(_ path: String) -> Bool {
+    func isAt(_ path: String, followingLinks: Bool = false) -> Bool {
         var status = stat()
-        return unsafe lstat(path, &status) == 0 && UInt64(truncatingIfNeeded: status.st_dev) == device
+        let outcome = followingLinks ? unsafe stat(path, &status) : unsafe lstat(path, &status)
+        return outcome == 0 && UInt64(truncatingIfNeeded: status.st_dev) == device
             && UInt64(truncatingIfNeeded: status.st_ino) == number
     }
 

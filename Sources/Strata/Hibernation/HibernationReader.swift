@@ -84,9 +84,15 @@ final class HibernationReader: Sendable {
     }
 
     /// Removes the name of the file, if it still stands for this one; blocks.
-    func remove() {
-        state.withLock { state in
+    ///
+    /// - Throws: ``HibernationError`` when it stays: its entries would come back with the next process.
+    func remove() throws(HibernationError) {
+        let isGone = state.withLock { state in
             if state.file.isAt(path) { unsafe unlink(path) }
+            return !state.file.isAt(path, followingLinks: true)
+        }
+        guard isGone else {
+            throw HibernationError(.cannotWrite, "the file cannot be removed: the next process would use it again")
         }
     }
 

@@ -82,6 +82,7 @@ extension FillGate {
     /// - Returns: Whether there may have been one.
     @discardableResult
     func void(_ fingerprint: UInt64, but exempt: Int?) -> Bool {
+        voidLog.note(fingerprint)
         let hash = rowed(Self.mixed(fingerprint), fingerprint)
         let tag = Self.tag(hash)
         var isVoided = false
@@ -106,6 +107,7 @@ extension FillGate {
     /// O(size of the table).
     package func voidAll(because cause: VoidCause) {
         recentVoids.noteAll(cause)
+        voidLog.noteAll()
         for slot in 0..<limit.load(ordering: .acquiring) { advance(slot) { $0 & Self.tagMask != 0 } }
     }
 
@@ -115,6 +117,7 @@ extension FillGate {
     package func voidAll(ofPart part: Int, because cause: VoidCause = .cleared) {
         guard partMask > 0 else { return voidAll(because: cause) }
         recentVoids.noteAll(cause)
+        voidLog.noteAll()
         let rows = limit.load(ordering: .acquiring) / Self.row
         for row in stride(from: part & partMask, to: rows, by: partMask + 1) {
             for slot in row * Self.row..<(row + 1) * Self.row { advance(slot) { $0 & Self.tagMask != 0 } }

@@ -79,6 +79,8 @@ public final class FillGate: Sendable {
     let tagChangeCount = Atomic<UInt64>(0)
     /// What has voided keys lately.
     let recentVoids = RecentVoids()
+    /// What is voided while memory is read back from a file.
+    let voidLog = VoidLog()
     /// The number of words at the beginning.
     let smallest: Int
     /// How long an entry may be kept that was read while nobody could hear of changes.

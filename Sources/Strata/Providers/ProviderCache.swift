@@ -120,13 +120,22 @@ public struct ProviderCache: Sendable {
         } catch {
             guard let load, options.source != .never else { return (nil, trace) }
             let isKept = error == .other
-            request = ReadRequest(options: .reload.with(staleness: .never))
+            var again = options
+            again.source = .always
+            again.staleness = .never
+            // Who fetches a newer record for itself brings what this one cannot read.
+            if !isKept { again.waitsForOthers = false }
+            request = ReadRequest(options: again)
             request.callSource = CallSource<ProviderRecord>(outcome: { _ in
                 let outcome = try provider.outcome(try await load())
                 return if !isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
             })
             let (record, trace) = try await levels.traced(key, request)
-            return (try record?.value(for: provider), trace)
+            do throws(ProviderRecord.Unreadable) {
+                return (try record?.value(for: provider), trace)
+            } catch {
+                return (try await load(), trace)
+            }
         }
     }
 

@@ -82,6 +82,9 @@ public final class CacheReload: Sendable {
         do {
             try plan.read(reader)
             let terms = try terms(redis)
+            // What takes effect at the next start must not keep that from succeeding.
+            var next = caches.redis.configuration
+            try redis.read(RedisConfiguration.settings.filter { !$0.isReloadable }, into: &next)
             // All of it is looked at before any of it is taken.
             for status in caches.statuses { _ = try plan.settings(for: status.name) }
             try adjust(terms)

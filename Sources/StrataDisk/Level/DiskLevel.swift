@@ -107,6 +107,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         limit = space.limit
     }
 
+    /// Where its entries come from.
+    public var origin: EntryOrigin? { .disk }
+
     /// How the level was used since it was made.
     public var statistics: DiskStatistics { counters.snapshot }
 

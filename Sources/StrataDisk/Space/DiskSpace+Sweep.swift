@@ -69,8 +69,8 @@ extension DiskSpace {
         var dropped: [[UInt8]] = []
         for row in rows where excess > 0 {
             try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[1] as Int64])
-            excess -= row[2]
-            dropped.append([UInt8](row[3] as Data))
+            excess -= max(row.number(2, Int.self) ?? 0, 0)
+            dropped.append(row.bytes(3))
         }
         return (dropped, excess > 0 && rows.count == Self.portion ? rows.last?[0] : nil)
     }
@@ -110,7 +110,7 @@ extension DiskSpace {
         for row in rows {
             try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[0] as Int64])
         }
-        return rows.map { [UInt8]($0[1] as Data) }
+        return rows.map { $0.bytes(1) }
     }
 }
 #endif

@@ -139,7 +139,8 @@ final class DiskSpace: Sendable {
             let sql = "SELECT high, low FROM entry WHERE space = ? AND key = ?"
             let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [space, key.data])
             let found = row.map {
-                EntryVersion(high: UInt64(bitPattern: $0[0] as Int64), low: UInt64(bitPattern: $0[1] as Int64))
+                let (high, low) = ($0.number(0, Int64.self) ?? 0, $0.number(1, Int64.self) ?? 0)
+                return EntryVersion(high: UInt64(bitPattern: high), low: UInt64(bitPattern: low))
             }
             guard found == version else { return nil }
             if let entry {
@@ -236,7 +237,7 @@ final class DiskSpace: Sendable {
             var isAny = false
             for row in rows where excess > 0 && row[0] != sparing {
                 try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[0] as Int64])
-                excess -= row[1]
+                excess -= max(row.number(1, Int.self) ?? 0, 0)
                 isAny = true
             }
             return isAny

@@ -54,35 +54,34 @@ extension StoredEntry {
 
     /// What a row says; `nil` when it does not agree with its own checksum.
     init?(_ row: Row, key: [UInt8]) {
-        guard let codec = UInt8(exactly: row[2] as Int64), let compression = UInt8(exactly: row[3] as Int64),
-            let protection = UInt8(exactly: row[4] as Int64), let schema = UInt32(exactly: row[5] as Int64)
+        guard let codec = row.number(2, UInt8.self), let compression = row.number(3, UInt8.self),
+            let protection = row.number(4, UInt8.self), let schema = row.number(5, UInt32.self),
+            let id = row.number(0, Int64.self), let kind = row.number(1, Int64.self),
+            let stored = row.number(6, Int64.self), let fresh = row.number(7, Int64.self),
+            let ends = row.number(8, Int64.self), let took = row.number(9, Int64.self),
+            let high = row.number(10, Int64.self), let low = row.number(11, Int64.self),
+            let checksum = row.number(14, Int64.self)
         else { return nil }
-        let labels = Self.bytes(row, 12)
+        let labels = row.bytes(12)
         guard let tags = TagList.tags(labels) else { return nil }
         self.init(
-            id: row[0],
-            kind: row[1],
+            id: id,
+            kind: kind,
             codec: codec,
             compression: compression,
             protection: protection,
             schema: schema,
-            stored: row[6],
-            fresh: row[7],
-            ends: row[8],
-            took: row[9],
-            version: EntryVersion(
-                high: UInt64(bitPattern: row[10] as Int64),
-                low: UInt64(bitPattern: row[11] as Int64)
-            ),
+            stored: stored,
+            fresh: fresh,
+            ends: ends,
+            took: took,
+            version: EntryVersion(high: UInt64(bitPattern: high), low: UInt64(bitPattern: low)),
             tags: tags,
-            payload: Self.bytes(row, 13)
+            payload: row.bytes(13)
         )
-        guard kind == 0 || kind == 1, checksum(key) == UInt64(bitPattern: row[14] as Int64) else { return nil }
+        guard kind == 0 || kind == 1, self.checksum(key) == UInt64(bitPattern: checksum) else { return nil }
     }
 
-    private static func bytes(_ row: Row, _ index: Int) -> [UInt8] {
-        (try? row.withUnsafeData(atIndex: index) { $0.map { [UInt8]($0) } }) ?? []
-    }
 }
 
 /// Tags in one column: the length of each in four bytes, then its text.
@@ -113,6 +112,19 @@ enum TagList {
             rest = rest.dropFirst(length)
         }
         return tags
+    }
+}
+
+extension Row {
+    /// A number in a column; `nil` for NULL and whatever else a damaged file has there, where GRDB's own accessors end the
+    /// process.
+    func number<Number: FixedWidthInteger>(_ column: Int, _ type: Number.Type) -> Number? {
+        Int64.fromDatabaseValue(self[column]).flatMap { Number(exactly: $0) }
+    }
+
+    /// The bytes in a column; none for NULL.
+    func bytes(_ column: Int) -> [UInt8] {
+        (try? withUnsafeData(atIndex: column) { $0.map { [UInt8]($0) } }) ?? []
     }
 }
 #endif

@@ -17,7 +17,8 @@ extension HTTPCache {
         guard request.fields.values(of: "range").isEmpty, asksItself || !HTTPConditions.areIn(asked) else {
             return nil
         }
-        return likelyKey(target, found)
+        let key = likelyKey(target, found)
+        return key.isTooLong ? nil : key
     }
 
     /// Where the response will be kept, unless it varies by other fields than the last one.

@@ -44,7 +44,7 @@ extension HTTPCache {
         result.variantsTags = base?.tags ?? []
         for names in variants.names {
             let key = target.key(variants, names)
-            guard let entry = try await found(key, ReadRequest()), entry.value != nil else { continue }
+            guard !key.isTooLong, let entry = try await found(key, ReadRequest()), entry.value != nil else { continue }
             result.key = key
             result.entry = entry
             result.version = entry.version
@@ -78,15 +78,11 @@ extension HTTPCache {
         let took = start.duration(to: now)
         if reply.status == 304, let content = kept, !conditions.isEmpty {
             counted.withLock { $0.notModified += 1 }
-            let updated = self.content(
-                content.status,
-                content.fields.updated(by: reply.handedOn),
-                content.body,
-                reply,
-                target
-            )
+            let fields = content.fields.updated(by: reply.handedOn)
+            var updated = self.content(content.status, fields, content.body, reply, target)
             if reply.tags.isEmpty { reply.tags = found.entry?.tags ?? [] }
             let isReusable = await keep(updated, reply, target, found, rights, mark, arrivedAt: now, took: took)
+            updated.fields = fields
             return (.validated(updated), isReusable)
         }
         if reply.isFailure, let entry = found.entry, let lifetime = kept?.lifetime,
@@ -99,7 +95,8 @@ extension HTTPCache {
         var isReusable = false
         let isPart = [206, 304, 412, 416].contains(reply.status)
         if !isPart || (found.entry == nil && reply.status == 206) {
-            let joined = reply.status == 206 ? found.part.flatMap { whole.joined(with: $0) } ?? whole : whole
+            let part = reply.status == 206 ? found.part : nil
+            let joined = part.flatMap { whole.joined(with: $0, upTo: origin.sizeLimit) } ?? whole
             isReusable = await keep(joined, reply, target, found, rights, mark, arrivedAt: now, took: took)
         }
         if isPart || conditions.isEmpty { return (.reply(reply), isReusable) }
@@ -155,10 +152,18 @@ extension HTTPCache {
         )
         if reply.isUnstored { lifetime = HTTPLifetime(isStorable: false, age: lifetime.age) }
         let stored = fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
+            .without(reply.callersFields)
         return HTTPContent(status: status, fields: stored, body: body, lifetime: lifetime)
     }
 
     // MARK: Keeping
+
+    /// Whether nothing but the caller's login or cookies keeps a response from being stored.
+    private func isForCaller(_ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
+        if reply.isForCaller { return true }
+        guard target.request.isAuthorized, !reply.isUnstored else { return false }
+        return HTTPLifetime(status: reply.status, fields: reply.fields, rules: origin.rules).isStorable
+    }
 
     /// - Returns: Whether it was kept, and is fresh.
     private func keep(
@@ -174,8 +179,10 @@ extension HTTPCache {
         let lifetime = content.lifetime
         guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
         else {
-            // A failure says nothing of what is kept; anything else takes its place.
-            if found.entry != nil, content.status < 500 { await forget(found.key, of: target.base) }
+            // A failure says nothing of what is kept, nor does what is for its caller alone; anything else takes its place.
+            if found.entry != nil, content.status < 500, !isForCaller(reply, target) {
+                await forget(found.key, of: target.base)
+            }
             return false
         }
         let windows = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
@@ -224,6 +231,7 @@ extension HTTPCache {
         variants.add(names)
         var kept = entry
         let key = target.key(variants, names)
+        guard !key.isTooLong else { return }
         kept.rights = key == claim.key ? claim.own : await storage.rights(toFill: [key])
         try await storage.store(kept, for: key)
         guard !isListed else { return }

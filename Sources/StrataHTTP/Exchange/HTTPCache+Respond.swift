@@ -46,7 +46,8 @@ extension HTTPCache {
 
     private func read(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
         let wishes = RequestDirectives(request.fields)
-        guard !wishes.isNotStored else { return try await pass(request) }
+        // What a body asks for is in no key (RFC 9110 §9.3.1).
+        guard !wishes.isNotStored, request.body.isEmpty else { return try await pass(request) }
         let target = HTTPTarget(request)
         let found = try await look(for: target)
         if let response = answer(target, found, wishes) { return response }

@@ -16,13 +16,16 @@ extension HTTPContent {
             }
     }
 
-    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` where they do not.
-    func joined(with other: HTTPContent) -> HTTPContent? {
+    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` where they do not, or where
+    /// both have more than so many bytes together.
+    func joined(with other: HTTPContent, upTo limit: Int) -> HTTPContent? {
         guard status == 206, other.status == 206, HTTPConditions.areStronglyEqual(fields["etag"], other.fields["etag"]),
             let part = HTTPPart(fields, body: body.count), let older = HTTPPart(other.fields, body: other.body.count),
             let length = part.length, older.length == length,
             part.bytes.lowerBound <= older.bytes.upperBound, older.bytes.lowerBound <= part.bytes.upperBound
         else { return nil }
+        let end = max(part.bytes.upperBound, older.bytes.upperBound)
+        guard end - min(part.bytes.lowerBound, older.bytes.lowerBound) <= limit else { return nil }
         let before = older.bytes.lowerBound..<max(older.bytes.lowerBound, part.bytes.lowerBound)
         let after = min(part.bytes.upperBound, older.bytes.upperBound)..<older.bytes.upperBound
         let offset = older.bytes.lowerBound

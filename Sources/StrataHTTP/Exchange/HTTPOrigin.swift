@@ -7,6 +7,8 @@ package protocol HTTPOrigin: Sendable {
     /// Whether conditions of callers may go unheeded there: then they are answered here, and who waits for the response
     /// to a request with conditions may get it.
     var leavesConditions: Bool { get }
+    /// The most bytes of a body.
+    var sizeLimit: Int { get }
     /// The origin's name and limits.
     var label: LevelLabel { get }
 
@@ -40,6 +42,7 @@ package final class HTTPRequestHandler: Sendable, Hashable {
 package struct HTTPHandlers: HTTPOrigin {
     package let rules: HTTPLifetime.Rules
     package var leavesConditions: Bool { true }
+    package var sizeLimit: Int { .max }
 
     package init(rules: HTTPLifetime.Rules) {
         self.rules = rules

@@ -146,9 +146,12 @@ public final class HTTPFetcher: Fetcher {
         let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
         let status = Int(response.status.code)
         if status == 304, let kept {
+            let isMeant = kept.isMeant(by: HTTPReply(status: status, fields: fields))
+            guard isMeant else { return try await ask(resource, nil) }
             let updated = kept.fields.updated(by: fields.handedOn)
             let lifetime = lifetime(kept.status, updated, resource, delay)
-            return .notModified(HTTPContent(status: kept.status, fields: updated, body: kept.body, lifetime: lifetime))
+            let stored = stored(updated)
+            return .notModified(HTTPContent(status: kept.status, fields: stored, body: kept.body, lifetime: lifetime))
         }
         let lifetime = lifetime(status, fields, resource, delay)
         if options.absentStatuses.contains(status) { return .absent(lifetime) }
@@ -236,5 +239,6 @@ extension HTTPFetcher: AtomicLevel {}
 extension HTTPFetcher: HTTPOrigin {
     package var rules: HTTPLifetime.Rules { options.rules }
     package var leavesConditions: Bool { false }
+    package var sizeLimit: Int { options.sizeLimit }
 }
 #endif

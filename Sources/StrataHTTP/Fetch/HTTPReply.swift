@@ -17,6 +17,10 @@ package struct HTTPReply: Sendable {
     package var tags: [String] = []
     /// Whether it is for its caller alone, whatever its fields say, and its body may not be here.
     package var isUnstored = false
+    /// Whether only what is the caller's alone keeps it from being stored: that says nothing of what is kept for all.
+    package var isForCaller = false
+    /// The names of fields that are for its caller alone, in lower case.
+    package var callersFields: Set<String> = []
 
     package init(
         status: Int,

@@ -62,6 +62,11 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
         body = Array(try container.decode(Data.self, forKey: .body))
         lifetime = try container.decode(HTTPLifetime.self, forKey: .lifetime)
         variants = try container.decodeIfPresent(HTTPVariants.self, forKey: .variants)
+        // Others may write to the place where it lies.
+        guard (0...999).contains(status), lifetime.isSound, variants?.isSound != false else {
+            let text = "a status, a lifetime or a list of variants that no response has"
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+        }
     }
 
     /// Writes the stored form: the body as bytes, not as a list of numbers.

@@ -120,6 +120,11 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         )
     }
 
+    /// Whether its times are such as ``init(status:fields:isAuthorized:delay:arrival:rules:)`` makes them.
+    var isSound: Bool {
+        [freshFor, staleWhileRevalidate, staleIfError, age, staleFor].allSatisfy { (0...(1 << 33)).contains($0) }
+    }
+
     /// What a response says of caching, to this cache or to all.
     static func control(_ fields: HTTPFields, _ rules: Rules) -> CacheControl {
         TargetedControl.control(of: fields, targets: rules.targetedFields)

@@ -42,6 +42,9 @@ struct HTTPVariants: Sendable, Hashable, Codable {
         generation = String(UInt64.random(in: 0 ... .max), radix: 36)
     }
 
+    /// Whether it has no more than it remembers.
+    var isSound: Bool { names.count <= Self.most }
+
     mutating func add(_ newer: [String]) {
         names.removeAll { $0 == newer }
         names = Array(([newer] + names).prefix(Self.most))

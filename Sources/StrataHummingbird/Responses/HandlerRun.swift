@@ -70,11 +70,21 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
             response.headers[.cacheTag] = nil
             reply.fields = StrataHTTP.HTTPFields(response.headers)
         }
+        reply.callersFields = ["set-cookie"]
         // Speaks of the response that is kept.
-        if response.status == .notModified, asked.method == "GET" { return reply }
-        if saysNothing(reply.fields), let control = policy.control(ofStatus: reply.status) {
-            reply.fields = reply.fields.with(ResponseCache.policyField, control)
+        if response.status == .notModified, asked.method == "GET" {
+            // What it says of caching takes the place of the policy's word, which was kept.
+            if !Self.saysNothing(reply.fields) { reply.fields = reply.fields.with(ResponseCache.policyField, "") }
+            return reply
         }
+        if Self.saysNothing(reply.fields), let control = policy.control(ofStatus: reply.status) {
+            if request.headers[.cookie] == nil {
+                reply.fields = reply.fields.with(ResponseCache.policyField, control)
+            } else {
+                reply.isForCaller = true
+            }
+        }
+        if !reply.fields.values(of: "set-cookie").isEmpty { reply.isForCaller = true }
         guard asked.method == "GET", isKept(reply) else { return unstored(reply, .response(response)) }
         switch try await CollectedBody.of(response.body, upTo: policy.bodyLimit) {
         case .whole(let bytes):
@@ -97,10 +107,9 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
         return reply
     }
 
-    /// Whether the policy may speak: not where the handler does, and not where the response may be made for one user.
-    private func saysNothing(_ fields: StrataHTTP.HTTPFields) -> Bool {
+    /// Whether a handler says nothing of caching, and leaves it to the policy.
+    private static func saysNothing(_ fields: StrataHTTP.HTTPFields) -> Bool {
         ["cache-control", "expires", "pragma"].allSatisfy { fields.values(of: $0).isEmpty }
-            && request.headers[.cookie] == nil
     }
 
     /// Whether the response is worth keeping, and may be: what has to be asked about each time is not.

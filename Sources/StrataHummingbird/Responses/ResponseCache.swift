@@ -121,12 +121,28 @@ public final class ResponseCache: Service, Sendable {
     /// - Throws: The error of the level.
     public func clear() async throws { try await responses.clear() }
 
-    /// The URL under which the response to a request is kept; `nil` for a request that has none.
+    /// The longest path, with its query, whose responses are kept: keys are not counted as memory.
+    private static let longestPath = 2_048
+
+    /// The URL under which the response to a request is kept; `nil` for a request that goes past the cache.
+    ///
+    /// Host and path come from the caller, and the handler sees them as they are. So no host may look like the beginning of a
+    /// path, and no path may have a fragment, which is no part of a URL's key: a response would be kept as another URL's.
     func url(of request: Request) -> String? {
-        guard let path = request.head.path, path.hasPrefix("/") else { return nil }
+        guard let path = request.head.path, path.hasPrefix("/"), path.utf8.count <= Self.longestPath,
+            !path.utf8.contains(UInt8(ascii: "#"))
+        else { return nil }
         if let site { return site + path }
         let host = request.head.authority ?? "localhost"
+        guard Self.isHost(host) else { return nil }
         return "\(request.head.scheme ?? "http")://\(host.lowercased())\(path)"
+    }
+
+    /// Whether a text is a name or an address with or without a port (RFC 3986 §3.2.2), as hosts have them.
+    private static func isHost(_ text: String) -> Bool {
+        let isLetter = { (byte: UInt8) in (65...90).contains(byte) || (97...122).contains(byte) }
+        return (1...255).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isLetter($0) || (48...57).contains($0) || "-._:[]".utf8.contains($0) }
     }
 }
 #endif

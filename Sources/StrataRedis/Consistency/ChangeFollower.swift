@@ -20,6 +20,9 @@ final class ChangeFollower: LinkListener, PartListener {
     /// Whether changes of any part are told.
     var isListening: Bool { standing.withLock { !$0.isEmpty } }
 
+    /// Nothing is told to it any more.
+    func end() { standing.withLock { $0.removeAll() } }
+
     private func part(of name: [UInt8]) -> KeyspacePart? { isCluster ? KeyspacePart(ofName: name) : nil }
 
     var isDivided: Bool { isCluster }

@@ -121,6 +121,12 @@ public final class ConsistencyMonitor: Sendable {
             group.cancelAll()
         }
         redis.cache.tellNoMore(number)
+        // Who still looks at it must not take the last state for the present one.
+        follower.end()
+        state.withLock { state in
+            state.instances = []
+            state.report.instances = 0
+        }
         for feed in feeds.withLock({ exchange(&$0, with: [:]) }).values { feed.finish() }
     }
 

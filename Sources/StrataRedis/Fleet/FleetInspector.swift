@@ -69,7 +69,7 @@ package struct FleetInspector: Sendable {
             for name in batch {
                 guard let keyspace = Keyspace(indexOfInstances: name) else { continue }
                 found.insert(keyspace)
-                if found.count == 1000 { break }
+                if found.count == 1000 { return found.sorted { $0.name < $1.name } }
             }
         }
         return found.sorted { $0.name < $1.name }

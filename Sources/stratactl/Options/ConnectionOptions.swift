@@ -90,6 +90,7 @@ struct ConnectionOptions: ParsableArguments {
         configuration.commandTimeout = .seconds(10)
         configuration.redisBudget = .seconds(10)
         configuration.healthWindow = .seconds(10)
+        configuration.linkPingTimeout = .seconds(10)
         configuration.replyLimits.bulkLength = 64 << 20
         return (configuration, addressSource, configuration.password == nil ? "default" : source)
     }

@@ -26,7 +26,7 @@ struct ClientEndTests {
             let port = try #require(server.port)
             // Servers cut what they quote at 128 bytes, so a long password shows in part.
             for password in ["hunter2", "hunter2" + String(repeating: "x", count: 300)] {
-                let redis = try RedisClient("redis://someone:\(password)@127.0.0.1:\(port)")
+                let redis = try TestServer.client(of: "redis://someone:\(password)@127.0.0.1:\(port)")
                 let error = try await #require(throws: RedisError.self) { try await redis.ping() }
                 #expect(error.code == .authentication)
                 #expect(error.description.contains("127.0.0.1:\(port)"))

@@ -10,7 +10,7 @@ struct RedisClientTests {
         try await RedisServer.withServer { server in
             try await TestServer.client(of: server).ping()
             let path = try #require(server.unixEndpoint?.url)
-            try await RedisClient(path).ping()
+            try await TestServer.client(of: path).ping()
         }
     }
 
@@ -22,7 +22,7 @@ struct RedisClientTests {
         )
         try await RedisServer.withServer(configuration) { server in
             let port = try #require(server.port)
-            let redis = try RedisClient("redis://tester:s3cret@127.0.0.1:\(port)/3")
+            let redis = try TestServer.client(of: "redis://tester:s3cret@127.0.0.1:\(port)/3")
             let line = try #require(try await redis.client("INFO").string)
             #expect(line.contains("user=tester"))
             #expect(line.contains("db=3"))
@@ -36,7 +36,7 @@ struct RedisClientTests {
         try await RedisServer.withServer(configuration) { server in
             let port = try #require(server.port)
             for url in ["redis://:hunter2@127.0.0.1:\(port)", "redis://127.0.0.1:\(port)"] {
-                let redis = try RedisClient(url)
+                let redis = try TestServer.client(of: url)
                 let error = await #expect(throws: RedisError.self) { try await redis.ping() }
                 #expect(error?.code == .authentication)
                 #expect(error?.effect == .notApplied)
@@ -86,7 +86,7 @@ struct RedisClientTests {
     func allAddresses() async throws {
         try await RedisServer.withServer { server in
             let port = try #require(server.port)
-            try await RedisClient("redis://localhost:\(port)").ping()
+            try await TestServer.client(of: "redis://localhost:\(port)").ping()
         }
     }
 

@@ -74,6 +74,7 @@ struct ClusterClientTests {
                 cluster: seeds + [TestCluster.endpoint(of: cluster.primaries[1])]
             )
             configuration.commandTimeout = .seconds(20)
+            configuration.connectTimeout = .seconds(20)
             let redis = try RedisClient(configuration)
             try await redis.set(RedisKey(base), [1])
             #expect(try await redis.get(RedisKey(base)) == [1])
@@ -88,6 +89,8 @@ struct ClusterClientTests {
         try await RedisServer.withServer { server in
             var configuration = try RedisConfiguration(url: server.url)
             configuration.topology = .cluster
+            configuration.commandTimeout = .seconds(20)
+            configuration.connectTimeout = .seconds(20)
             let single = try RedisClient(configuration)
             let error = await #expect(throws: RedisError.self) { try await single.get("a") }
             #expect(error?.code == .wrongServer)

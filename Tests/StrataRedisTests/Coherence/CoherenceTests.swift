@@ -29,6 +29,7 @@ final class Instance: Sendable {
         configuration.breaker.slowAfter = .seconds(10)
         // Memory stays trusted on a machine that is busy for seconds.
         configuration.linkPingTimeout = .seconds(60)
+        configuration.healthWindow = .seconds(60)
         adjust(&configuration)
         redis = try RedisClient(configuration, logger: logger)
         level = RedisLevel(redis, keyspace: keyspace, codec: .text, coherence: coherence)

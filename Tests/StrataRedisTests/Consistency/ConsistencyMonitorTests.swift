@@ -16,7 +16,7 @@ struct ConsistencyMonitorTests {
     private func withMonitor(
         _ server: RedisServer,
         instances count: Int,
-        delays: [Duration] = [.milliseconds(50), .milliseconds(300)],
+        delays: [Duration] = [.milliseconds(50), .milliseconds(300), .seconds(2), .seconds(5)],
         _ body: (ConsistencyMonitor) async throws -> Void
     ) async throws {
         let redis = try TestServer.client(of: server) { $0.linkPingInterval = .milliseconds(100) }

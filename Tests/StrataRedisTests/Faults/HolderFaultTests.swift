@@ -45,7 +45,7 @@ struct HolderFaultTests {
     @Test("killed while it fetches: another takes over when the lease has run out")
     func killedInTheFetch() async throws {
         try await RedisServer.withServer { server in
-            let holder = try await Holder(server.url, keyspace, lease: 300)
+            let holder = try await Holder(server.url, keyspace, lease: 3_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)
@@ -58,10 +58,10 @@ struct HolderFaultTests {
     func killedInRenewal() async throws {
         try await RedisServer.withServer { server in
             // Long enough for a busy machine to renew it in time.
-            let holder = try await Holder(server.url, keyspace, lease: 1_000)
+            let holder = try await Holder(server.url, keyspace, lease: 4_000)
             let other = try other(of: server)
             try await holder.beginFetch()
-            let end = try await other.level.redis.time() + .milliseconds(2_400)
+            let end = try await other.level.redis.time() + .milliseconds(9_600)
             while try await other.level.redis.time() < end {
                 #expect(try await other.level.redis.exists(names.lease) == 1)
             }
@@ -122,7 +122,7 @@ struct HolderFaultTests {
     )
     func stoppedPastTheLease() async throws {
         try await RedisServer.withServer { server in
-            let holder = try await Holder(server.url, keyspace, lease: 300)
+            let holder = try await Holder(server.url, keyspace, lease: 3_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)

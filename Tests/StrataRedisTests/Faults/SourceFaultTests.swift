@@ -30,7 +30,7 @@ struct SourceFaultTests {
     @Test("one that hangs holds its key for as long as it is renewed at most; ended late, it stores nothing")
     func hangs() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .milliseconds(300), renewalLimit: .milliseconds(200))
+            let options = LeaseOptions(duration: .seconds(2), renewalLimit: .seconds(1))
             let one = try await FaultInstance(server.url, keyspace, slow, options: options)
             let other = try await FaultInstance(server.url, keyspace, quick)
             slow.set("old")

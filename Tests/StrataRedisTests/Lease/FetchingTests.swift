@@ -35,7 +35,7 @@ struct FetchingTests {
 
     private func instance(
         of server: RedisServer,
-        options: LeaseOptions = LeaseOptions(),
+        options: LeaseOptions = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600)),
         freshness: FreshnessPolicy = FreshnessPolicy()
     ) throws -> FetchingLevel<String, String> {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace, freshness: freshness)

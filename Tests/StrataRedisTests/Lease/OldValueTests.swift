@@ -21,7 +21,7 @@ struct OldValueTests {
         leaseDuration: Duration
     ) async throws -> Task<String?, any Error> {
         let level = cache.level
-        try await level.set("old", for: "k", lifetime: EntryLifetime(freshFor: .milliseconds(400)))
+        try await level.set("old", for: "k", lifetime: EntryLifetime(freshFor: .seconds(2)))
         let reload = Task { try await cache.get("k", .reload) }
         await source.gate.arrivals()
         while try await level.get("k") != nil { try await nextTurn() }
@@ -34,7 +34,7 @@ struct OldValueTests {
     @Test("a value that has its time out while it is replaced has not been changed by others")
     func expires() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .milliseconds(900))
+            let options = LeaseOptions(duration: .seconds(4))
             let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
             let reload = try await outlive(cache, leaseDuration: options.duration)
             #expect(try await cache.level.get("k") == nil)
@@ -49,7 +49,7 @@ struct OldValueTests {
     @Test("one that somebody deletes has been, also after its time")
     func deleted() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .milliseconds(900))
+            let options = LeaseOptions(duration: .seconds(4))
             let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
             let reload = try await outlive(cache, leaseDuration: options.duration)
             #expect(try await server.command(bytes: [Array("DEL".utf8), names.value.bytes]).integer == 1)

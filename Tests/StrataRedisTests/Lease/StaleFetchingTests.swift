@@ -11,7 +11,7 @@ struct StaleFetchingTests {
 
     private func instance(
         of server: RedisServer,
-        options: LeaseOptions = LeaseOptions(),
+        options: LeaseOptions = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600)),
         freshness: FreshnessPolicy
     ) throws -> FetchingLevel<String, String> {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace, freshness: freshness)
@@ -65,7 +65,7 @@ struct StaleFetchingTests {
     func early() async throws {
         try await RedisServer.withServer { server in
             // With such a β any read in the second half of the lifetime may be the one.
-            let policy = FreshnessPolicy(freshFor: .seconds(3), jitter: 0, earlyRefresh: 1e6)
+            let policy = FreshnessPolicy(freshFor: .seconds(8), jitter: 0, earlyRefresh: 1e6)
             let fleet = try (0..<3).map { _ in try instance(of: server, freshness: policy) }
             source.gate.open()
             #expect(try await fleet[0].get("k") == "value")
@@ -128,7 +128,7 @@ struct StaleFetchingTests {
             #expect(error?.code == .timeout)
             source.gate.open()
             await cache.drain(within: .seconds(30))
-            #expect(try await cache.get("k") == "value")
+            #expect(try await cache.get("k", ReadOptions(hardTimeout: .seconds(30))) == "value")
             #expect(source.calls == 1)
         }
     }
@@ -137,7 +137,7 @@ struct StaleFetchingTests {
     func hardTimeoutWithOld() async throws {
         try await RedisServer.withServer { server in
             var policy = stale(revalidate: false)
-            policy.hardTimeout = .milliseconds(50)
+            policy.hardTimeout = .seconds(1)
             let cache = try instance(of: server, freshness: policy)
             try await writeOld(cache)
             let (value, trace) = try await cache.getWithTrace("k")
@@ -145,7 +145,7 @@ struct StaleFetchingTests {
             let crowd = (0..<4).map { _ in Task { try await cache.get("k") } }
             for caller in crowd { #expect(try await caller.value == "old") }
             #expect(try await cache.get(["k"]) == ["old"])
-            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(20))) == "old")
+            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(700))) == "old")
             // Memory that has nothing joins the read below.
             let composed = MemoryLevel<String, String>(limit: .entries(10)).compose(cache)
             let joining = (0..<4).map { _ in Task { try await composed.get("k") } }
@@ -221,7 +221,8 @@ struct StaleFetchingTests {
             #expect(try await cache.get("k") == "old")
             source.gate.open()
             await cache.drain(within: .seconds(30))
-            #expect(try await cache.get("k") == "value")
+            // Memory may still have the old one, and the limit holds for this read, too.
+            while try await cache.get("k") != "value" { try await nextTurn() }
             #expect(source.calls == 1)
         }
     }

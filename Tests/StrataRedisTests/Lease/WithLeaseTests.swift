@@ -111,7 +111,7 @@ struct WithLeaseTests {
     func renewedNoMore() async throws {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
-            let options = LeaseOptions(duration: .milliseconds(100), renewalLimit: .milliseconds(150))
+            let options = LeaseOptions(duration: .seconds(2), renewalLimit: .seconds(3))
             let outlived = try await redis.withLease(name, options: options) { lease in
                 let wasHeld = lease.isHeld
                 while lease.isHeld { try await nextTurn() }

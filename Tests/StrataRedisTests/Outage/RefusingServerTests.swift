@@ -158,7 +158,7 @@ struct RefusingServerTests {
             default: [.send(text: "+OK\r\n")]
             }
         })
-        let redis = try RedisClient(server.url)
+        let redis = try TestServer.client(of: server.url)
         let error = await #expect(throws: RedisError.self) {
             for try await _ in redis.keys(beginningWith: [1]) {}
         }

@@ -14,6 +14,7 @@ struct RedisCachesServiceTests {
         var plan = CachePlan()
         plan.defaults.prefix = TestServer.uniqueName()
         plan.defaults.freshness.hardTimeout = .milliseconds(1)
+        plan.defaults.leases.duration = .seconds(50)
         return RedisCaches(try await TestServer.client(), plan, logger: log.logger)
     }
 

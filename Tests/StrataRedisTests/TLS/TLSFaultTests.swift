@@ -90,7 +90,7 @@ struct TLSFaultTests {
         try await TLSFixture.with { fixture in
             let proxy = try await FaultProxy.start(to: try #require(fixture.server.tlsEndpoint))
             proxy.edit(.stall(after: 30), .toClient, of: .later)
-            let error = try await fixture.refusal(port: proxy.port) { $0.connectTimeout = .milliseconds(500) }
+            let error = try await fixture.refusal(port: proxy.port) { $0.connectTimeout = .seconds(3) }
             #expect(error?.code == .tls && error?.tlsReason == .handshake, "\(String(describing: error))")
             #expect(error?.message.contains("connect timeout") == true)
             await proxy.stop()

@@ -119,7 +119,10 @@ struct InvalidationTests {
             let keys = (0..<20).map { "\($0)" }
             /// Without those of the script by which the link's instance looks at the marks now and then.
             func askedForTags() async throws -> Int {
-                try await server.calls(of: "hmget") - server.calls(of: "evalsha")
+                let scripts = try await server.calls(of: "evalsha")
+                let asked = try await server.calls(of: "hmget")
+                // One that has come between the two questions is counted once only.
+                return try await server.calls(of: "evalsha") == scripts ? asked - scripts : askedForTags()
             }
             #expect(try await one.level.get(keys).allSatisfy { $0 == "v" })
             #expect(try await server.calls(of: "mget") == 1)

@@ -25,7 +25,9 @@ struct SentinelClientTests {
 
     @Test("the primary is found, whichever Sentinel is dead, does not know the name or does not exist")
     func found() async throws {
-        try await RedisReplication.withSet { set in
+        try await RedisReplication.withSet {
+            $0.downAfter = .seconds(60)
+        } _: { set in
             let primary = "\(try #require(set.primary.port))"
             #expect(try await port(of: client(set.url)) == primary)
             // By one that is found out to be a Sentinel, with the name and without.
@@ -78,6 +80,7 @@ struct SentinelClientTests {
             $0.sentinelPassword = "guard"
             $0.server.credentials = .init(password: "data")
             $0.usesHostNames = true
+            $0.downAfter = .seconds(60)
         } _: { set in
             let url = set.url.replacing("redis-sentinel://", with: "redis-sentinel://:data@")
             let redis = try client(url + "&sentinelPassword=guard")

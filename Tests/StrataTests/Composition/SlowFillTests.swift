@@ -27,6 +27,20 @@ struct SlowFillTests {
         #expect(try await cache.get("k") == 2)
     }
 
+    @Test("a batch fills the level with its keys side by side, and waits for them together", arguments: [3, 200])
+    func batch(count: Int) async throws {
+        let values = Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", $0) })
+        let cache = above.compose(GatedLevel(values), fillWaitLimit: .seconds(600))
+        let gate = AsyncGate()
+        above.holdSets(gate)
+        let keys = values.keys.sorted()
+        let batch = Task { try await cache.get(keys) }
+        await gate.arrivals(min(count, 64))
+        gate.open()
+        #expect(try await batch.value == keys.map { values[$0] })
+        #expect(above.values == values)
+    }
+
     @Test("a fill that fails does not make the value from before good again")
     func failing() async throws {
         let cache = above.compose(below)

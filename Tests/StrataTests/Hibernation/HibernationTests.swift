@@ -157,6 +157,36 @@ struct HibernationTests {
         #expect(await hibernationCode { try await other.cache.restore(from: folder.file) } == .noCodec)
     }
 
+    @Test("above a source what this process removes while it reads back stays removed: a key, a tag, all")
+    func removedMeanwhile() async throws {
+        let one = PlainProcess()
+        _ = try await one.cache.get(["a", "b", "c"])
+        let changes: [@Sendable (PlainProcess.Cache) -> Void] = [
+            { $0.fillGate.void($0.lower.fingerprint(of: "b")) },
+            { $0.fillGate.void(tags: ["t:b"]) },
+            { $0.fillGate.voidAll() },
+        ]
+        for (number, change) in changes.enumerated() {
+            try await one.hibernate(to: folder)
+            let other = PlainProcess()
+            let changed = Locked(false)
+            let report = try await other.cache.restore(
+                from: folder.file,
+                codec: .text,
+                unconfirmedUpTo: .seconds(600),
+                within: .seconds(60),
+                // Called before any ticket is taken.
+                reading: { bytes in
+                    if !changed.withLock({ exchange(&$0, with: true) }) { change(other.cache) }
+                    return String(decoding: bytes, as: UTF8.self)
+                },
+                wallTime: 1_001_000
+            )
+            #expect(other.remembers("b") == nil, "change \(number)")
+            #expect(report.restored == (number == 0 ? 2 : 0))
+        }
+    }
+
     @Test("what is void is not written: by a tag, a removal, or its time")
     func void() async throws {
         let one = PlainProcess(freshness: FreshnessPolicy(freshFor: .milliseconds(1), jitter: 0))

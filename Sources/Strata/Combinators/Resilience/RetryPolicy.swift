@@ -37,7 +37,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The pause before a retry, counted from 0; `share` from 0 to 1 stands for chance.
     func pause(before retry: Int, share: Double) -> Duration {
         var pause = max(.zero, min(delay, longestDelay))
-        let growth = factor > 1 ? factor : 1
+        let growth = factor > 1 ? min(factor, 1e6) : 1
         for _ in 0..<max(0, retry) where pause < longestDelay && growth > 1 && pause > .zero {
             pause = min(pause * growth, longestDelay)
         }

@@ -178,7 +178,8 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         let until = queue.clock.running.advanced(by: options.waitLimit)
         return try await turns.exclusively(key) {
             let late = late(entry, key)
-            let cost = max(0, entry.value.map(cost) ?? 0)
+            // Sums of it have room.
+            let cost = min(max(0, entry.value.map(cost) ?? 0), 1 << 40)
             try await queue.begin(.init(key, late.pending, cost: cost, at: queue.clock.running), until: until)
             var ticket: Ticket? = .void
             var version: EntryVersion?

@@ -145,8 +145,6 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         case exchange(ChangeMark)
         /// Where nothing is, by these rights: a mark cannot tell a key that was set and removed meanwhile from one that was not.
         case fill(FillRights)
-        /// In memory alone, which only this process writes.
-        case commit
         /// Nowhere: nobody could tell whether the key has changed.
         case none
     }
@@ -159,7 +157,6 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         do { found = try await base.current(key) } catch { found = nil }
         try Task.checkCancellation()
         guard let found else { return .none }
-        if base.gate == nil, found.mark.notes.last?.isAbove == true { return .commit }
         guard base.gate != nil, found.mark.stamp == nil else { return .exchange(found.mark) }
         let rights = await base.rights(toFill: [key])
         try Task.checkCancellation()
@@ -172,7 +169,6 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
     private func put(_ entry: Entry<Value>, for key: Key, at place: Place) async throws -> Ticket? {
         switch place {
         case .none: throw CacheError.conflict
-        case .commit: return try await base.commit(entry, for: key)
         case .exchange(let mark):
             var entry = entry
             if entry.freshUntil == .distantFuture, let policy {

@@ -7,7 +7,8 @@ extension Task where Success == Never, Failure == Never {
     ///
     /// - Throws: `CancellationError`.
     package static func pause(for duration: Duration) async throws {
-        try await ContinuousClock().pause(for: duration)
+        // A century: the system's clock cannot count to all that a duration can say.
+        try await ContinuousClock().pause(for: min(duration, .seconds(100 * 366 * 86_400)))
     }
 }
 

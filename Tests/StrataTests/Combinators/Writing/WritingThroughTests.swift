@@ -163,6 +163,25 @@ struct WritingThroughTests {
         #expect(try await cache.get("k") == 2)
     }
 
+    @Test("what is forgotten while the source is written is not cached by that write", arguments: [0, 1, 2])
+    func forgottenMeanwhile(which: Int) async throws {
+        let source = source
+        let cache = writer(to: memory.compose(Source { key in try await source.read(key) }))
+        let gate = AsyncGate()
+        source.holdNextWrite(after: gate)
+        let write = Task { try await cache.set(2, for: "k", tags: ["t"]) }
+        await gate.arrivals()
+        switch which {
+        case 0: try await cache.remove("k")
+        case 1: try await cache.invalidate(tag: "t")
+        default: try await cache.clear()
+        }
+        gate.open()
+        try await write.value
+        #expect(cache.resident("k", at: .coarse) == nil)
+        #expect(try await cache.get("k") == 2)
+    }
+
     @Test("a lifetime of zero writes and does not cache, also through levels above; a transformation cannot")
     func uncached() async throws {
         let cache = cache

@@ -1,0 +1,136 @@
+extension Composed {
+    /// Asks the upper level for all keys, then the lower one for those that are missing, in one call each.
+    ///
+    /// A key that fails or is excluded above counts as missing there; the other keys are not affected.
+    ///
+    /// - Throws: The lower level's own error; `CancellationError`.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await claim(keys, request) }
+        let request = try request.sourced(by: lower)
+        var entries = [Entry<Value>?](repeating: nil, count: keys.count)
+        var isFailing = false
+        var heard = keys.map { heardTicket($0) }
+        if request.leavesOut(upper) {
+            for key in keys { request.of(key).skipped(upper) }
+        } else {
+            let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+            let notes = FailureNotes()
+            do {
+                entries = try await upper.entries(for: keys, request.going(on: notes).judged)
+            } catch {
+                notes.add(error)
+            }
+            let errors = notes.all
+            // A read that its level cancels ends a batch, unless the batch leaves failures out.
+            if !request.leavesOutFailures, errors.contains(where: { $0 is CancellationError }) || Task.isCancelled {
+                throw CancellationError()
+            }
+            for error in errors {
+                if failures.read(error, of: upper) { isFailing = true }
+                request.failed(error, at: upper, since: start)
+            }
+        }
+        let start = MonotonicInstant.now
+        let now = time.now(at: start)
+        var missing: [Int] = []
+        for index in keys.indices {
+            let (key, single, found) = (keys[index], request.of(keys[index]), entries[index])
+            let above = found.flatMap { judged($0, key, heard[index], at: start) }
+            entries[index] = above
+            let decision = above.map { verdict(on: $0, of: key, single, at: now) } ?? .useless
+            if let found { note(decision, on: found, above, of: key, heard[index], single, at: now) }
+            switch decision {
+            case .serve: continue
+            case .serveAndRefresh:
+                if let above {
+                    single.recorder?.stale(because: .refreshing)
+                    refresh(key, above, for: request)
+                }
+            case .fallBack: missing.append(index)
+            case .useless:
+                entries[index] = nil
+                missing.append(index)
+            }
+        }
+        guard !missing.isEmpty else { return entries }
+        guard !request.spares(lower) else {
+            for index in missing {
+                request.of(keys[index]).skipped(lower)
+                entries[index] = nil
+            }
+            return entries
+        }
+        if let rights = await rightsAbove(missing.map { keys[$0] }, request, isFailing: isFailing) {
+            for index in missing {
+                heard[index] = heardTicket(keys[index])
+                heard[index].rights = rights
+            }
+        }
+        try Task.checkCancellation()
+
+        let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
+        do {
+            let heard = heard.map { $0.asking(upper.gate) }
+            let wanted = missing.map { keys[$0] }
+            var asked = request.filling
+            asked.hasFallback = missing.allSatisfy { entries[$0] != nil }
+            let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
+            if let notes { asked = asked.going(on: notes) }
+            let below = try await lower.entries(for: wanted, asked)
+            let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
+            let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
+            await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
+            return entries
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            let now = time.now
+            for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
+            guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
+            request.leftOut?.add(error)
+            request.failed(error, at: lower, since: start)
+            return entries
+        }
+    }
+
+    /// Keeps the old entries of keys that have failed below, where they may be served.
+    ///
+    /// - Parameters:
+    ///   - entries: Those of the batch, with the old ones.
+    ///   - places: Where the keys that were asked for below have theirs.
+    ///   - keys: Those keys.
+    ///   - below: What the lower level has returned.
+    ///   - notes: What has failed there.
+    ///   - request: The read.
+    /// - Returns: Which of the keys have failed.
+    /// - Throws: The error of one without an old entry, unless the read leaves failures out.
+    private func spares(
+        _ entries: inout [Entry<Value>?],
+        at places: [Int],
+        of keys: [Key],
+        for below: [Entry<Value>?],
+        _ notes: FailureNotes,
+        _ request: ReadRequest
+    ) throws -> Set<Int> {
+        guard let first = notes.all.first else { return [] }
+        // Where it is not known which have failed, it may be each that has no entry.
+        let errors = notes.errors(of: keys) ?? below.map { $0 == nil ? first : nil }
+        let now = time.now
+        var failed: Set<Int> = []
+        for (number, place) in places.enumerated() {
+            guard below[number] == nil, let error = errors[number] else { continue }
+            failed.insert(number)
+            if error is CancellationError { throw error }
+            guard entries[place]?.isUsable(at: now) != true else {
+                request.of(keys[number]).recorder?.stale(because: Self.isLate(error) ? .late : .failed)
+                continue
+            }
+            entries[place] = nil
+            guard request.leavesOutFailures else { throw error }
+            request.leftOut?.add(error, of: keys[number])
+        }
+        return failed
+    }
+
+    private static func isLate(_ error: any Error) -> Bool { (error as? CacheError)?.code == .timeout }
+}

@@ -1,0 +1,57 @@
+import StrataTesting
+import Testing
+
+@testable import Strata
+
+@Suite("Old values above a source, in batches", .timeLimit(.minutes(1)))
+struct StaleBatchTests {
+    private struct Failure: Error, Equatable {}
+
+    private let memory = MemoryLevel<String, String>(limit: .entries(16))
+    private let failing = Locked<Set<String>>([])
+    private let gate = AsyncGate()
+
+    private func cache(_ freshness: FreshnessPolicy = FreshnessPolicy()) -> some CacheLevel<String, String> {
+        memory.compose(
+            Source(freshness: freshness, failureBackOff: nil) { [failing, gate] key in
+                if failing.withLock({ $0.contains("slow") }) { try await gate.pass() }
+                if failing.withLock({ $0.contains(key) }) { throw Failure() }
+                return key == "none" ? nil : "new \(key)"
+            }
+        )
+    }
+
+    private func age(_ keys: String...) async throws {
+        for key in keys { try await memory.store(.aged("old \(key)", fresh: -1, stale: 60), for: key) }
+    }
+
+    @Test("a key that fails gets its old value, the others get new ones")
+    func failed() async throws {
+        try await age("a", "b", "none")
+        failing.withLock { $0 = ["a"] }
+        #expect(try await cache().get(["a", "b", "none", "c"]) == ["old a", "new b", nil, "new c"])
+        #expect(try await cache().batchGetSome(["a", "b"]) == ["old a", "new b"])
+    }
+
+    @Test("one without an old value fails the batch with its own error, unless failures are left out")
+    func withoutOld() async throws {
+        try await age("a")
+        failing.withLock { $0 = ["c"] }
+        await #expect(throws: Failure()) { try await cache().get(["a", "c"]) }
+        #expect(try await cache().batchGetSome(["a", "c"]) == ["new a"])
+        try await age("a")
+        failing.withLock { $0 = ["a", "c"] }
+        await #expect(throws: Failure()) { try await cache().get(["a", "c"]) }
+        #expect(try await cache().batchGetSome(["a", "c"]) == ["old a"])
+    }
+
+    @Test("a source that is too slow is waited for no longer than the soft timeout, when all could have old values")
+    func slow() async throws {
+        try await age("a", "b")
+        failing.withLock { $0 = ["slow"] }
+        let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
+        #expect(try await cache.get(["a", "b"]) == ["old a", "old b"])
+        gate.open()
+        await cache.drain(within: .seconds(30))
+    }
+}
