@@ -58,7 +58,8 @@ struct ConsistencyMonitorTests {
             try await withMember(of: fleet[0]) {
                 try await withMember(of: fleet[1]) {
                     try await withMember(of: fleet[2]) {
-                        try await withMonitor(server, instances: 3) { monitor in
+                        let delays = [Duration.milliseconds(50), .milliseconds(300)]
+                        try await withMonitor(server, instances: 3, delays: delays) { monitor in
                             var generator = SplitMix64.announced()
                             while monitor.report.total.reduce(0, { $0 + $1.consistent }) < 3000 {
                                 let instance = fleet[Int.random(in: 0..<3, using: &generator)]

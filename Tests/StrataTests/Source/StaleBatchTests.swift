@@ -7,15 +7,24 @@ import Testing
 struct StaleBatchTests {
     private struct Failure: Error, Equatable {}
 
+    /// The keys that fail.
+    private final class Failing: Sendable {
+        private let state = Locked<Set<String>>([])
+
+        func set(_ keys: Set<String>) { state.withLock { $0 = keys } }
+
+        func contains(_ key: String) -> Bool { state.withLock { $0.contains(key) } }
+    }
+
     private let memory = MemoryLevel<String, String>(limit: .entries(16))
-    private let failing = Locked<Set<String>>([])
+    private let failing = Failing()
     private let gate = AsyncGate()
 
     private func cache(_ freshness: FreshnessPolicy = FreshnessPolicy()) -> some CacheLevel<String, String> {
         memory.compose(
             Source(freshness: freshness, failureBackOff: nil) { [failing, gate] key in
-                if failing.withLock({ $0.contains("slow") }) { try await gate.pass() }
-                if failing.withLock({ $0.contains(key) }) { throw Failure() }
+                if failing.contains("slow") { try await gate.pass() }
+                if failing.contains(key) { throw Failure() }
                 return key == "none" ? nil : "new \(key)"
             }
         )
@@ -28,7 +37,7 @@ struct StaleBatchTests {
     @Test("a key that fails gets its old value, the others get new ones")
     func failed() async throws {
         try await age("a", "b", "none")
-        failing.withLock { $0 = ["a"] }
+        failing.set(["a"])
         #expect(try await cache().get(["a", "b", "none", "c"]) == ["old a", "new b", nil, "new c"])
         #expect(try await cache().batchGetSome(["a", "b"]) == ["old a", "new b"])
     }
@@ -36,11 +45,11 @@ struct StaleBatchTests {
     @Test("one without an old value fails the batch with its own error, unless failures are left out")
     func withoutOld() async throws {
         try await age("a")
-        failing.withLock { $0 = ["c"] }
+        failing.set(["c"])
         await #expect(throws: Failure()) { try await cache().get(["a", "c"]) }
         #expect(try await cache().batchGetSome(["a", "c"]) == ["new a"])
         try await age("a")
-        failing.withLock { $0 = ["a", "c"] }
+        failing.set(["a", "c"])
         await #expect(throws: Failure()) { try await cache().get(["a", "c"]) }
         #expect(try await cache().batchGetSome(["a", "c"]) == ["old a"])
     }
@@ -48,7 +57,7 @@ struct StaleBatchTests {
     @Test("a source that is too slow is waited for no longer than the soft timeout, when all could have old values")
     func slow() async throws {
         try await age("a", "b")
-        failing.withLock { $0 = ["slow"] }
+        failing.set(["slow"])
         let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5)))
         #expect(try await cache.get(["a", "b"]) == ["old a", "old b"])
         gate.open()
