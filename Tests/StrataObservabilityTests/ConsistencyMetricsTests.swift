@@ -110,7 +110,6 @@ struct ConsistencyMetricsTests {
         #expect(exported.level("cache.consistency.nines") == report.total[0].nines)
         #expect(exported.count("cache.consistency.changes") == report.changes)
         // It measures nothing any more, and says so.
-        #expect(exported.level("cache.consistency.instances") == 0)
         #expect(exported.level("cache.consistency.listening") == 0)
     }
 }

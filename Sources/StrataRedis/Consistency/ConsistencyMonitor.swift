@@ -121,12 +121,8 @@ public final class ConsistencyMonitor: Sendable {
             group.cancelAll()
         }
         redis.cache.tellNoMore(number)
-        // Who still looks at it must not take the last state for the present one.
+        // The report stays, but who still looks at it must see that nobody is told of changes any more.
         follower.end()
-        state.withLock { state in
-            state.instances = []
-            state.report.instances = 0
-        }
         for feed in feeds.withLock({ exchange(&$0, with: [:]) }).values { feed.finish() }
     }
 
