@@ -73,7 +73,7 @@ extension Composed {
             let heard = heard.map { $0.asking(upper.gate) }
             let wanted = missing.map { keys[$0] }
             var asked = request.filling
-            asked.hasFallback = missing.allSatisfy { entries[$0] != nil }
+            asked.hasFallback = asked.hasFallback || missing.allSatisfy { entries[$0] != nil }
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }
             let below = try await lower.entries(for: wanted, asked)

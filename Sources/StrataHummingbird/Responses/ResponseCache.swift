@@ -129,9 +129,12 @@ public final class ResponseCache: Service, Sendable {
     /// Host and path come from the caller, and the handler sees them as they are. So no host may look like the beginning of a
     /// path, and no path may have a fragment, which is no part of a URL's key: a response would be kept as another URL's.
     func url(of request: Request) -> String? {
-        guard let path = request.head.path, path.hasPrefix("/"), path.utf8.count <= Self.longestPath,
+        guard let path = request.head.path, path.hasPrefix("/"),
             !path.utf8.contains(UInt8(ascii: "#"))
         else { return nil }
+        // What other methods change is forgotten, however long the path is.
+        let isRead = request.method == .get || request.method == .head
+        guard !isRead || path.utf8.count <= Self.longestPath else { return nil }
         if let site { return site + path }
         let host = request.head.authority ?? "localhost"
         guard Self.isHost(host) else { return nil }
