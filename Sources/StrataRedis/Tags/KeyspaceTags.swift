@@ -78,9 +78,10 @@ final class KeyspaceTags: ServerKeyKeeper {
         let effects = table.withLock { table in
             let effects = body(&table)
             gate.setSequence(table.highest, ofPart: gatePart)
+            // Within: whoever sees that the numbers are known takes tickets that this must not void.
+            if effects.voidsEverything { gate.voidAll(ofPart: gatePart, because: cause) }
             return effects
         }
-        if effects.voidsEverything { gate.voidAll(ofPart: gatePart, because: cause) }
         gate.void(tagFingerprints: effects.voided.map { $0.fingerprint() })
         if let look = effects.look {
             lookout(look) { [weak self] marks in
