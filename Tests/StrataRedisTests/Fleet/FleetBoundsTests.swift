@@ -154,9 +154,11 @@ struct FleetBoundsTests {
         let listener = FleetListener(of: QuestionNumber())
         let question = FleetQuestion.key([7])
         let message = question.message(QuestionNumber())
+        let began = MonotonicInstant.now
         for _ in 0..<3 { listener.event(message, nil) }
         listener.event(message, KeyspacePart.all[0])
         for _ in 0..<100 { listener.event(question.message(QuestionNumber()), nil) }
+        let took = began.duration(to: .now)
         listener.finish()
         var heard: Set<QuestionNumber> = []
         for await (asked, number) in listener.questions {
@@ -164,7 +166,8 @@ struct FleetBoundsTests {
             #expect(heard.insert(number).inserted)
         }
         // On a busy machine a second may end meanwhile.
-        #expect((FleetListener.rate...2 * FleetListener.rate).contains(heard.count))
+        let most = took < .milliseconds(900) ? FleetListener.rate : 2 * FleetListener.rate
+        #expect((FleetListener.rate...most).contains(heard.count))
     }
 
     @Test("messages that are no question are none")

@@ -51,6 +51,7 @@ struct CacheEventTests {
         for cache in [
             AnyLevel(upper.compose(middle).compose(Source { _ in 1 })),
             AnyLevel(upper.compose(middle.compose(Source { _ in 1 }))),
+            AnyLevel(AnyLevel(upper.compose(middle)).compose(Source { _ in 1 })),
         ] {
             try await cache.remove("k")
             var events = cache.observe([.hit, .miss, .fetchEnded]).makeAsyncIterator()
