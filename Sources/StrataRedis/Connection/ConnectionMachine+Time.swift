@@ -95,7 +95,7 @@ extension ConnectionMachine {
         outgoing.argument("PING" as StaticString)
         outgoing.argument(nonce)
         let number = append(
-            Slot(promise: nil, expected: .bytes, deadline: .distantFuture, start: start, since: now),
+            Slot(promise: nil, expected: [.bytes, .status], deadline: .distantFuture, start: start, since: now),
             now: now
         )
         order.begin(Array(nonce.utf8), number: number, holding: holding, at: now)

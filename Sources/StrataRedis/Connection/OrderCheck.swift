@@ -6,6 +6,9 @@ internal import Strata
 /// for as long as the connection lives. So the server is asked for a nonce (a PING with an argument), which has to come at its
 /// place: ten times a second while several calls are under way, and at once when a call has timed out that was sent. After a
 /// timeout the replies before the nonce are held back until it is here. A call that is alone finds out by its own timeout.
+///
+/// A proxy that answers PING by itself, without the argument, can show nothing: its connections are given up after a timeout,
+/// and not asked else.
 struct OrderCheck: Sendable {
     /// How long between two nonces while nothing is suspected, in nanoseconds.
     static let interval: Int64 = 100_000_000
@@ -24,6 +27,8 @@ struct OrderCheck: Sendable {
     /// The number of the nonce's slot.
     private var number: UInt64 = 0
     private var isHolding = false
+    /// Whether the other end has sent a nonce back, or something else; `nil` before the first.
+    private var echoes: Bool?
     /// The newest call that has timed out.
     private var doubted: UInt64 = 0
     private var lastBegun = MonotonicInstant.distantPast
@@ -41,7 +46,7 @@ struct OrderCheck: Sendable {
 
     @inline(__always)
     func isDue(at now: MonotonicInstant) -> Bool {
-        nonce == nil && lastBegun.nanoseconds(to: now) >= Self.interval
+        nonce == nil && echoes != false && lastBegun.nanoseconds(to: now) >= Self.interval
     }
 
     mutating func begin(_ nonce: [UInt8], number: UInt64, holding: Bool, at now: MonotonicInstant) {
@@ -68,7 +73,12 @@ struct OrderCheck: Sendable {
             if isHolding { held.append(reply) }
             return isHolding ? .hold : .pass
         }
-        guard isNonce else { return .outOfOrder }
+        if isNonce {
+            echoes = true
+        } else {
+            guard reply == .status("PONG"), echoes != true, !isHolding else { return .outOfOrder }
+            echoes = false
+        }
         nonce = nil
         isHolding = false
         let replies = held

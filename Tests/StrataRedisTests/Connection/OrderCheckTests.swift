@@ -64,6 +64,41 @@ struct OrderCheckTests {
         #expect(rig.ending(of: 3) == .failure(.connectionLost, .ambiguous))
     }
 
+    @Test("a proxy that answers PING by itself keeps its connections until a call times out")
+    func proxied() throws {
+        let rig = try MachineRig.ready(checksOrder: true)
+        rig.advance(by: .seconds(1))
+        for call in 1...2 { try rig.submit(call) }
+        rig.advance()
+        #expect(rig.take().count == 3)
+        #expect(rig.receive(.integer(1), .integer(2), .status("PONG")) == nil)
+        #expect(rig.ending(of: 2) == .reply(.integer(2)))
+        #expect(rig.inFlight == 0 && rig.phase == .ready)
+        rig.advance(by: .seconds(1))
+        try rig.submit(3, deadline: .milliseconds(20))
+        try rig.submit(4)
+        rig.advance()
+        #expect(rig.take().count == 2)
+        rig.advance(by: .milliseconds(20))
+        #expect(rig.take().count == 1)
+        #expect(rig.receive(.integer(3), .integer(4), .status("PONG")) == .close)
+        #expect(rig.ending(of: 4) == .failure(.connectionLost, .ambiguous))
+    }
+
+    @Test("a PONG is no nonce for a server that has sent one back")
+    func pong() throws {
+        let (rig, first) = try doubting()
+        #expect(rig.receive(.integer(1), .integer(2), .integer(3), first) == nil)
+        rig.advance(by: .seconds(1))
+        for call in 4...5 { try rig.submit(call) }
+        rig.advance()
+        #expect(rig.take().count == 3)
+        try rig.submit(6)
+        _ = rig.take()
+        #expect(rig.receive(.integer(4), .integer(5), .status("PONG"), .integer(6)) == .close)
+        #expect(rig.ending(of: 6) == .failure(.connectionLost, .ambiguous))
+    }
+
     @Test("a call that times out behind the nonce is followed by another one")
     func again() throws {
         let (rig, first) = try doubting()
