@@ -32,6 +32,18 @@ struct MemoryCostTests {
         #expect(level.statistics.entries == 5)
     }
 
+    @Test("keys that do not exist cannot fill memory with as many entries as the limit has bytes")
+    func absences() async throws {
+        for (limit, weight) in [(100, 1), (8 << 20, 8), (1 << 40, 256)] {
+            let level = MemoryLevel<Int, [UInt8]>(limit: .cost(limit) { $0.count })
+            try await level.store(Entry(.absent, freshUntil: .distantFuture), for: 1)
+            #expect(level.statistics.weight == weight)
+        }
+        let counted = MemoryLevel<Int, [UInt8]>(limit: .entries(1 << 24))
+        try await counted.store(Entry(.absent, freshUntil: .distantFuture), for: 1)
+        #expect(counted.statistics.weight == 1)
+    }
+
     @Test("A142 keys are told apart by what they are, not by a text form")
     func customKey() async throws {
         struct Key: Hashable, CustomStringConvertible {
