@@ -45,6 +45,23 @@ struct DrivenDiskTests {
         #expect(try await level.get("k") == nil)
     }
 
+    @Test("what comes from a level below is as old as it was there")
+    func age() async throws {
+        let (disk, cache) = clock.driving {
+            let disk = level()
+            return (disk, disk.compose(MemoryLevel<String, String>(limit: .entries(10))))
+        }
+        let made = clock.cacheClock.now
+        let entry = Entry(.value("v"), freshUntil: made.advanced(by: .seconds(60)), storedAt: made)
+        try await cache.lower.store(entry, for: "k")
+        try clock.advance(by: .seconds(20))
+        #expect(try await cache.get("k") == "v")
+        #expect(try await disk.entry(for: "k", ReadRequest())?.age(at: clock.cacheClock.now) == .seconds(20))
+        var recent = ReadOptions()
+        recent.maximumAge = .seconds(10)
+        #expect(try await cache.get("k", recent) == nil)
+    }
+
     @Test("memory above, touches and the removal of what has expired go by the clock, over years")
     func composed() async throws {
         let cache = clock.driving { MemoryLevel<String, String>(limit: .entries(10)).compose(level()) }

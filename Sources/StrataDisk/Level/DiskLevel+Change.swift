@@ -32,7 +32,7 @@ extension DiskLevel: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let bytes = key.keyBytes
         let now = wall.now()
-        let stored = try entry.map { try seal($0, bytes, now, keepsAge: true) }
+        let stored = try entry.map { try seal($0, bytes, now) }
         let version = mark.stamp.flatMap { EntryVersion(bytes: $0) }
         do {
             let written = try await counting { try await space.exchange(stored, bytes, for: version, now: now.wall) }

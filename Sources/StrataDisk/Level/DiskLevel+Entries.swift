@@ -67,14 +67,12 @@ extension DiskLevel {
     ///   - entry: The entry.
     ///   - key: Its key.
     ///   - now: The present time.
-    ///   - keepsAge: Whether the entry was made when it says, and not now.
     /// - Returns: What is written, of a version of its own.
     /// - Throws: What the codec throws.
     func seal(
         _ entry: Entry<Value>,
         _ key: [UInt8],
-        _ now: ClockReading,
-        keepsAge: Bool = false
+        _ now: ClockReading
     ) throws -> StoredEntry {
         let (fresh, end) = ends(of: entry, key, now)
         let encoded = try entry.value.map { try codec.seal($0, at: place(key)) }
@@ -84,7 +82,8 @@ extension DiskLevel {
             compression: encoded?.compression ?? 0,
             protection: encoded?.protection ?? 0,
             schema: codec.schema,
-            stored: keepsAge && entry.storedAt != .distantPast ? now.milliseconds(entry.storedAt) : now.wall,
+            // What comes from a level below is as old as it was there.
+            stored: entry.storedAt == .distantPast ? now.wall : min(now.wall, now.milliseconds(entry.storedAt)),
             fresh: now.milliseconds(fresh),
             ends: now.milliseconds(end),
             took: entry.fetchDuration.saturatedNanoseconds / 1_000,

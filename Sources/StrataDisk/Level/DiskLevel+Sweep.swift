@@ -14,8 +14,8 @@ extension DiskLevel {
         try await counting { try await space.removeExpired(now: wall.now().wall, report) }
     }
 
-    /// Waits for a sweep that is running.
-    public func drain(within limit: Duration) async { await sweeps.flights.drain(within: limit) }
+    /// Waits for a sweep that is running, and while the order of use is written down.
+    public func drain(within limit: Duration) async { await space.background.drain(within: limit) }
 
     /// Counts an entry that was not kept, and begins a sweep when the namespace is nearly full.
     func noteFullness(_ written: DiskSpace.Written, of size: Int) {
@@ -25,7 +25,7 @@ extension DiskLevel {
 
     /// Begins a sweep in the background, unless one is running.
     func sweep() {
-        sweeps.flights.launch(0) { [space, wall, counters, sweeps] in
+        space.background.launch(.sweep) { [space, wall, counters, sweeps] in
             do {
                 try await space.sweep(now: wall.now().wall) { keys in
                     counters.add(\.swept, keys.count)
@@ -40,10 +40,8 @@ extension DiskLevel {
     }
 }
 
-/// The sweeps of a namespace, one at a time, and who hears of what they drop.
+/// Who hears of what the sweeps of a namespace drop.
 final class DiskSweeps: Sendable {
-    /// Owns the task of a sweep, and ends it when it takes too long.
-    let flights = Flights<Int, Void>(anchorLimit: 1, completionLimit: .seconds(60))
     private let listener = Locked<(@Sendable ([[UInt8]]) async -> Void)?>(nil)
 
     /// Sets who is told the keys that a sweep has dropped.

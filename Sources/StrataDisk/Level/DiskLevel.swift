@@ -15,8 +15,8 @@ public import Strata
 ///
 /// | operation | transactions |
 /// |---|---|
-/// | get | 1 read; every thousandth also writes down what was read |
-/// | get of several keys | 1 read |
+/// | get | 1 read; each thousand entries that were read also begin 1 write, for which no call waits |
+/// | get of several keys | 1 read; likewise |
 /// | set | 1 write |
 /// | remove, clear | 1 read, and 1 write if there is something to remove |
 ///

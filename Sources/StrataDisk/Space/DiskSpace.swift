@@ -8,6 +8,8 @@ final class DiskSpace: Sendable {
     let name: String
     let limit: Int
     let whenFull: WhenFull
+    /// Owns the tasks of work that no call waits for, and ends them when they take too long.
+    let background = Flights<BackgroundWork, Void>(anchorLimit: 2, completionLimit: .seconds(60))
     private let touches = Locked(Touches())
 
     init(store: DiskStore, name: String, limit: Int, whenFull: WhenFull) {
@@ -15,6 +17,12 @@ final class DiskSpace: Sendable {
         self.name = name
         self.limit = limit
         self.whenFull = whenFull
+    }
+
+    /// What is done beside the calls, one of each at a time.
+    enum BackgroundWork: Hashable, Sendable {
+        case sweep
+        case usage
     }
 
     /// What becomes of an entry for which there is no room, once what has expired is gone.
@@ -33,7 +41,7 @@ final class DiskSpace: Sendable {
         let found = try await store.read { [name] db, file in
             try Self.find(key, name, db, file)
         }
-        if case .entry(let entry) = found { try await touch([entry.id]) }
+        if case .entry(let entry) = found { touch([entry.id]) }
         return found
     }
 
@@ -41,7 +49,7 @@ final class DiskSpace: Sendable {
         let found = try await store.readTogether { [name] db, file in
             try keys.map { try Self.find($0, name, db, file) }
         }
-        try await touch(found.compactMap { if case .entry(let entry) = $0 { entry.id } else { nil } })
+        touch(found.compactMap { if case .entry(let entry) = $0 { entry.id } else { nil } })
         return found
     }
 
@@ -61,18 +69,22 @@ final class DiskSpace: Sendable {
 
     // MARK: Order of use
 
-    /// Notes a use; written together with others, since a write costs far more than a read.
-    private func touch(_ ids: [Int64]) async throws {
+    /// Notes a use; written together with others, since a write costs far more than a read, and beside the reads, since a
+    /// write waits for those of other processes.
+    private func touch(_ ids: [Int64]) {
         let isFull = touches.withLock { $0.add(ids) }
         guard isFull else { return }
-        do {
-            try await store.write { db, file in
-                guard let space = try file.space(self.name, db) else { return }
-                try self.writeTouches(space, db)
+        background.launch(.usage) { [self] in
+            do {
+                try await store.write { db, file in
+                    guard let space = try file.space(self.name, db) else { return }
+                    try self.writeTouches(space, db)
+                }
+            } catch {
+                // The order of use is worth little: a disk that is full, read-only or another's for long can be read.
+                touches.withLock { $0.forget() }
+                throw error
             }
-        } catch let error as DiskError where error.code != .corrupt {
-            // The order of use is worth nothing against the value that was read: a disk that is full or read-only can
-            // be read.
         }
     }
 

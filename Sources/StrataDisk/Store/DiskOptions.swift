@@ -5,7 +5,7 @@
 /// |---|---|---|
 /// | durability | process | a cache can be filled again after a power cut |
 /// | corruption | recreate | a cache that starts empty is better than none |
-/// | lockTimeout | 5 s | longer than another process writes |
+/// | lockTimeout | 5 s | longer than another process writes, or opens the file |
 /// | readers | 4 | as many reads at a time |
 public struct DiskOptions: Sendable, Hashable {
     /// What a write that has returned survives.
@@ -29,7 +29,7 @@ public struct DiskOptions: Sendable, Hashable {
     public var durability: Durability
     /// What becomes of a file that is no database, or a damaged one.
     public var corruption: Corruption
-    /// How long to wait while another process writes.
+    /// How long to wait while another process writes, or opens the file; then the call throws ``DiskError/Code/busy``.
     public var lockTimeout: Duration
     /// How many reads run at a time, from 1 up.
     public var readers: Int

@@ -14,9 +14,10 @@ internal import Strata
 /// Several processes may share the file. What is written is there or not there after a crash, never half.
 ///
 /// The file is opened by the first call that needs it, on a thread of its own: nothing here blocks the threads of
-/// tasks. A file that cannot be opened fails that call and is tried again by the next. A file that is no database is
-/// set aside (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or
-/// deleted, a new one takes its place.
+/// tasks. Calls that come meanwhile wait for it, too; one that is cancelled leaves at once. A file that cannot be opened
+/// fails those calls and is tried again by the next. A file that is no database is set aside
+/// (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or deleted, a new
+/// one takes its place. A file in which damage was met is looked through whole before it is used again.
 public final class DiskStore: Sendable, CustomStringConvertible {
     private struct State {
         var file: OpenFile?
@@ -31,6 +32,10 @@ public final class DiskStore: Sendable, CustomStringConvertible {
     private let state = Locked(State())
     // Opening waits for other processes and for the disk.
     private let opening = DispatchQueue(label: "strata.disk.open")
+    /// One opening for all calls that need the file.
+    private let openings = Flights<Opening, OpenFile>()
+
+    private enum Opening: Hashable, Sendable { case file }
 
     /// A store at a place.
     ///
@@ -100,7 +105,7 @@ public final class DiskStore: Sendable, CustomStringConvertible {
     private struct Moved: Error {}
 
     private func withFile<Result>(_ body: (OpenFile) async throws -> Result) async throws -> Result {
-        var movedOnce = false
+        var isAgain = false
         while true {
             let file = try await openFile()
             do {
@@ -108,9 +113,14 @@ public final class DiskStore: Sendable, CustomStringConvertible {
             } catch {
                 // A connection that is opened late fails on a file that is gone.
                 let isMoved = error is Moved || (error is DatabaseError && !file.isInPlace)
-                if isMoved, !movedOnce {
-                    movedOnce = true
+                if isMoved, !isAgain {
+                    isAgain = true
                     await drop(file, isSuspect: false)
+                    continue
+                }
+                // Another call has met damage, and the file was closed under this one. Nothing of it was done.
+                if (error as? DatabaseError)?.resultCode == .SQLITE_MISUSE, !isAgain, wasDropped(file) {
+                    isAgain = true
                     continue
                 }
                 if error is Moved { throw DiskError(.notWritable, "the file is moved away again and again") }
@@ -125,10 +135,14 @@ public final class DiskStore: Sendable, CustomStringConvertible {
 
     func openFile() async throws -> OpenFile {
         if let file = state.withLock({ $0.file }) { return file }
-        let result = await onOpeningQueue { store in
-            Result { try store.opened() }
-        }
-        return try result.get()
+        return try await openings.join(.file) { [self] _ in
+            try await onOpeningQueue { store in Result { try store.opened() } }.get()
+        }.output
+    }
+
+    /// Whether a file was closed, and not the store.
+    private func wasDropped(_ file: OpenFile) -> Bool {
+        state.withLock { !$0.isClosed && $0.file !== file }
     }
 
     /// Runs on the opening queue, so one call at a time.

@@ -1,5 +1,6 @@
 #if Disk
 internal import GRDB
+internal import Strata
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
@@ -33,9 +34,7 @@ struct FileOpening {
         let lock = Self.open(path + ".lock")
         guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
         defer { close(lock) }
-        while flock(lock, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw DiskError(.cannotOpen, "the lock file cannot be locked (\(errno))") }
-        }
+        try take(lock)
         do {
             return try OpenFile(path, options, isSuspect: isSuspect)
         } catch {
@@ -54,6 +53,23 @@ struct FileOpening {
         #else
         unsafe Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         #endif
+    }
+
+    /// Waits for other processes that open the file, as long as for those that write.
+    ///
+    /// The system has no lock of files that waits for a limited time, so this asks again and again, on the thread of the
+    /// store's openings.
+    private func take(_ lock: Int32) throws {
+        let end = MonotonicInstant.now.advanced(by: options.lockTimeout)
+        while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                throw DiskError(.cannotOpen, "the lock file cannot be locked (\(errno))")
+            }
+            guard MonotonicInstant.now < end else {
+                throw DiskError(.busy, "another process is opening the file, or looks through it after damage")
+            }
+            usleep(5_000)
+        }
     }
 
     private func isCorruption(_ error: any Error) -> Bool {

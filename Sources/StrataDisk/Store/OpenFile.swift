@@ -51,7 +51,9 @@ final class OpenFile: Sendable {
         pool = try DatabasePool(path: path, configuration: configuration)
         do {
             if isSuspect {
-                let verdict = try pool.writeWithoutTransaction { try String.fetchOne($0, sql: "PRAGMA quick_check(1)") }
+                // A quick check would leave out whether indexes agree with their tables.
+                let check = "PRAGMA integrity_check(1)"
+                let verdict = try pool.writeWithoutTransaction { try String.fetchOne($0, sql: check) }
                 guard verdict == "ok" else { throw DiskError(.corrupt, "the file is damaged") }
             }
             try pool.writeWithoutTransaction { try DiskSchema.prepare($0) }
