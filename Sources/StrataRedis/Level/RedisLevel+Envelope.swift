@@ -188,7 +188,8 @@ extension RedisLevel {
     ///   - entry: The entry to write.
     ///   - names: The names of the key.
     ///   - start: An instant no later than the start of its fetch. The written time of storing, minus the duration of
-    ///     the fetch, is never later: a repeated invalidation tells by it whether the value is older.
+    ///     the fetch, is never later: a repeated invalidation tells by it whether the value is older. An entry that comes
+    ///     from a level below is as old as it was there.
     /// - Returns: The bytes, and the entry as others will read it.
     /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge``;
     ///   `CancellationError`.
@@ -204,7 +205,8 @@ extension RedisLevel {
         let clock = clock(of: names)
         let offset = try await clock.offset()
         let now = redis.clock.now
-        let storedAt = (start?.advanced(by: entry.fetchDuration) ?? now).advanced(byNanoseconds: -clock.error)
+        let latest = start?.advanced(by: entry.fetchDuration) ?? now
+        let storedAt = entry.storedAt == .distantPast ? latest : min(latest, entry.storedAt)
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.asOf = asOf
         limit(&sealed, at: now)
@@ -216,7 +218,7 @@ extension RedisLevel {
             codec: codec.identifier,
             keyHash: names.keyHash,
             version: sealed.version,
-            storedAt: storedAt.serverMilliseconds(offset: offset),
+            storedAt: storedAt.advanced(byNanoseconds: -clock.error).serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
             payload: encoded?.bytes ?? []

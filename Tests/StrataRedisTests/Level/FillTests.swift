@@ -255,4 +255,19 @@ struct FillTests {
             #expect(try await other.get("k") == nil)
         }
     }
+
+    @Test("what comes from a level below is as old in Redis as it was there")
+    func age() async throws {
+        let level = try await RedisLevel<String, String>(TestServer.client(), keyspace: keyspace, codec: .text)
+        let below = MemoryLevel<String, String>(limit: .entries(10))
+        let now = MonotonicInstant.now
+        let old = now.advanced(by: .seconds(-50))
+        try await below.store(
+            Entry(.value("v"), freshUntil: now.advanced(by: .seconds(600)), storedAt: old),
+            for: "k"
+        )
+        #expect(try await level.compose(below).get("k") == "v")
+        let found = try #require(try await level.entry(for: "k", ReadRequest()))
+        #expect(try #require(found.age(at: .now)) >= .seconds(50))
+    }
 }
