@@ -67,7 +67,7 @@ struct DiskWaitTests {
         #expect(rest.isEmpty)
     }
 
-    @Test("another process that keeps the file from being opened is a typed error after the time allowed, to all at once")
+    @Test("a process that keeps the file from being opened is a typed error after the time allowed, to all at once")
     func opening() async throws {
         let lock = try FileLock(folder.file + ".lock")
         let level = level(.milliseconds(500))

@@ -135,9 +135,11 @@ public final class DiskStore: Sendable, CustomStringConvertible {
 
     func openFile() async throws -> OpenFile {
         if let file = state.withLock({ $0.file }) { return file }
-        return try await openings.join(.file) { [self] _ in
-            try await onOpeningQueue { store in Result { try store.opened() } }.get()
-        }.output
+        return
+            try await openings.join(.file) { [self] _ in
+                try await onOpeningQueue { store in Result { try store.opened() } }.get()
+            }
+            .output
     }
 
     /// Whether a file was closed, and not the store.
