@@ -10,6 +10,7 @@ struct HostileClusterTests {
     /// A node that answers CLUSTER SHARDS, and commands about keys, as it is told; an empty answer ends the connection.
     private func node(
         shards: @escaping @Sendable (ScriptedPort) -> String,
+        slots: (@Sendable (ScriptedPort) -> String)? = nil,
         answer: @escaping @Sendable (_ command: [String], ScriptedPort) -> String
     ) async throws -> (ScriptedServer, ScriptedPort) {
         let port = ScriptedPort()
@@ -23,6 +24,7 @@ struct HostileClusterTests {
             case ("CLUSTER", "INFO"):
                 let text = "cluster_state:ok\r\ncluster_current_epoch:1\r\n"
                 return [.send(text: "$\(text.utf8.count)\r\n\(text)\r\n")]
+            case ("CLUSTER", "SLOTS"): return [.send(text: (slots ?? shards)(port))]
             case ("CLUSTER", _): return [.send(text: shards(port))]
             default:
                 let text = answer(command, port)
@@ -50,6 +52,31 @@ struct HostileClusterTests {
     /// A cluster of this node alone.
     private static func whole(_ port: ScriptedPort) -> String {
         "*1\r\n" + shard(0, 16_383, "127.0.0.1", port.value)
+    }
+
+    @Test(
+        "where the newer form leaves out slots, the older is asked for, and believed if there is one",
+        arguments: [true, false]
+    )
+    func gaps(hasSlots: Bool) async throws {
+        let slots: @Sendable (ScriptedPort) -> String = { port in
+            guard hasSlots else { return "-NOPERM this user has no permissions to run the 'cluster|slots' command\r\n" }
+            return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n" + Self.bulk("127.0.0.1") + ":\(port.value)\r\n"
+        }
+        let (server, port) = try await node(
+            shards: { "*1\r\n" + Self.shard(0, 9_000, "127.0.0.1", $0.value) },
+            slots: slots
+        ) { command, _ in Self.bulk(command[1]) }
+        let redis = try client(port, timeout: hasSlots ? .seconds(20) : .seconds(2))
+        let known = try #require((0...).lazy.map { "k\($0)" }.first { HashSlot.of(RedisKey($0)) < 9_000 })
+        #expect(try await redis.get(RedisKey(known)) == Array(known.utf8))
+        if hasSlots {
+            #expect(try await redis.get("a") == Array("a".utf8))
+        } else {
+            await #expect(throws: RedisError.self) { try await redis.get("a") }
+        }
+        await redis.shutDown()
+        await server.stop()
     }
 
     @Test("a node that sends calls to itself for ever: a clear error, after a few hops")

@@ -113,6 +113,16 @@ struct SlotMapTests {
         #expect(try SlotMap(shards: reply, from: source).owner(of: 0) == .tcp(host: "new", port: 2))
     }
 
+    @Test("a primary that has died, and whose slots are another's, is left out")
+    func dead() throws {
+        let reply = RESPValue.array([
+            shard([], primary("dead", 1, health: "fail")), shard([0, 16_383], primary("new", 2)),
+        ])
+        let map = try SlotMap(shards: reply, from: source)
+        #expect(map.nodes == [.tcp(host: "new", port: 2)])
+        #expect(map.isWhole)
+    }
+
     @Test("slots given twice are the first's; ranges and nodes that make no sense are nobody's")
     func senseless() throws {
         let reply = RESPValue.array([

@@ -107,7 +107,12 @@ extension ClusterRouter: Watched {
     }
 
     /// Asks a node for its account of the cluster and for the map.
-    private func ask(_ client: RedisClient, _ number: UInt64) {
+    ///
+    /// - Parameters:
+    ///   - client: The node.
+    ///   - number: The round's.
+    ///   - gaps: The map that the node has told in the newer form, where slots had no owner in that.
+    private func ask(_ client: RedisClient, _ number: UInt64, gaps: SlotMap? = nil) {
         let askedAt = MonotonicInstant.now
         let noted = NotedInformation()
         // Over one connection, so that the account is there when the map comes.
@@ -115,7 +120,7 @@ extension ClusterRouter: Watched {
         askInformation(client, on: connection) { outcome in
             noted.information.withLock { $0 = ClusterInformation(outcome) }
         }
-        let asksForSlots = state.withLock { $0.asksForSlots }
+        let asksForSlots = gaps != nil || state.withLock { $0.asksForSlots }
         client.post(deadline: askedAt.advanced(by: configuration.connectTimeout), on: connection, expecting: .list) {
             [weak self] outcome in
             self?
@@ -125,7 +130,8 @@ extension ClusterRouter: Watched {
                         information: noted.information.withLock { $0 },
                         client: client,
                         askedAt: askedAt,
-                        isOfSlots: asksForSlots
+                        isOfSlots: asksForSlots,
+                        gaps: gaps
                     ),
                     number
                 )
@@ -156,8 +162,11 @@ extension ClusterRouter: Watched {
                 state.withLock { $0.asksForSlots = true }
                 return ask(answer.client, number)
             }
-            return failed(error, number)
+            guard let gaps = answer.gaps else { return failed(error, number) }
+            map = gaps
         }
+        // Some releases of Redis and Valkey 7.2 leave out the slots of a shard whose primary has died (redis/redis#13414).
+        if !answer.isOfSlots, !map.isWhole { return ask(answer.client, number, gaps: map) }
         let epoch = answer.information?.epoch ?? 0
         let known = view
         // A node that has been cut off tells what was. It is believed when it is all there is.
@@ -224,6 +233,8 @@ private struct RefreshAnswer: Sendable {
     let client: RedisClient
     let askedAt: MonotonicInstant
     let isOfSlots: Bool
+    /// The map with gaps that the node has told before.
+    let gaps: SlotMap?
 
     func map() throws(RedisError) -> SlotMap {
         let endpoint = client.configuration.endpoint

@@ -14,7 +14,8 @@ struct ReplicaMap: Sendable, Equatable {
     init(shards reply: RESPValue, from source: RedisEndpoint, usesTLS: Bool = false) {
         for shard in reply.array ?? [] {
             guard let nodes = SlotMap.fields(shard)["nodes"]?.array,
-                let primary = SlotMap.primary(of: nodes, toldBy: source, usesTLS: usesTLS)
+                let primary = SlotMap.primary(of: nodes)
+                    .flatMap({ SlotMap.endpoint(of: $0, toldBy: source, usesTLS: usesTLS) })
             else { continue }
             let others = nodes.map { SlotMap.fields($0) }
                 .filter { $0["role"]?.string == "replica" && $0["health"]?.string == "online" }

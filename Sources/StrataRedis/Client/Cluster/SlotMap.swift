@@ -5,7 +5,7 @@ struct SlotMap: Sendable, Equatable {
     /// Where a slot has no owner.
     static let nobody = UInt16.max
 
-    /// The primaries, also those without slots where the server tells of them.
+    /// The primaries, also those without slots where the server tells of them and they are online.
     private(set) var nodes: [RedisEndpoint] = []
     /// For each slot the index of its owner.
     private(set) var owners = [UInt16](repeating: nobody, count: HashSlot.count)
@@ -15,6 +15,9 @@ struct SlotMap: Sendable, Equatable {
     private var given = 0
 
     init() {}
+
+    /// Whether each slot has an owner.
+    var isWhole: Bool { !owners.contains(Self.nobody) }
 
     /// The owner of a slot.
     func owner(of slot: UInt16) -> RedisEndpoint? {
@@ -51,11 +54,13 @@ struct SlotMap: Sendable, Equatable {
         guard case .array(let shards) = reply else { throw Self.senseless("it is no list", source) }
         for shard in shards {
             let fields = Self.fields(shard)
-            guard let nodes = fields["nodes"]?.array,
-                let endpoint = Self.primary(of: nodes, toldBy: source, usesTLS: usesTLS)
+            let bounds = fields["slots"]?.array?.map { $0.number(in: 0...Int64(HashSlot.count - 1)) } ?? []
+            // Clusters go on telling of a primary that has died, after its replica has taken its slots.
+            guard let node = fields["nodes"]?.array.flatMap({ Self.primary(of: $0) }),
+                !bounds.isEmpty || Self.isOnline(node),
+                let endpoint = Self.endpoint(of: node, toldBy: source, usesTLS: usesTLS)
             else { continue }
             guard let index = index(of: endpoint) else { throw Self.senseless("too many primaries", source) }
-            let bounds = fields["slots"]?.array?.map { $0.number(in: 0...Int64(HashSlot.count - 1)) } ?? []
             for start in stride(from: 0, to: bounds.count - 1, by: 2) {
                 try give(bounds[start], bounds[start + 1], to: index, source)
             }
@@ -114,17 +119,12 @@ struct SlotMap: Sendable, Equatable {
     }
 
     /// The primary among a shard's nodes; one that is online before one that is not.
-    static func primary(
-        of nodes: [RESPValue],
-        toldBy source: RedisEndpoint,
-        usesTLS: Bool
-    ) -> RedisEndpoint? {
+    static func primary(of nodes: [RESPValue]) -> [String: RESPValue]? {
         let primaries = nodes.map { fields($0) }.filter { $0["role"]?.string == "master" }
-        guard let node = primaries.first(where: { $0["health"]?.string == "online" }) ?? primaries.first else {
-            return nil
-        }
-        return endpoint(of: node, toldBy: source, usesTLS: usesTLS)
+        return primaries.first { isOnline($0) } ?? primaries.first
     }
+
+    private static func isOnline(_ node: [String: RESPValue]) -> Bool { node["health"]?.string == "online" }
 
     /// Where a node of a shard listens.
     static func endpoint(
