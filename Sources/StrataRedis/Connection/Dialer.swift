@@ -42,6 +42,10 @@ final class Dialer {
     /// Addresses that were found and not tried yet.
     private var addresses: ArraySlice<SocketAddress> = []
     private var deadline = MonotonicInstant.distantFuture
+    /// The address that the last attempt went to, and when: what ended soon is not tried first again.
+    private var lastTried: (address: SocketAddress, at: MonotonicInstant)?
+    /// How long a connection has to last for its address to be worth another attempt before the others.
+    private static let soon: Int64 = 10_000_000_000
     /// A look-up that outlived its attempt.
     ///
     /// It is waited for instead of starting a second thread beside it.
@@ -102,7 +106,7 @@ final class Dialer {
     func overdue(now: MonotonicInstant) -> RedisError? {
         guard now >= deadline else { return nil }
         switch stage {
-        case .securing(_, let secure): return located(secure.overdue)
+        case .securing(_, let secure): return located(secure.overdue(hasServed: material?.hasServed == true))
         case .authorizing:
             let message = "the source of credentials has not answered within the connect timeout"
             // It may answer at any moment, so the next attempt need not wait as long as for a wrong password.
@@ -171,7 +175,7 @@ final class Dialer {
         case .resolving(let resolution):
             switch resolution.result {
             case .success(let found):
-                addresses = found[...]
+                addresses = inOrder(found, now: now)[...]
                 return connectNext(after: SystemError(number: EHOSTUNREACH), now: now)
             case .failure(var error):
                 error.endpoint = endpoint.description
@@ -183,6 +187,14 @@ final class Dialer {
             return connectNext(after: SystemError(number: ETIMEDOUT), now: now)
         default: return .pending
         }
+    }
+
+    /// The addresses, the one last that was tried last and did not last long.
+    private func inOrder(_ found: [SocketAddress], now: MonotonicInstant) -> [SocketAddress] {
+        guard let lastTried, lastTried.at.nanoseconds(to: now) < Self.soon,
+            let place = found.firstIndex(of: lastTried.address)
+        else { return found }
+        return Array(found[(place + 1)...] + found[...place])
     }
 
     /// Goes on when the descriptor has something to say: the connection stands, or the next address is tried.
@@ -213,7 +225,10 @@ final class Dialer {
     private func secured(_ socket: Socket, _ secure: SecureSocket) -> Outcome {
         stage = .idle
         do throws(RedisError) {
-            if try secure.handshake() { return .connected(socket, secure) }
+            if try secure.handshake() {
+                material?.served()
+                return .connected(socket, secure)
+            }
             stage = .securing(socket, secure)
             return .pending
         } catch {
@@ -239,6 +254,7 @@ final class Dialer {
         stage = .idle
         var error = error
         while let address = addresses.popFirst() {
+            lastTried = (address, now)
             switch Socket.connect(to: address) {
             case .success((let descriptor, true)): return connected(Socket(descriptor: descriptor))
             case .success((let descriptor, false)):

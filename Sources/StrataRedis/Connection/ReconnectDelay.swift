@@ -3,8 +3,8 @@ internal import Strata
 /// How long to wait before connecting again.
 ///
 /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015): anything from nothing to a bound that
-/// doubles with each failed attempt. Wrong credentials, certificates and servers do not mend by themselves and wait for the
-/// whole upper bound.
+/// doubles with each failed attempt. Wrong credentials, certificates and servers do not mend by themselves and wait for at
+/// least half the upper bound.
 enum ReconnectDelay {
     static func next(
         _ range: ClosedRange<Int64>,
@@ -12,7 +12,9 @@ enum ReconnectDelay {
         _ error: RedisError,
         using random: inout SplitMix64
     ) -> Int64 {
-        guard !error.isOfConfiguration else { return range.upperBound }
+        guard !error.isOfConfiguration else {
+            return Int64.random(in: range.upperBound / 2...range.upperBound, using: &random)
+        }
         let (doubled, overflow) = range.lowerBound.multipliedReportingOverflow(by: 1 << min(failures, 30))
         return Int64.random(in: 0...(overflow ? range.upperBound : min(range.upperBound, doubled)), using: &random)
     }

@@ -61,8 +61,11 @@ final class SecureSocket {
     }
 
     /// Why the time of the handshake was up.
-    var overdue: RedisError {
-        guard session.hasHeard else {
+    ///
+    /// - Parameter hasServed: Whether the server has spoken TLS before: then it is silent for now, and no other attempt is lost.
+    /// - Returns: The error of the attempt.
+    func overdue(hasServed: Bool) -> RedisError {
+        guard session.hasHeard || hasServed else {
             return .tls(
                 .serverSpeaksPlain,
                 "the server did not answer the TLS handshake within the connect timeout: "

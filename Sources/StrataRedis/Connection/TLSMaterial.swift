@@ -18,6 +18,8 @@ final class TLSMaterial {
     private let logger: Logger?
     private var current: (context: TLSContext, stamps: [Stamp?])?
     private var lastFailure: String?
+    /// Whether a server has accepted it since the start.
+    private(set) var hasServed = false
 
     /// What tells whether a file is the one that was read.
     private struct Stamp: Equatable {
@@ -53,6 +55,9 @@ final class TLSMaterial {
         self.options = options
         self.logger = logger
     }
+
+    /// A handshake has succeeded.
+    func served() { hasServed = true }
 
     /// TLS for a socket that is connected to a server.
     func secure(_ socket: Socket, host: String, endpoint: String) throws(RedisError) -> SecureSocket {
@@ -98,6 +103,10 @@ internal import Logging
 enum TLSMaterial {
     init?(_ options: TLSOptions, logger: Logger?) { return nil }
 
+    var hasServed: Bool { switch self {} }
+
+    func served() { switch self {} }
+
     func secure(_ socket: Socket, host: String, endpoint: String) throws(RedisError) -> SecureSocket { switch self {} }
 }
 
@@ -105,8 +114,8 @@ enum TLSMaterial {
 enum SecureSocket {
     var wantsToSend: Bool { switch self {} }
     var hasEnded: Bool { switch self {} }
-    var overdue: RedisError { switch self {} }
 
+    func overdue(hasServed: Bool) -> RedisError { switch self {} }
     func handshake() throws(RedisError) -> Bool { switch self {} }
     func flush() -> Socket.Transfer { switch self {} }
     func send(_ bytes: UnsafeRawBufferPointer) -> Socket.Transfer { switch self {} }

@@ -114,6 +114,28 @@ struct TLSRefusalTests {
         }
     }
 
+    @Test("a server that has spoken TLS and is silent now is not taken for one that speaks plain text")
+    func silence() async throws {
+        try await TLSFixture.with { fixture in
+            var configuration = try fixture.configuration()
+            configuration.connectTimeout = .milliseconds(200)
+            configuration.healthWindow = .milliseconds(200)
+            configuration.commandTimeout = .seconds(20)
+            configuration.reconnectDelay = .milliseconds(1) ... .seconds(1_000)
+            let redis = try RedisClient(configuration)
+            while (try? await redis.ping()) == nil { try await nextTurn() }
+            try await fixture.server.pause()
+            var reason: RedisError.TLSReason?
+            while reason == nil {
+                do { try await redis.ping() } catch let error as RedisError { reason = error.tlsReason }
+            }
+            try await fixture.server.resume()
+            #expect(reason == .handshake)
+            while (try? await redis.ping()) == nil { try await nextTurn() }
+            await redis.shutDown()
+        }
+    }
+
     @Test("plain text to a server that speaks TLS")
     func plainClient() async throws {
         try await TLSFixture.with { fixture in
