@@ -70,7 +70,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// Logs in with the credentials that are in force now, between two calls; nothing is done unless the connection stands.
+    /// Logs in with the credentials that are in force now, between two calls; one that does not stand is made without waiting
+    /// any longer, for it may be what the old ones have kept from standing.
     ///
     /// - Parameters:
     ///   - deadline: When to give up.
@@ -79,7 +80,11 @@ final class Connection: Sendable {
         let (stands, settings) = machine.withLock { machine in
             (machine.phase == .ready || machine.phase == .handshaking, machine.settings)
         }
-        guard stands else { return completion(nil) }
+        guard stands else {
+            machine.withLock { $0.hurry(now: .now) }
+            wakeup.signal()
+            return completion(nil)
+        }
         post(deadline: deadline, expecting: .status) { outcome in
             switch outcome {
             case .success(let reply):
