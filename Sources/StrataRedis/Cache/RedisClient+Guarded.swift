@@ -105,8 +105,8 @@ extension RedisClient {
     private func probe(_ breaker: CircuitBreaker, _ number: UInt64) {
         let limit = outage.terms.value.probeLimit
         post(deadline: MonotonicInstant.coarse.advanced(byNanoseconds: limit), expecting: .status) { [clock] outcome in
-            var answered = false
-            if case .success(.status("PONG")) = outcome { answered = true }
+            let reply = try? outcome.get()
+            let answered = reply == .status("PONG") || reply?.isRefusedPing == true
             breaker.probed(number, answered, at: clock.now)
         } encode: { writer in
             writer.begin(1)

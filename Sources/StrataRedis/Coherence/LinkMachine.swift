@@ -285,6 +285,8 @@ struct LinkMachine: ~Copyable, Sendable {
             isTracking = true
             return
         }
+        // One answer a PING, in its place: it proves as much as a PONG.
+        if phase == .live, awaitsPong, reply.isRefusedPing { return ponged(&notices) }
         guard case .array(let parts) = reply, let kind = parts.first?.bytes else {
             throw refused(isTracking ? "SUBSCRIBE" : "CLIENT TRACKING", reply)
         }
@@ -296,14 +298,17 @@ struct LinkMachine: ~Copyable, Sendable {
             guard subscriptionsLeft == 0 else { break }
             readsCertain = .distantFuture
             if topics.tracksReads { register(now: now) } else { established(now: now, &notices) }
-        case "pong" where awaitsPong:
-            pongsOwed -= 1
-            // With two on their way, the first says nothing of what was before the link began anew.
-            guard !awaitsPong else { break }
-            if phase == .live { notices.append(.trusted(until: trustedUntil, told: told)) }
-            certain = lastPing
+        case "pong" where awaitsPong: ponged(&notices)
         default: throw refused("the invalidation link", reply)
         }
+    }
+
+    private mutating func ponged(_ notices: inout [Notice]) {
+        pongsOwed -= 1
+        // With two on their way, the first says nothing of what was before the link began anew.
+        guard !awaitsPong else { return }
+        if phase == .live { notices.append(.trusted(until: trustedUntil, told: told)) }
+        certain = lastPing
     }
 
     private func message(_ parts: [RESPValue], _ notices: inout [Notice]) {

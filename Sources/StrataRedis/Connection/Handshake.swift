@@ -105,6 +105,7 @@ struct Handshake: Sendable {
         case .array where step == .identify:
             return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
         case .status: return nil
+        case _ where step == .ping && reply.isRefusedPing: return nil
         case .error(let text): return refusal(of: step, text, endpoint: endpoint)
         default:
             let message = "the handshake was answered with what no Redis server answers it with"

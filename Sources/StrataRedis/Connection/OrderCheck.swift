@@ -8,7 +8,7 @@ internal import Strata
 /// timeout the replies before the nonce are held back until it is here. A call that is alone finds out by its own timeout.
 ///
 /// A proxy that answers PING by itself, without the argument, can show nothing: its connections are given up after a timeout,
-/// and not asked else.
+/// and not asked else. A server that refuses PING for now, as one does that could not save, shows nothing for now.
 struct OrderCheck: Sendable {
     /// How long between two nonces while nothing is suspected, in nanoseconds.
     static let interval: Int64 = 100_000_000
@@ -24,6 +24,10 @@ struct OrderCheck: Sendable {
     }
 
     private var nonce: [UInt8]?
+    /// Whether the nonce was refused at its place, so that another may be asked for.
+    ///
+    /// It is known on, for it must not come now.
+    private var isRefused = false
     /// The number of the nonce's slot.
     private var number: UInt64 = 0
     private var isHolding = false
@@ -39,18 +43,21 @@ struct OrderCheck: Sendable {
     var isUnderWay: Bool { nonce != nil }
 
     /// Whether a call has timed out that the nonce says nothing of.
-    var needsAnother: Bool { nonce == nil && doubted > number }
+    var needsAnother: Bool { !isAwaited && doubted > number }
+
+    private var isAwaited: Bool { nonce != nil && !isRefused }
 
     /// The connection stands.
     mutating func begin(at now: MonotonicInstant) { lastBegun = now }
 
     @inline(__always)
     func isDue(at now: MonotonicInstant) -> Bool {
-        nonce == nil && echoes != false && lastBegun.nanoseconds(to: now) >= Self.interval
+        !isAwaited && echoes != false && lastBegun.nanoseconds(to: now) >= Self.interval
     }
 
     mutating func begin(_ nonce: [UInt8], number: UInt64, holding: Bool, at now: MonotonicInstant) {
         self.nonce = nonce
+        isRefused = false
         self.number = number
         isHolding = holding
         lastBegun = now
@@ -61,8 +68,8 @@ struct OrderCheck: Sendable {
     /// - Returns: Whether a nonce is to be asked for.
     mutating func doubt(_ call: UInt64) -> Bool {
         doubted = max(doubted, call)
-        if nonce != nil { isHolding = true }
-        return nonce == nil
+        if isAwaited { isHolding = true }
+        return !isAwaited
     }
 
     /// A reply has come for the call of a number.
@@ -76,8 +83,14 @@ struct OrderCheck: Sendable {
         if isNonce {
             echoes = true
         } else {
-            guard reply == .status("PONG"), echoes != true, !isHolding else { return .outOfOrder }
-            echoes = false
+            guard !isHolding else { return .outOfOrder }
+            if reply == .status("PONG"), echoes != true {
+                echoes = false
+            } else {
+                guard reply.isRefusedPing else { return .outOfOrder }
+                isRefused = true
+                return .confirmed([])
+            }
         }
         nonce = nil
         isHolding = false
@@ -87,4 +100,13 @@ struct OrderCheck: Sendable {
     }
 
     mutating func reset() { self = OrderCheck() }
+}
+
+extension RESPValue {
+    /// Whether this is what a server answers PING with that serves reads all the same: it could not save its data, or the user
+    /// may not ask.
+    var isRefusedPing: Bool {
+        guard case .error(let text) = self else { return false }
+        return text.hasPrefix("MISCONF ") || text.hasPrefix("NOPERM ")
+    }
 }

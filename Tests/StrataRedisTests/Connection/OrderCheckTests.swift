@@ -85,6 +85,33 @@ struct OrderCheckTests {
         #expect(rig.ending(of: 4) == .failure(.connectionLost, .ambiguous))
     }
 
+    @Test(
+        "a server that refuses PING for now is asked again, and a nonce that comes late is known",
+        arguments: [false, true]
+    )
+    func refusedForNow(isLate: Bool) throws {
+        let rig = try MachineRig.ready(checksOrder: true)
+        rig.advance(by: .seconds(1))
+        for call in 1...2 { try rig.submit(call) }
+        rig.advance()
+        let commands = rig.take()
+        #expect(rig.receive(.integer(1), .integer(2), .error("MISCONF it could not save")) == nil)
+        #expect(rig.ending(of: 2) == .reply(.integer(2)))
+        #expect(rig.inFlight == 0 && rig.phase == .ready)
+        for call in 3...4 { try rig.submit(call) }
+        _ = rig.take()
+        if isLate {
+            #expect(rig.receive(try nonce(commands.last)) == .close)
+        } else {
+            #expect(rig.receive(.integer(3), .integer(4)) == nil)
+            rig.advance(by: .seconds(1))
+            for call in 5...6 { try rig.submit(call) }
+            rig.advance()
+            #expect(rig.receive(.integer(5), .integer(6), try nonce(rig.take().last)) == nil)
+            #expect(rig.ending(of: 6) == .reply(.integer(6)))
+        }
+    }
+
     @Test("a PONG is no nonce for a server that has sent one back")
     func pong() throws {
         let (rig, first) = try doubting()
