@@ -105,7 +105,8 @@ struct Handshake: Sendable {
         case .array where step == .identify:
             return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
         case .status: return nil
-        case _ where step == .ping && reply.isRefusedPing: return nil
+        // It could not save its data, and can be read all the same.
+        case .error(let text) where step == .ping && text.hasPrefix("MISCONF "): return nil
         case .error(let text): return refusal(of: step, text, endpoint: endpoint)
         default:
             let message = "the handshake was answered with what no Redis server answers it with"

@@ -22,6 +22,6 @@ struct AddressOrderTests {
         while (try? await redis.ping()) == nil { try await nextTurn() }
         await redis.shutDown()
         await silent.stop()
-        await server.stop()
+        try await server.stop()
     }
 }

@@ -149,8 +149,10 @@ extension TimerWheel {
             }
         }
         if index >= links.count {
-            let enough = max(index + 1, min(2 * links.count, expected + TimerWheel.heads + 2))
-            links.grow(to: enough, filling: Link(previous: 0, next: 0, tick: 0))
+            let expected = expected + TimerWheel.heads + 2
+            // Where there are more than were expected, the level was made larger since.
+            let next = index < expected ? min(2 * links.count, expected) : links.count + links.count / 2
+            links.grow(to: max(index + 1, next), filling: Link(previous: 0, next: 0, tick: 0))
         }
     }
 

@@ -1,5 +1,6 @@
-import Strata
 import Testing
+
+@testable import Strata
 
 @Suite("The timer wheel")
 struct TimerWheelTests {
@@ -68,5 +69,17 @@ struct TimerWheelTests {
         early.removeAll()
         #expect(early.count == 0)
         early.checkInvariants()
+    }
+
+    @Test("with more slots than were expected it grows by parts of its size, and not slot by slot")
+    func growth() {
+        var wheel = TimerWheel(now: 0, expected: 10)
+        var sizes: Set<Int> = []
+        for slot in 1...20_000 {
+            wheel.schedule(UInt32(slot), at: 1 << 40)
+            sizes.insert(wheel.links.count)
+        }
+        #expect(sizes.count < 30)
+        wheel.checkInvariants()
     }
 }
