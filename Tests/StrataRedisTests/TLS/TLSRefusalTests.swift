@@ -121,7 +121,8 @@ struct TLSRefusalTests {
             configuration.connectTimeout = .milliseconds(200)
             configuration.healthWindow = .milliseconds(200)
             configuration.commandTimeout = .seconds(20)
-            configuration.reconnectDelay = .milliseconds(1) ... .seconds(1_000)
+            configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(10)
+            configuration.connections = 1
             let redis = try RedisClient(configuration)
             while (try? await redis.ping()) == nil { try await nextTurn() }
             try await fixture.server.pause()
