@@ -10,6 +10,15 @@ extension RedisClient {
         guard case .status("PONG") = reply else { throw unexpected("PING") }
     }
 
+    /// PING, for a sign of life alone: it is one, too, when the server refuses it and serves reads all the same.
+    func answers() async throws {
+        do {
+            try await ping()
+        } catch let error as RedisError {
+            guard let text = error.serverMessage, RESPValue.error(text).isRefusedPing else { throw error }
+        }
+    }
+
     /// TIME: the server's clock, as the time since the beginning of 1970 in UTC.
     ///
     /// One round trip.

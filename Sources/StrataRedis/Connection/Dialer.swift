@@ -44,6 +44,8 @@ final class Dialer {
     private var deadline = MonotonicInstant.distantFuture
     /// The address that the last attempt went to, and when: what ended soon is not tried first again.
     private var lastTried: (address: SocketAddress, at: MonotonicInstant)?
+    /// The server that has last spoken TLS.
+    private var lastSecured: RedisEndpoint?
     /// How long a connection has to last for its address to be worth another attempt before the others.
     private static let soon: Int64 = 10_000_000_000
     /// A look-up that outlived its attempt.
@@ -106,7 +108,7 @@ final class Dialer {
     func overdue(now: MonotonicInstant) -> RedisError? {
         guard now >= deadline else { return nil }
         switch stage {
-        case .securing(_, let secure): return located(secure.overdue(hasServed: material?.hasServed == true))
+        case .securing(_, let secure): return located(secure.overdue(isKnown: lastSecured == endpoint))
         case .authorizing:
             let message = "the source of credentials has not answered within the connect timeout"
             // It may answer at any moment, so the next attempt need not wait as long as for a wrong password.
@@ -226,7 +228,7 @@ final class Dialer {
         stage = .idle
         do throws(RedisError) {
             if try secure.handshake() {
-                material?.served()
+                lastSecured = endpoint
                 return .connected(socket, secure)
             }
             stage = .securing(socket, secure)

@@ -62,10 +62,10 @@ final class SecureSocket {
 
     /// Why the time of the handshake was up.
     ///
-    /// - Parameter hasServed: Whether the server has spoken TLS before: then it is silent for now, and no other attempt is lost.
+    /// - Parameter isKnown: Whether the server has spoken TLS before: then it is silent for now, and speaks no plain text.
     /// - Returns: The error of the attempt.
-    func overdue(hasServed: Bool) -> RedisError {
-        guard session.hasHeard || hasServed else {
+    func overdue(isKnown: Bool) -> RedisError {
+        guard session.hasHeard || isKnown else {
             return .tls(
                 .serverSpeaksPlain,
                 "the server did not answer the TLS handshake within the connect timeout: "

@@ -18,8 +18,6 @@ final class TLSMaterial {
     private let logger: Logger?
     private var current: (context: TLSContext, stamps: [Stamp?])?
     private var lastFailure: String?
-    /// Whether a server has accepted it since the start.
-    private(set) var hasServed = false
 
     /// What tells whether a file is the one that was read.
     private struct Stamp: Equatable {
@@ -55,9 +53,6 @@ final class TLSMaterial {
         self.options = options
         self.logger = logger
     }
-
-    /// A handshake has succeeded.
-    func served() { hasServed = true }
 
     /// TLS for a socket that is connected to a server.
     func secure(_ socket: Socket, host: String, endpoint: String) throws(RedisError) -> SecureSocket {
@@ -103,10 +98,6 @@ internal import Logging
 enum TLSMaterial {
     init?(_ options: TLSOptions, logger: Logger?) { return nil }
 
-    var hasServed: Bool { switch self {} }
-
-    func served() { switch self {} }
-
     func secure(_ socket: Socket, host: String, endpoint: String) throws(RedisError) -> SecureSocket { switch self {} }
 }
 
@@ -115,7 +106,7 @@ enum SecureSocket {
     var wantsToSend: Bool { switch self {} }
     var hasEnded: Bool { switch self {} }
 
-    func overdue(hasServed: Bool) -> RedisError { switch self {} }
+    func overdue(isKnown: Bool) -> RedisError { switch self {} }
     func handshake() throws(RedisError) -> Bool { switch self {} }
     func flush() -> Socket.Transfer { switch self {} }
     func send(_ bytes: UnsafeRawBufferPointer) -> Socket.Transfer { switch self {} }

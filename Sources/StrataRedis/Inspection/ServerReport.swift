@@ -18,10 +18,10 @@ package struct ServerReport: Sendable {
     ///
     /// One round trip for each sample, and two more.
     package static func take(_ redis: RedisClient, samples: Int) async throws -> ServerReport {
-        let connect = try await measure { try await redis.ping() }
+        let connect = try await measure { try await redis.answers() }
         var roundTrips: [Duration] = []
         for _ in 0..<max(samples, 1) {
-            roundTrips.append(try await measure { try await redis.ping() })
+            roundTrips.append(try await measure { try await redis.answers() })
         }
         let fields = try await information(redis)
         let isValkey = fields["valkey_version"] != nil

@@ -13,7 +13,7 @@ extension RedisLevel {
         var failure = "the server does not answer"
         while .now < end {
             do {
-                _ = try await redis.ping()
+                try await redis.answers()
                 if isTold { return }
                 failure = untrustedReason ?? "the link does not stand yet"
             } catch let error as RedisError {

@@ -21,6 +21,7 @@ struct FailedSaveTests {
 
             let other = try RedisClient(configuration)
             #expect(try await other.exists("products") == 0)
+            try await RedisLevel<String, String>(other, keyspace: "products", codec: .text).ready(within: .seconds(30))
             let end = MonotonicInstant.now.advanced(by: .seconds(1))
             var reads = 0
             while .now < end {
