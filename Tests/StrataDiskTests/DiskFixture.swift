@@ -38,9 +38,17 @@ final class DiskFolder: Sendable {
 
     /// Looks into the file, or changes it, without the level.
     func inspect<Result>(_ body: (Database) throws -> Result) throws -> Result {
-        let queue = try DatabaseQueue(path: file)
+        let queue = try connection()
         defer { try? queue.close() }
         return try queue.write(body)
+    }
+
+    /// A connection as another process has one: it waits for those that write, or close the file.
+    func connection() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(60)
+        configuration.allowsUnsafeTransactions = true
+        return try DatabaseQueue(path: file, configuration: configuration)
     }
 }
 

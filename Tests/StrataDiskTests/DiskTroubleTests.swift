@@ -177,9 +177,7 @@ struct DiskTroubleTests {
     func busy() async throws {
         let level = level(DiskOptions(lockTimeout: .milliseconds(20)))
         try await level.set("old", for: "k")
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let other = try DatabaseQueue(path: folder.file, configuration: configuration)
+        let other = try folder.connection()
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         #expect(await diskCode { try await level.set("new", for: "k") } == .busy)
         #expect(try await level.get("k") == "old")

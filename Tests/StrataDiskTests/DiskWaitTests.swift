@@ -38,9 +38,7 @@ struct DiskWaitTests {
         let keys = (0..<Touches.portion + 100).map(String.init)
         for key in keys { try await level.set("v", for: key) }
         let before = try lastUse("0")
-        var configuration = Configuration()
-        configuration.allowsUnsafeTransactions = true
-        let other = try DatabaseQueue(path: folder.file, configuration: configuration)
+        let other = try folder.connection()
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         for key in keys { #expect(try await level.get(key) == "v") }
         #expect(try await level.get(keys).allSatisfy { $0 == "v" })
