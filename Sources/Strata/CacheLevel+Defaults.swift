@@ -7,7 +7,7 @@ extension CacheLevel {
     /// The first failure cancels the rest, unless the request leaves out failures.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await keys.concurrently { key in
-            try await request.leavingOut(key) { try await entry(for: key, request.of(key)) }
+            try await request.leavingOut(key) { try await entry(for: key, request.of(key, in: Value.self)) }
         }
     }
 

@@ -136,10 +136,9 @@ extension FreshnessPolicy {
     ///   - hasFallback: Whether there is a stale value to serve when that is over; by default what the read says.
     /// - Returns: The limits.
     package func waitLimit(_ request: ReadRequest, hasFallback: Bool? = nil) -> WaitLimit {
-        let hasFallback = hasFallback ?? request.hasFallback
-        return WaitLimit(
+        WaitLimit(
             sinceJoining: request.options.hardTimeout ?? hardTimeout,
-            sinceStart: hasFallback ? request.options.softTimeout ?? softTimeout : nil
+            sinceStart: hasFallback ?? request.hasFallback ? request.options.softTimeout ?? softTimeout : nil
         )
     }
 }

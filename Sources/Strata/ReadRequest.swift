@@ -22,10 +22,16 @@ public struct ReadRequest: Sendable {
     public var hasFallback: Bool
     /// The entry that is to be replaced, for a source that can tell whether it still holds.
     package var basis: (any Sendable)?
+    /// The same for each key of a batch, a `[Key: Entry<Value>]`.
+    package var bases: (any Sendable)?
     /// The source that the call has brought with it, a `CallSource`; `nil` for a read that goes by the levels' own.
     package var callSource: (any AnyObject & Sendable)?
     /// Whether a level above is filled with the answer when those below are.
     package var fillsAbove = false
+    /// Takes down which fetches go on without the read; `nil` where nobody wants what they bring.
+    package var left: LeftFlights?
+    /// The fetches that another read has left: this one begins none, and gets what those bring.
+    package var awaited: LeftFlights?
     /// Whether a level above decides whether what is found is served, and so tells of hits.
     @usableFromInline
     package var isJudgedAbove = false
@@ -65,13 +71,22 @@ public struct ReadRequest: Sendable {
     }
 
     /// Whether the answer may be shared with others who ask for the same key at the same time.
-    package var isShareable: Bool { purpose == .read && options == .ordinary && rights == nil }
+    package var isShareable: Bool { purpose == .read && options == .ordinary && rights == nil && awaited == nil }
 
     /// The same request for one key of those that it is for, which has a record of its own.
     package func of(_ key: some Hashable & Sendable) -> ReadRequest {
         guard let part = recorder?.part(of: key) else { return self }
         var request = self
         request.recorder = part
+        return request
+    }
+
+    /// The same request for one key of those that it is for, with the old entry that a level above has of it.
+    package func of<Key: Hashable & Sendable, Value: Sendable>(_ key: Key, in: Value.Type) -> ReadRequest {
+        guard let bases else { return of(key) }
+        var request = of(key)
+        request.bases = nil
+        if let old = (bases as? [Key: Entry<Value>])?[key] { request.basis = old }
         return request
     }
 
@@ -130,9 +145,18 @@ public struct ReadRequest: Sendable {
 
     /// The same request to a level whose values have another form than the old entry has.
     package var withoutBasis: ReadRequest {
-        guard basis != nil else { return self }
+        guard basis != nil || bases != nil else { return self }
         var request = self
         request.basis = nil
+        request.bases = nil
+        return request
+    }
+
+    /// The same request to a level that knows keys under other names.
+    package var withoutBases: ReadRequest {
+        guard bases != nil else { return self }
+        var request = self
+        request.bases = nil
         return request
     }
 

@@ -133,7 +133,7 @@ extension RedisError {
             code: code,
             message: "the server answered \(printableCode(of: text))",
             endpoint: endpoint,
-            effect: Self.refusedForState.contains(word) ? .notApplied : .ambiguous,
+            effect: Self.refusedForState.contains(word) && !Self.isOfScript(text) ? .notApplied : .ambiguous,
             serverMessage: text
         )
     }
@@ -164,6 +164,9 @@ extension RedisError {
         "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "READONLY", "NOAUTH", "NOPERM",
         "WRONGPASS", "NOSCRIPT", "MISCONF", "NOREPLICAS",
     ]
+
+    /// Whether a command in a script was answered so: what the script has done before stays.
+    static func isOfScript(_ text: String) -> Bool { text.contains("@user_script") }
 
     static func unexpected(_ command: String, endpoint: String? = nil) -> RedisError {
         RedisError(

@@ -33,6 +33,7 @@ extension Composed {
         let start = MonotonicInstant.now
         let now = time.now(at: start)
         var missing: [Int] = []
+        var held: Set<Int> = []
         for index in keys.indices {
             let (key, single, found) = (keys[index], request.of(keys[index]), entries[index])
             let above = found.flatMap { judged($0, key, heard[index], at: start) }
@@ -46,8 +47,11 @@ extension Composed {
                     single.recorder?.stale(because: .refreshing)
                     refresh(key, above, for: request)
                 }
-            case .fallBack: missing.append(index)
+            case .fallBack:
+                held.insert(index)
+                missing.append(index)
             case .useless:
+                if found != nil { held.insert(index) }
                 entries[index] = nil
                 missing.append(index)
             }
@@ -69,17 +73,34 @@ extension Composed {
         try Task.checkCancellation()
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
+        let left = request.fillsAbove ? nil : LeftFlights()
+        heard = heard.map { $0.asking(upper.gate) }
+        var below: [Entry<Value>?] = []
+        // Which of the fetches go on is not known here.
+        defer {
+            if let left, !left.isEmpty {
+                for (number, index) in missing.enumerated() where below.isEmpty || below[number] == nil {
+                    collect(keys[index], left, tickets[number], heard[index], request, askedAt: now)
+                }
+            }
+        }
         do {
-            let heard = heard.map { $0.asking(upper.gate) }
             let wanted = missing.map { keys[$0] }
             var asked = request.filling
+            if left != nil { asked.left = left }
+            asked.bases = bases(missing.compactMap { index in entries[index].map { (keys[index], $0) } })
             asked.hasFallback = asked.hasFallback || missing.allSatisfy { entries[$0] != nil }
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }
-            let below = try await lower.entries(for: wanted, asked)
+            below = try await lower.entries(for: wanted, asked)
             let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
             let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
+            // Where it is not known which have failed, nothing is known of those without an entry.
+            guard notes != nil || !request.leavesOutFailures else { return entries }
+            for (number, place) in found.places.enumerated() where found.entries[number] == nil && held.contains(place) {
+                await removeOutdated(keys[place], found.tickets[number], request)
+            }
             return entries
         } catch is CancellationError {
             throw CancellationError()
@@ -130,6 +151,11 @@ extension Composed {
             request.leftOut?.add(error, of: keys[number])
         }
         return failed
+    }
+
+    /// The old entries that a source may be told of; `nil` for none.
+    private func bases(_ entries: [(Key, Entry<Value>)]) -> [Key: Entry<Value>]? {
+        entries.isEmpty ? nil : Dictionary(entries) { first, _ in first }
     }
 
     private static func isLate(_ error: any Error) -> Bool { (error as? CacheError)?.code == .timeout }

@@ -188,18 +188,19 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
             await tell(kept, key)
             return heard
         }
-        let (heard, displaced) = try await ledger.exclusively(key) { () async throws -> (Ticket?, [Key]) in
+        let (heard, forgotten) = try await ledger.exclusively(key) {
+            () async throws -> (Ticket?, FillLedger<Key>.Forgotten?) in
             guard fillGate.isLive(note.ticket) else { throw CacheError.conflict }
             let heard = try await upper.exchange(kept, for: key, if: mark)
             // After: a conflict must not void what another process has stored.
             guard kept != nil, let ticket = fillGate.renew(note.ticket, for: fingerprint) else {
                 fillGate.void(fingerprint)
                 ledger.forget(key)
-                return (heard, [])
+                return (heard, nil)
             }
             return (heard, ledger.record(ticket, kept?.seal, for: key))
         }
-        for key in displaced { try? await removeAbove(key) }
+        try? await removeVoid(forgotten)
         await tell(kept, key)
         return heard
     }

@@ -239,7 +239,7 @@ extension Composed {
             }
             return try await upper.commit(entry, for: key)
         }
-        var displaced: [Key] = []
+        var forgotten: [FillLedger<Key>.Forgotten?] = []
         let heard = await Result {
             try await ledger.exclusively(key) { () async throws -> Ticket? in
                 guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
@@ -250,36 +250,48 @@ extension Composed {
                 // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
                 // of that. The old one does, as far as it lives.
                 if !isKnown(key, in: ledger) {
-                    displaced += ledger.record(.void, nil, for: key)
+                    forgotten.append(ledger.record(.void, nil, for: key))
                 }
                 let heard: Ticket?
                 do { heard = try await upper.commit(entry, for: key) } catch {
                     // What others have changed there later must not be taken for what was there before.
-                    if upper.gate != nil { displaced += ledger.record(entry.ticket, entry.seal, for: key) }
+                    if upper.gate != nil { forgotten.append(ledger.record(entry.ticket, entry.seal, for: key)) }
                     throw error
                 }
-                displaced += ledger.record(entry.ticket, entry.seal, for: key)
+                forgotten.append(ledger.record(entry.ticket, entry.seal, for: key))
                 return heard
             }
         }
-        for key in displaced { try await removeAbove(key) }
+        for other in forgotten { try await removeVoid(other) }
         return try heard.get()
     }
 
     /// Whether the upper level has something of a key, and nothing has voided that.
     private func isKnown(_ key: Key, in ledger: FillLedger<Key>) -> Bool {
-        ledger.fill(of: key).map { fillGate.isLive($0.ticket) && $0.seal?.isLive != false } ?? false
+        ledger.fill(of: key).map(isLive) ?? false
+    }
+
+    private func isLive(_ fill: FillLedger<Key>.Fill) -> Bool {
+        fillGate.isLive(fill.ticket) && fill.seal?.isLive != false
+    }
+
+    /// Removes above what is void and no longer known to be.
+    ///
+    /// What is not void stays: without a record the level below confirms it where others could change it, and nobody has to
+    /// where they could not.
+    func removeVoid(_ forgotten: FillLedger<Key>.Forgotten?) async throws {
+        if let forgotten, !isLive(forgotten.fill) { try await removeAbove(forgotten.key) }
     }
 
     func removeAbove(_ key: Key) async throws {
         guard let ledger else { return try await upper.remove(key) }
         // What cannot be removed is void, wherever it comes from.
-        let displaced = try await ledger.exclusively(key) {
-            let displaced = ledger.record(.void, nil, for: key)
+        let forgotten = try await ledger.exclusively(key) {
+            let forgotten = ledger.record(.void, nil, for: key)
             try await upper.remove(key)
             ledger.forget(key)
-            return displaced
+            return forgotten
         }
-        for other in displaced { try await removeAbove(other) }
+        try await removeVoid(forgotten)
     }
 }

@@ -30,16 +30,53 @@ extension Composed {
                 .having(old, asFallback: false)
             request.retryHint = hint
             request.callSource = callSource
-            guard let below = try await lower.entry(for: key, request.filling) else {
-                // There is no value any more, and no absence to keep.
-                fillGate.void(lower.fingerprint(of: key))
-                try await removeAbove(key)
+            let below = try await lower.entry(for: key, request.filling)
+            let now = time.now
+            guard let below, below.value != nil || below.isFresh(at: now) else {
+                await removeOutdated(key, ticket, request)
                 return true
             }
-            let now = time.now
             guard below.isFresh(at: now) else { return false }
             _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
             return now < below.refreshAt
+        }
+    }
+
+    /// There is no value any more, and no absence to keep: removes above what is older than that.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - ticket: Taken from the fill gate before the lower level was asked; void when the key has been changed since.
+    ///   - request: The read.
+    func removeOutdated(_ key: Key, _ ticket: Ticket, _ request: ReadRequest) async {
+        guard request.options.source != .never, fillGate.isLive(ticket) else { return }
+        fillGate.void(lower.fingerprint(of: key))
+        do { try await removeAbove(key) } catch { failures.fill(error, of: upper) }
+    }
+
+    /// Fills the upper level with what a fetch brings that goes on without its read; the uppermost composition has all filled.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - left: The fetches that the read has left.
+    ///   - ticket: Taken from the fill gate before the lower level was asked.
+    ///   - heard: Taken before anything was asked.
+    ///   - read: The read that has left.
+    ///   - start: When the lower level was asked, by the levels' clock.
+    func collect(
+        _ key: Key,
+        _ left: LeftFlights,
+        _ ticket: Ticket,
+        _ heard: Asked,
+        _ read: ReadRequest,
+        askedAt start: MonotonicInstant
+    ) {
+        var request = read.filling
+        request.recorder = nil
+        request.awaited = left
+        refreshes.collect(key) { [self, request] in
+            guard let below = try await lower.entry(for: key, request) else { return }
+            _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
         }
     }
 }

@@ -49,7 +49,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         time = .common(upper.clock, lower.clock) ?? .current
         failures = LevelFailures(logger)
         fills = Fills(waitLimit: fillWaitLimit, time)
-        refreshes = Refreshes(time)
+        refreshes = Refreshes(time, completionLimit: (lower.policy ?? FreshnessPolicy()).completionLimit)
         self.upper = upper
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
@@ -155,13 +155,19 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         var asked = request.having(above, asFallback: spare != nil).filling
         if spare != nil { asked.retryHint = RetryHint() }
+        let left = request.fillsAbove ? nil : LeftFlights()
+        if left != nil { asked.left = left }
+        heard = heard.asking(upper.gate)
         do {
-            let heard = heard.asking(upper.gate)
-            guard let below = try await lower.entry(for: key, asked) else { return nil }
+            guard let below = try await lower.entry(for: key, asked) else {
+                if found != nil { await removeOutdated(key, ticket, request) }
+                return nil
+            }
             return await filling(below, for: key, ticket, heard, request, askedAt: now)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
+            if let left, !left.isEmpty { collect(key, left, ticket, heard, request, askedAt: now) }
             guard let spare, spare.isUsable(at: time.now) else {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error

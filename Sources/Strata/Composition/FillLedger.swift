@@ -12,13 +12,21 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
         let seal: TagSeal?
     }
 
+    typealias Forgotten = (key: Key, fill: Fill)
+
     private struct State {
         var fills: [Key: Fill] = [:]
         /// Keys that a task is changing, with the tasks that wait for their turn.
         var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
+
+        /// Another fill, one that says something where there is one.
+        func other(than key: Key) -> Forgotten? {
+            let other = fills.first { $0.key != key && $0.value.ticket != .void } ?? fills.first { $0.key != key }
+            return other.map { ($0.key, $0.value) }
+        }
     }
 
-    /// Beyond this many keys, each new one replaces another, which must then be removed above.
+    /// Beyond this many keys, each new one replaces another.
     private let capacity: Int
     private let state = Locked(State())
 
@@ -33,15 +41,13 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
     /// Notes a fill.
     ///
-    /// Returns the keys that had to be forgotten for it: one, or none.
-    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> [Key] {
+    /// - Returns: The key and the fill that had to be forgotten for it; `nil` for none.
+    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Forgotten? {
         state.withLock { state in
             state.fills[key] = Fill(ticket: ticket, seal: seal)
-            guard state.fills.count > capacity, let other = state.fills.keys.first(where: { $0 != key }) else {
-                return []
-            }
-            state.fills[other] = nil
-            return [other]
+            guard state.fills.count > capacity, let other = state.other(than: key) else { return nil }
+            state.fills[other.key] = nil
+            return other
         }
     }
 

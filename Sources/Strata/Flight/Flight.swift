@@ -38,6 +38,8 @@ package class Flight: @unchecked Sendable {
     var worker: FlightWaiter?
     /// Whether the flight goes on without waiters.
     var isAnchored = false
+    /// Whether the work has ended; its result is there then.
+    var hasLanded = false
     /// Whether the flight exceeded its time and was cancelled.
     var isOverdue = false
     /// When the time of an anchored flight ends; after that, when the table forgets it although it has not ended.

@@ -5,7 +5,7 @@ extension FlightTable: Watched {
     /// Resumes the waiters whose limit has passed, and ends the flights whose time is over.
     ///
     /// A flight whose waiters have left goes on if there is room for another anchored one. When the time of an anchored
-    /// flight is over, its waiters are told, later callers start anew, and the work is cancelled.
+    /// flight is over, later callers start anew, and the work is cancelled, unless somebody waits for it who may wait longer.
     ///
     /// A cancelled flight counts until it ends, and a second at most: work that hangs must not hold a place for good.
     /// O(flights), and O(waiters) of those that have something due.
@@ -19,6 +19,8 @@ extension FlightTable: Watched {
                     if flight.isOverdue {
                         state.remove(flight)
                         flight.end = .distantFuture
+                    } else if !flight.waiters.isEmpty {
+                        state.unanchor(flight)
                     } else {
                         flight.isOverdue = true
                         flight.end = now.advanced(by: Self.grace)
@@ -49,11 +51,17 @@ extension FlightTable.State {
         flight.due = min(flight.due, end)
     }
 
-    /// Removes the waiters whose limit has passed; all of them when the flight's time is over.
+    /// Lets a flight go on for its waiters alone.
+    mutating func unanchor(_ flight: Flight) {
+        anchored -= 1
+        flight.isAnchored = false
+        flight.end = .distantFuture
+    }
+
+    /// Removes the waiters whose limit has passed; closes the flight to later callers when its time is over.
     mutating func release(from flight: Flight, at now: MonotonicInstant) -> [FlightWaiter] {
-        let isOver = flight.end <= now
-        if isOver { unlist(flight) }
-        let leaving = flight.waiters.filter { isOver || $0.end <= now }
+        if flight.end <= now { unlist(flight) }
+        let leaving = flight.waiters.filter { $0.end <= now }
         for waiter in leaving {
             waiter.outcome = .waitLimitReached
             dismiss(waiter)

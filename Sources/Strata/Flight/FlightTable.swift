@@ -174,6 +174,7 @@ final class FlightTable: Sendable {
         state.withLock { state in
             let waiters = flight.waiters
             for waiter in waiters { waiter.outcome = .landed }
+            flight.hasLanded = true
             state.remove(flight)
             return Release(waiters: waiters, drainers: state.takeDrainers())
         }

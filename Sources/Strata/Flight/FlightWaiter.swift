@@ -9,7 +9,7 @@ final class FlightWaiter: @unchecked Sendable {
         case landed
         /// The waiter was cancelled.
         case cancelled
-        /// The waiter's limit has passed, or the flight took too long.
+        /// The waiter's limit has passed.
         case waitLimitReached
     }
 

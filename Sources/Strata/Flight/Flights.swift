@@ -5,7 +5,8 @@
 /// - Work that another flight's work needs can run in that flight's task:
 ///   ``join(_:fingerprint:limit:within:joined:_:)``.
 /// - An *anchored* flight goes on without waiters, up to the completion limit. A caller whose wait limit passes anchors
-///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded.
+///   the flight that it leaves, and ``launch(_:fingerprint:_:)`` starts an anchored one. Their number is bounded. When that
+///   time is over, the flight is closed to later callers; it goes on for those who have joined and may wait longer.
 /// - ``void(_:)`` closes a flight to later callers, which start anew; its waiters still get its result.
 /// - Work may offer something for callers whose limit passes first: ``Delivery/offer(_:)``.
 /// - While the link is down, callers start anew when the flight is older than what levels may keep.
@@ -140,7 +141,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
         }
         if let outer { outer.table.waits(outer, for: nil) }
         if isAlone, waiter.flight == nil, !Task.isCancelled { return nil }
-        let (output, isLate) = try output(for: waiter)
+        let (output, isLate) = try output(for: waiter, hasStarted: role == .started)
         return (output, isLate ? .late : role)
     }
 
@@ -167,6 +168,22 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             let end = try await table.wait(on: flight, limit)
         else { return nil }
         return (unsafe unsafeDowncast(flight, to: Delivery<Output>.self), end == .late)
+    }
+
+    /// What work on a key brings that a caller has left, for as long as it takes.
+    ///
+    /// - Returns: The result, and whether that caller had begun the work; `nil` where no such work is among those, or it was
+    ///   closed to later callers or cancelled.
+    /// - Throws: The error of the work; `CancellationError`.
+    package func outcome(of key: Key, among left: LeftFlights) async throws -> (output: Output, isOwn: Bool)? {
+        let sought = left.all.last { $0.flight.table === table && has($0.flight, key) }
+        guard let sought else { return nil }
+        let flight = sought.flight
+        let end = try await table.wait(on: flight, .unlimited)
+        guard end == .landed || table.state.withLock({ _ in flight.hasLanded }),
+            let outcome = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self).outcome
+        else { return nil }
+        do { return (try outcome.get(), sought.isOwn) } catch { throw SourceFailure.cause(of: error) }
     }
 
     /// Does the work on a key within the work of another flight, in its task; waits instead when the work is running
@@ -207,7 +224,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             let begins = table.begin(flight, with: waiter) { has($0, key) }
             if begins { await fly(flight, work) }
             let isWanted = outer.table.work(of: outer, by: nil)
-            if begins { return (try output(for: waiter).output, .started) }
+            if begins { return (try output(for: waiter, hasStarted: true).output, .started) }
             guard isWanted else { throw CancellationError() }
         }
         let begun = try await board(key, { fingerprint }, limit, priority, for: outer, isAlone: false, joined) { _ in
@@ -296,7 +313,7 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     }
 
     /// The result for a waiter that was resumed.
-    private func output(for waiter: FlightWaiter) throws -> (output: Output, isLate: Bool) {
+    private func output(for waiter: FlightWaiter, hasStarted: Bool) throws -> (output: Output, isLate: Bool) {
         guard let flight = waiter.flight else { throw CancellationError() }
         let delivery = unsafe unsafeDowncast(flight, to: KeyedFlight<Key, Output>.self)
         switch waiter.outcome {
@@ -304,7 +321,9 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
             guard let outcome = delivery.outcome else { throw CancellationError() }
             return (try outcome.get(), false)
         case .waitLimitReached:
-            guard let spare = delivery.offered else { throw WaitLimitReached() }
+            guard let spare = delivery.offered else {
+                throw WaitLimitReached(LeftFlight(flight: flight, isOwn: hasStarted))
+            }
             return (spare, true)
         case .waits, .cancelled: throw CancellationError()
         }

@@ -9,37 +9,51 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
         let reason: (any Error)?
     }
 
+    private struct State {
+        var pauses: [Key: Pause] = [:]
+        /// When those that are over may be looked for again.
+        var nextLook = MonotonicInstant.distantPast
+    }
+
     private static var capacity: Int { 4096 }
     private static var longest: Duration { .seconds(3600) }
+    /// How rarely all are looked at when there is no room.
+    private static var lookInterval: Duration { .milliseconds(100) }
 
-    private let pauses = Locked<[Key: Pause]>([:])
-    private let steps: ClosedRange<Duration>
+    private let state = Locked(State())
+    private let steps: @Sendable () -> ClosedRange<Duration>
     private let clock: CacheClock
 
     /// - Parameters:
-    ///   - steps: How long a key's first pause is, and the longest that doubling makes.
+    ///   - steps: How long a key's first pause is, and the longest that doubling makes; asked for each pause.
     ///   - clock: What pauses are counted by.
-    package init(steps: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5), clock: CacheClock = .current) {
+    package init(
+        steps: @autoclosure @escaping @Sendable () -> ClosedRange<Duration> = .milliseconds(100) ... .seconds(5),
+        clock: CacheClock = .current
+    ) {
         self.steps = steps
         self.clock = clock
     }
 
     /// How long a key's pause still lasts, and its reason; `nil` when there is none.
     package func left(for key: Key, at now: MonotonicInstant) -> (duration: Duration, reason: (any Error)?)? {
-        pauses.withLock { pauses in
-            guard let pause = pauses[key], now < pause.until else { return nil }
+        state.withLock { state in
+            guard let pause = state.pauses[key], now < pause.until else { return nil }
             return (now.duration(to: pause.until), pause.reason)
         }
     }
 
     /// Makes a pause: as long as given, up to an hour; else the first step, doubled each time, up to the last.
     package func pause(_ key: Key, for duration: Duration? = nil, because reason: (any Error)? = nil) {
-        let now = clock.now
-        pauses.withLock { pauses in
-            if pauses.count >= Self.capacity { pauses = pauses.filter { now < $0.value.until } }
-            let step = pauses[key]?.step ?? steps.lowerBound
-            guard pauses[key] != nil || pauses.count < Self.capacity else { return }
-            pauses[key] = Pause(
+        let (now, steps) = (clock.now, steps())
+        state.withLock { state in
+            if state.pauses.count >= Self.capacity, state.nextLook <= now {
+                state.pauses = state.pauses.filter { now < $0.value.until }
+                state.nextLook = now.advanced(by: Self.lookInterval)
+            }
+            let step = min(state.pauses[key]?.step ?? steps.lowerBound, steps.upperBound)
+            guard state.pauses[key] != nil || state.pauses.count < Self.capacity else { return }
+            state.pauses[key] = Pause(
                 until: now.advanced(by: min(duration ?? step, Self.longest)),
                 step: min(step * 2, steps.upperBound),
                 reason: reason
@@ -49,8 +63,11 @@ package final class Pauses<Key: Hashable & Sendable>: Sendable {
 
     /// Ends a key's pause.
     package func end(_ key: Key) {
-        pauses.withLock { pauses in
-            if !pauses.isEmpty { pauses[key] = nil }
+        state.withLock { state in
+            if !state.pauses.isEmpty { state.pauses[key] = nil }
         }
     }
+
+    /// Ends all pauses.
+    package func endAll() { state.withLock { $0.pauses.removeAll() } }
 }

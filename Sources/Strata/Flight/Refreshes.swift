@@ -4,9 +4,12 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     private let pauses: Pauses<Key>
     private let clock: CacheClock
 
-    package init(_ clock: CacheClock) {
+    /// - Parameters:
+    ///   - clock: What limits and pauses are counted by.
+    ///   - completionLimit: How long a fetch may run before it is cancelled; asked when it begins.
+    package init(_ clock: CacheClock, completionLimit: @autoclosure @escaping @Sendable () -> Duration) {
         self.clock = clock
-        flights = Flights(clock: clock)
+        flights = Flights(clock: clock, completionLimit: completionLimit())
         pauses = Pauses(clock: clock)
     }
 
@@ -33,6 +36,15 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
                 pause(key, for: hint.delay ?? (error as? CacheError)?.retryAfter)
             }
         }
+    }
+
+    /// Waits for a fetch that goes on without its read, unless a refresh of the key does.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - work: Waits, and keeps what comes.
+    package func collect(_ key: Key, _ work: @escaping @Sendable () async throws -> Void) {
+        flights.launch(key, priority: .background, work)
     }
 
     /// Whether a fetch of the key failed a moment ago.

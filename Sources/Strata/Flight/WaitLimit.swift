@@ -34,5 +34,10 @@ package struct WaitLimit: Sendable, Hashable {
 
 /// The limit of a caller has passed; the flight goes on.
 package struct WaitLimitReached: Error {
-    package init() {}
+    /// The flight; `nil` where the caller has waited for something else.
+    let left: LeftFlight?
+
+    package init() { left = nil }
+
+    init(_ left: LeftFlight) { self.left = left }
 }

@@ -24,6 +24,8 @@ struct MemoryState: ~Copyable, Sendable {
     @usableFromInline var lastLabel: MemoryEntryTags?
     /// Why entries have left lately.
     @usableFromInline var departures: RecentDepartures
+    /// Counts hits while somebody asks which entries are hit most.
+    private var tally: HitTally?
     /// Up to which position each row of the readers was looked through.
     var drained: [UInt64]
 
@@ -66,8 +68,22 @@ struct MemoryState: ~Copyable, Sendable {
                     unsafe slots.initializeElement(at: place, to: row.noted(at: position &- pending &+ UInt64(place)))
                 }
                 unsafe policy.recordHits(UnsafeBufferPointer(slots))
+                if tally != nil { unsafe tally?.add(UnsafeBufferPointer(slots)) }
             }
         }
+        if tally?.isOver == true { tally = nil }
+    }
+
+    /// The slots of the entries that were hit most since the last question; by the policy's order where that is not known.
+    ///
+    /// From the question on hits are counted, until nobody asks any more.
+    ///
+    /// Complexity: O(`most`).
+    mutating func mostHit(_ most: Int) -> [UInt32] {
+        let counted = (tally?.ranked() ?? []).prefix(most).filter { policy.contains($0) }
+        if tally == nil { tally = HitTally(capacity: 256) }
+        let known = Set(counted)
+        return counted + policy.slots(.hottestFirst, most: most).filter { !known.contains($0) }.prefix(most - counted.count)
     }
 
     /// Before this instant, in nanoseconds, nothing is due.

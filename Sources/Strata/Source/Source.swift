@@ -14,7 +14,8 @@ internal import Synchronization
 /// brings is there for those who ask then.
 ///
 /// After a failure the key is not asked for again for a while: as long as the source says, else from 100 ms, doubled with each
-/// failure in a row, up to 5 s. Callers get what the source has thrown until then. At most 4 096 keys are remembered.
+/// failure in a row, up to 5 s. Callers get what the source has thrown until then, or until the key is removed. At most 4 096
+/// keys are remembered.
 public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, SourcedLevel {
     /// How long values are fresh, and how long callers wait for them.
     ///
@@ -127,6 +128,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         let request = try request.sourced(by: self)
         guard request.options.source != .never else { return nil }
+        if let awaited = request.awaited { return try await flights.outcome(of: key, among: awaited)?.output }
         let start = MonotonicInstant.now
         let since = time.running(at: start)
         let fingerprint = fingerprint(of: key)
@@ -143,7 +145,8 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         } catch let failure as SourceFailure {
             request.retryHint?.tell(pauses.left(for: key, at: time.now)?.duration)
             throw failure.cause
-        } catch is WaitLimitReached {
+        } catch let limit as WaitLimitReached {
+            request.left?.add(limit)
             throw CacheError.late(since: since, by: time)
         }
     }
@@ -199,15 +202,21 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
     /// Later reads do not join a fetch that is running.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { flights.void(key) }
 
-    /// Removes nothing.
+    /// Removes nothing but the memory of a failure.
     ///
     /// Later reads do not join a fetch that is running.
-    public func remove(_ key: Key) async throws { flights.void(key) }
+    public func remove(_ key: Key) async throws {
+        flights.void(key)
+        pauses.end(key)
+    }
 
-    /// Removes nothing.
+    /// Removes nothing but the memory of failures.
     ///
     /// Later reads do not join fetches that are running.
-    public func removeAll() async throws { flights.voidAll() }
+    public func removeAll() async throws {
+        flights.voidAll()
+        pauses.endAll()
+    }
 
     /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async {

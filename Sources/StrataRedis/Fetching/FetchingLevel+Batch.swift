@@ -140,7 +140,7 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
         let (key, names) = (piece.keys[index], piece.names[index])
-        let request = piece.request.of(key)
+        let request = piece.request.of(key, in: Value.self)
         let work: @Sendable (Flight?) async throws -> Entry<Value>? = { [self] flight in
             try await level.redis.budgeted {
                 try await produce(key, names, request, flight, slot, lookedAt: piece.look?.startedAt) {
@@ -162,7 +162,8 @@ extension FetchingLevel {
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
-        } catch is WaitLimitReached {
+        } catch let limit as WaitLimitReached {
+            request.left?.add(limit)
             throw CacheError.late(since: piece.since, by: time)
         }
     }

@@ -23,12 +23,16 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
-            let fetched: Fetched<Value>
+            var fetched: Fetched<Value>
             do {
                 fetched = try await callSource(key, lease.names, finding.entry, request, slot)
             } catch let failure as SourceFailure {
                 ending = self.ending(of: key, after: failure, failures: failures)
                 throw failure
+            }
+            // That there is none is not kept, and takes the old value away all the same.
+            if fetched.entry == nil, lease.replacedHeader != nil {
+                (fetched.entry, fetched.use) = (briefAbsence(of: lease.names), .keep)
             }
             guard var entry = fetched.entry, fetched.use != .handOut else {
                 refused(.notKept, key, request.recorder, since: .now)
@@ -38,6 +42,12 @@ extension FetchingLevel {
             let bytes = fetched.use == .extend ? finding.bytes : nil
             return try await store(entry, key, lease, extending: bytes, request.recorder, &ending)
         }
+    }
+
+    /// An absence that lives for as short a time as Redis can keep something.
+    private func briefAbsence(of names: KeyNames) -> Entry<Value> {
+        let lifetime = EntryLifetime(freshFor: .milliseconds(1), staleFor: .zero)
+        return level.freshness.stamping(Entry(.absent), fingerprint: names.fingerprint, lifetime, at: time.now)
     }
 
     /// Tells all waiting callers that the fetch failed, and starts its back-off.
@@ -162,16 +172,28 @@ extension FetchingLevel {
         _ request: ReadRequest,
         _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
+        if let (left, reason) = sourceErrors.left(for: key, at: time.now), let reason {
+            request.recorder?.backedOff(reason, since: .now)
+            throw SourceFailure(reason, retryAfter: left)
+        }
         level.counters.add(\.uncoordinatedFetches)
         let ticket = level.shared.ticket(for: names.fingerprint)
         // Before the source is asked: what is changed from now on has to be told.
         let isTold = await level.isTold(of: names, ticket)
-        let fetched =
-            if let slot, slot.isHeld {
-                try await callSource(key, names, nil, request, slot)
-            } else {
-                try await limiter.run { try await callSource(key, names, nil, request) }
+        let fetched: Fetched<Value>
+        do {
+            fetched =
+                if let slot, slot.isHeld {
+                    try await callSource(key, names, nil, request, slot)
+                } else {
+                    try await limiter.run { try await callSource(key, names, nil, request) }
+                }
+        } catch let failure as SourceFailure {
+            if failure.retryAfter ?? options.failureBackOff?.lowerBound ?? .zero > .zero {
+                sourceErrors.pause(key, for: failure.retryAfter, because: failure.cause)
             }
+            throw failure
+        }
         guard var entry = fetched.entry else { return nil }
         if fetched.use != .handOut { entry.ticket = isTold ? ticket : .void }
         return entry
@@ -200,6 +222,7 @@ extension FetchingLevel {
                 request.options
             )
             fetched.entry?.asOf = asOf
+            sourceErrors.end(key)
             return fetched
         } catch let failure as SourceFailure {
             level.counters.add(\.failedFetches)

@@ -131,9 +131,9 @@ extension FetchingLevel {
             }
             return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
-            let error = CacheError.sourceFailed(message, retryAfter: retryAfter)
-            request.recorder?.backedOff(error, since: .now)
-            throw SourceFailure(error)
+            let failure = sourceFailure(key, message, retryAfter: retryAfter)
+            request.recorder?.backedOff(failure.cause, since: .now)
+            throw failure
         case .waits, .value: return .othersLead
         }
     }

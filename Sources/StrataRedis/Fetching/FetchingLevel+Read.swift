@@ -69,10 +69,10 @@ extension FetchingLevel {
             request.recorder?.step(.skipped, at: .source, from: now, to: now, reason: .skipped)
             return nil
         }
-        guard !request.options.skipsFilling.contains(.redis) else {
-            return try await fetchApart(key, names, request, slot)
-        }
         do {
+            guard !request.options.skipsFilling.contains(.redis) else {
+                return try await fetchApart(key, names, request, sparing: spare, slot)
+            }
             guard request.options.waitsForOthers else {
                 let spare = request.options.source == .always ? nil : spare
                 return try await leadAlone(key, names, request, sparing: spare, slot) { [self] in
@@ -144,7 +144,9 @@ extension FetchingLevel {
     ) async throws -> Entry<Value>? {
         // A flight's task has no task-local values of its callers, so the budget goes with the work.
         let budget = CallBudget.current
-        let limit = level.freshness.waitLimit(request, hasFallback: spare != nil)
+        // The flight of a read is its callers', who have limits of their own.
+        let hasFallback = spare != nil || !request.isShareable && request.hasFallback
+        let limit = level.freshness.waitLimit(request, hasFallback: hasFallback)
         while true {
             let led = try await fetches.join(
                 key,
@@ -192,7 +194,7 @@ extension FetchingLevel {
         let led = try await fetches.begin(
             key,
             fingerprint: names.fingerprint,
-            limit: level.freshness.waitLimit(request, hasFallback: spare != nil),
+            limit: level.freshness.waitLimit(request, hasFallback: spare != nil || request.hasFallback),
             priority: request.options.priority
         ) { _ in try await CallBudget.$current.withValue(budget) { try await work() } }
         switch led {
@@ -211,9 +213,10 @@ extension FetchingLevel {
         _ key: Key,
         _ names: KeyNames,
         _ request: ReadRequest,
+        sparing spare: Entry<Value>? = nil,
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
-        try await apart(request) { [self] in .entry(try await fetchUncoordinated(key, names, request, slot)) }
+        try await apart(request, sparing: spare) { [self] in .entry(try await fetchUncoordinated(key, names, request, slot)) }
     }
 
     /// Fetches without using the value in Redis, and stores the result there unless the request excludes that, too.
@@ -254,19 +257,20 @@ extension FetchingLevel {
     /// Runs a fetch that nobody joins in a task of its own, for as long as the read waits.
     private func apart(
         _ request: ReadRequest,
+        sparing spare: Entry<Value>? = nil,
         _ work: @escaping @Sendable () async throws -> Led
     ) async throws -> Entry<Value>? {
         let (budget, number) = (CallBudget.current, nextNumber())
         let led = try await apart.join(
             number,
-            limit: level.freshness.waitLimit(request),
+            limit: level.freshness.waitLimit(request, hasFallback: spare != nil || request.hasFallback),
             priority: request.options.priority
         ) { _ in try await CallBudget.$current.withValue(budget) { try await work() } }
         return taken(led.output)
     }
 
     /// The entry of a fetch, with the ticket of what was stored; its caller fills the levels above.
-    private func taken(_ led: Led) -> Entry<Value>? {
+    func taken(_ led: Led) -> Entry<Value>? {
         switch led {
         case .entry(let entry): return entry
         case .stored(var entry, let renewal):

@@ -73,7 +73,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         leases = Adjustable(options)
         self.source = source
         let clock = level.redis.clock
-        sourceErrors = Pauses(clock: clock)
+        let leases = leases
+        sourceErrors = Pauses(steps: leases.value.failureBackOff ?? .milliseconds(100) ... .seconds(5), clock: clock)
         // Nobody fills the levels above.
         let unclaimed: @Sendable (Led) -> Void = { led in
             if case .stored(_, let renewal) = led { renewal.commit() }
@@ -104,6 +105,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await level.entry(for: key, request) }
         let request = try request.sourced(by: self)
+        if let awaited = request.awaited { return try await taken(key, among: awaited) }
         let start = MonotonicInstant.now
         let since = time.running(at: start)
         do {
@@ -121,9 +123,19 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         } catch let failure as SourceFailure {
             request.retryHint?.tell(failure.retryAfter)
             throw failure.cause
-        } catch is WaitLimitReached {
+        } catch let limit as WaitLimitReached {
+            request.left?.add(limit)
             throw CacheError.late(since: since, by: time)
         }
+    }
+
+    /// What a read or a fetch brings that another read has left.
+    ///
+    /// What was stored in Redis is found there by the next one; what was fetched past Redis has nobody else to keep it.
+    private func taken(_ key: Key, among left: LeftFlights) async throws -> Entry<Value>? {
+        if let (entry, isOwn) = try await flights.outcome(of: key, among: left) { return isOwn ? entry : entry?.joined }
+        guard let (led, isOwn) = try await fetches.outcome(of: key, among: left) else { return nil }
+        return isOwn ? taken(led) : taken(led)?.joined
     }
 
     /// Joins a read of the key that is running; a read without a source joins none of those that have one.
@@ -196,9 +208,10 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
         return try await level.commit(entry, for: key)
     }
 
-    /// Removes from Redis; a running fetch can no longer store its value.
+    /// Removes from Redis, also the memory of a failure; a running fetch can no longer store its value.
     public func remove(_ key: Key) async throws {
         void(key)
+        sourceErrors.end(key)
         defer { void(key) }
         try await level.remove(key)
     }
@@ -206,6 +219,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Voids all entries of the keyspace, and the results of running fetches.
     public func removeAll() async throws {
         voidAll()
+        sourceErrors.endAll()
         defer { voidAll() }
         try await level.removeAll()
     }

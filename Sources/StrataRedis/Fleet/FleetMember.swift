@@ -88,6 +88,8 @@ public final class FleetMember: Sendable {
             guard let memory, Key.isReadable else { return MemoryFinding(.unknown) }
             guard let key = Key.reading(bytes), let glimpse = memory.glimpse(key) else { return MemoryFinding(.absent) }
             return MemoryFinding(glimpse, level.shared.gate, by: level.redis.clock)
+        } mostHit: { most in
+            memory?.mostHit(most).map(\.keyBytes)
         } hottest: { most in
             memory?.hottest(most).map(\.keyBytes)
         }

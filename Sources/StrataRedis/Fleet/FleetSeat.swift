@@ -22,7 +22,9 @@ final class FleetSeat: ServerKeyKeeper {
     /// Hears of changes made elsewhere; `nil` for a level without a link.
     private let coherence: KeyspaceCoherence?
     private let trail: Locked<ChangeTrail>
-    /// The hottest keys in memory; `nil` where there is none.
+    /// The keys in memory that were hit most of late; `nil` where there is none.
+    private let mostHit: @Sendable (Int) -> [[UInt8]]?
+    /// The keys that memory would keep longest.
     private let hottest: @Sendable (Int) -> [[UInt8]]?
     private let warmer: KeyWarmer
     private let number = QuestionNumber()
@@ -38,6 +40,7 @@ final class FleetSeat: ServerKeyKeeper {
         warmer: KeyWarmer,
         label: @escaping @Sendable () -> LevelLabel,
         find: @escaping @Sendable ([UInt8]) -> MemoryFinding,
+        mostHit: @escaping @Sendable (Int) -> [[UInt8]]?,
         hottest: @escaping @Sendable (Int) -> [[UInt8]]?
     ) {
         self.redis = redis
@@ -48,6 +51,7 @@ final class FleetSeat: ServerKeyKeeper {
         self.find = find
         self.coherence = coherence
         trail = Locked(ChangeTrail(at: .now))
+        self.mostHit = mostHit
         self.hottest = hottest
         self.warmer = warmer
         redis.clock.moved?.ask(self)
@@ -190,7 +194,7 @@ final class FleetSeat: ServerKeyKeeper {
         case .key(let key): await answer(asked, with: find(key).finding.bytes)
         case .versions(let keys): await answer(asked, with: versions(of: keys).bytes)
         case .figures(let most):
-            let keys = most == 0 ? nil : hottest(most)?.map { PrintableText.escape($0) }
+            let keys = most == 0 ? nil : mostHit(most)?.map { PrintableText.escape($0) }
             await answer(asked, with: figures(hottest: keys).bytes)
         case .hottest(let most, _): await answer(asked, with: HottestKeys(hottest(most) ?? []).bytes)
         case .warm: break

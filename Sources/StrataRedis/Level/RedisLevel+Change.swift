@@ -205,7 +205,14 @@ extension RedisLevel: AtomicLevel {
             }
             .integer
         } catch let error as RedisError {
-            // An error reply says that this attempt has changed nothing.
+            // An error reply says that this attempt has changed nothing, but for one in the middle of the script.
+            if let text = error.serverMessage, RedisError.isOfScript(text) {
+                throw CacheError(
+                    code: .outcomeUnknown,
+                    message: "the server has refused a part of the change (\(RedisError.printableCode(of: text)))",
+                    causes: [error]
+                )
+            }
             if error.effect == .ambiguous, error.serverMessage == nil, lost == nil { lost = error }
             throw error
         }

@@ -13,8 +13,10 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     static let askers = 8
     /// For how long what was found serves those who come after: connections that were lost together come one by one.
     private static let freshness: Duration = .milliseconds(50)
-    /// How long between two searches that Sentinels have caused at the least.
+    /// How long between two searches that Sentinels have caused at the least; doubled with each that has settled nothing.
     private static let hintInterval: Duration = .milliseconds(100)
+    /// How many searches in a row may find the known primary without all Sentinels naming it, until that is believed.
+    private static let confirmations = 6
 
     private let configuration: RedisConfiguration
     let sentinels: SentinelOptions
@@ -29,6 +31,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     private var hintedAt = MonotonicInstant.distantPast
     /// Whether the search that runs was begun because of that.
     private var hasCause = false
+    /// How many searches in a row have settled nothing of what was said.
+    private var unsettled = 0
     /// Whether the search before has found nothing.
     private var wasFailing = false
     /// The Sentinels that are being asked.
@@ -132,7 +136,16 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     private(set) var hasCluster = false
 
     /// A Sentinel tells of a failover, or could not tell of one for a while.
-    func hinted() { isHinted = true }
+    ///
+    /// Sentinels learn of a failover one after the other, and may be slow to answer. So the search is repeated until it has
+    /// found another primary, all have named the known one, or enough searches have: a healthy server that is no longer the
+    /// primary tells nobody itself.
+    func hinted() {
+        isHinted = true
+        unsettled = 0
+    }
+
+    private var hintPause: Duration { Self.hintInterval * (1 << min(unsettled, 5)) }
 
     // MARK: LoopDriver
 
@@ -142,12 +155,12 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
 
     var nextDeadline: MonotonicInstant {
         if let running { return running.deadline }
-        return isHinted ? hintedAt.advanced(by: Self.hintInterval) : .distantFuture
+        return isHinted ? hintedAt.advanced(by: hintPause) : .distantFuture
     }
 
     func pump(now: MonotonicInstant) {
         if running != nil { conclude(now: now) }
-        guard isHinted, running == nil, now >= hintedAt.advanced(by: Self.hintInterval) else { return }
+        guard isHinted, running == nil, now >= hintedAt.advanced(by: hintPause) else { return }
         isHinted = false
         hintedAt = now
         begin(isHinted: true)
@@ -163,6 +176,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         favourite = search.first ?? favourite
         hasCluster = search.isCluster
         note(search.disagreement)
+        if hasCause { judge(search, verdict) }
         switch verdict {
         case .success(let found):
             epoch = found.epoch
@@ -175,6 +189,19 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             last = (.success(found.endpoint), now)
         case .failure(let error): last = (.failure(error), now)
         }
+    }
+
+    /// Has the search repeated that a Sentinel has caused, unless it has settled what the primary is.
+    private func judge(_ search: PrimarySearch, _ verdict: Result<PrimarySearch.Found, RedisError>) {
+        let isSettled =
+            switch verdict {
+            case .success(let found):
+                found.endpoint != current || search.isSingle || search.isUnanimous(on: found.endpoint)
+                    || unsettled >= Self.confirmations
+            case .failure: false
+            }
+        unsettled = isSettled ? 0 : unsettled + 1
+        if !isSettled { isHinted = true }
     }
 
     /// Says once that Sentinels name different primaries.

@@ -56,6 +56,12 @@ struct PrimarySearch: Sendable {
     /// Whether what has answered is no Sentinel but a server.
     var isSingle: Bool { answers.values.contains(.single) }
 
+    /// Whether all have answered, and named this server.
+    func isUnanimous(on endpoint: RedisEndpoint) -> Bool {
+        answers.count == sentinels.count
+            && answers.values.allSatisfy { if case .primary(endpoint, _) = $0 { true } else { false } }
+    }
+
     /// Whether nodes of a cluster have answered, and no other server.
     var isCluster: Bool {
         answers.values.allSatisfy {

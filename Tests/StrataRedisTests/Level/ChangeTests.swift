@@ -26,6 +26,18 @@ struct ChangeTests {
         }
     }
 
+    @Test("a change that the server refuses in its middle may have been made, and is said to be")
+    func midway() async throws {
+        let user = RedisServer.Directive(stringLiteral: "user app on >pw ~* &* +@all -del")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let whole = try ListInstance(server.url, keyspace)
+            try await whole.level.set([1], for: "k")
+            let limited = try ListInstance(server.url.replacing("redis://", with: "redis://app:pw@"), keyspace)
+            #expect(await cacheCode { try await limited.level.update("k", append(2)) } == .outcomeUnknown)
+            #expect(try await whole.level.get("k") == [1, 2])
+        }
+    }
+
     @Test("A246 the age begins anew with the same lifetime, and only that key's; an update keeps what is left")
     func age() async throws {
         try await RedisServer.withServer { server in

@@ -142,6 +142,30 @@ struct SentinelClientTests {
         for server in [old, new] { try await server.stop() }
     }
 
+    @Test("a failover that was told is looked for again when nobody can say more, or all say what was known", arguments: [false, true])
+    func hintKept(isLagging: Bool) async throws {
+        let (old, new) = try await (RedisServer.start(), RedisServer.start())
+        let (oldPort, newPort) = try (#require(old.port), #require(new.port))
+        let asked = Locked(0)
+        // It is asked twice to connect, and when failovers begin to be told; the old primary is healthy and says nothing.
+        let sentinel = try await FakeSentinel.start { _ in
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            return count <= 2 ? (oldPort, 0) : count > 4 ? (newPort, 1) : isLagging ? (oldPort, 0) : nil
+        }
+        let hosts = "127.0.0.1:\(sentinel.port ?? 0)" + (isLagging ? ",127.0.0.1:1" : "")
+        let redis = try client("redis-sentinel://\(hosts)/?master=m")
+        while try await new.command("EXISTS", "k").integer == 0 {
+            _ = try? await redis.set("k", [1])
+            try await nextTurn()
+        }
+        await redis.shutDown()
+        await sentinel.stop()
+        for server in [old, new] { try await server.stop() }
+    }
+
     @Test("a Sentinel that lags behind leads no connection back to the old primary")
     func outdated() async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())

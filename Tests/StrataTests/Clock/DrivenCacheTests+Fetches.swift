@@ -83,7 +83,8 @@ extension DrivenCacheTests {
         let error = await #expect(throws: CacheError.self) { try await read.value }
         #expect(error?.code == .timeout)
         let joined = Task { try await cache.get("k") }
-        while cache.lower.waiting == 0 { try await nextTurn() }
+        // What fills memory waits, too.
+        while cache.lower.waiting < 2 { try await nextTurn() }
         gate.open()
         #expect(try await joined.value == "value" && source.calls == 1)
     }

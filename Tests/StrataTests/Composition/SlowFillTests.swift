@@ -41,6 +41,24 @@ struct SlowFillTests {
         #expect(above.values == values)
     }
 
+    @Test("a level that is not memory keeps more keys than a process remembers the fills of", arguments: [false, true])
+    func many(isFed: Bool) async throws {
+        let keys = (0..<70_000).map(String.init)
+        let values = Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) })
+        let gate = FillGate(untrustedLifetime: isFed ? .zero : nil)
+        gate.setTrustedUntil(.distantFuture)
+        let below = GatedLevel(values, gate: gate)
+        let cache = above.compose(below, fillWaitLimit: .seconds(600))
+        #expect(try await cache.get(keys).count == keys.count)
+        await cache.drain(within: .seconds(30))
+        #expect(above.values.count == keys.count)
+        guard isFed else { return }
+        // What a process does not remember is not served without a question.
+        for key in keys { below.changeElsewhere(2, for: key) }
+        let found = try await cache.get(keys)
+        #expect(found.allSatisfy { $0 == 2 })
+    }
+
     @Test("a fill that fails does not make the value from before good again")
     func failing() async throws {
         let cache = above.compose(below)

@@ -226,6 +226,24 @@ struct SourceTests {
         await level.drain(within: .seconds(30))
     }
 
+    @Test("who may wait longer waits on when the time of a fetch is over that others have left")
+    func patient() async throws {
+        let (clock, gate) = (ManualClock(), AsyncGate())
+        let level = clock.driving { source.level(FreshnessPolicy(hardTimeout: nil, completionLimit: .seconds(5))) }
+        source.hold(gate)
+        let patient = Task { try await level.get("k") }
+        await gate.arrivals()
+        let hasty = Task { try await level.get("k", ReadOptions(hardTimeout: .seconds(5))) }
+        while level.waiting < 2 { try await nextTurn() }
+        try clock.advance(by: .seconds(5))
+        await #expect(throws: CacheError.self) { try await hasty.value }
+        try clock.advance(by: .seconds(60))
+        #expect(level.waiting == 1)
+        gate.open()
+        #expect(try await patient.value == "value")
+        #expect(source.calls == 1 && source.cancellations == 0)
+    }
+
     @Test("while the source wants not to be asked, every caller gets the error that it threw")
     func pause() async throws {
         source.answer(.failure(ToldSource.Failure(), retryAfter: .seconds(600)))

@@ -42,6 +42,21 @@ struct StaleBatchTests {
         #expect(try await cache().batchGetSome(["a", "b"]) == ["old a", "new b"])
     }
 
+    @Test("the source is told of each key's old value")
+    func told() async throws {
+        try await age("a", "b")
+        let told = Locked<[String: String?]>([:])
+        let cache = memory.compose(
+            Source<String, String> { key, context in
+                told.withLock { $0[key] = .some(context.old) }
+                return context.old == nil ? .value("new") : .notModified(lifetime: .init(freshFor: .seconds(60)))
+            }
+        )
+        #expect(try await cache.get(["a", "c", "b"]) == ["old a", "new", "old b"])
+        #expect(told.withLock { $0 } == ["a": "old a", "b": "old b", "c": nil])
+        #expect(memory.resident("a", at: .now)?.value == "old a")
+    }
+
     @Test("one without an old value fails the batch with its own error, unless failures are left out")
     func withoutOld() async throws {
         try await age("a")

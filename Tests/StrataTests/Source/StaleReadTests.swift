@@ -123,6 +123,23 @@ struct StaleReadTests {
         #expect(try await cache.get("k") == nil)
     }
 
+    @Test("an answer that there is none takes the old value away, also where that is not remembered", arguments: [1, 2])
+    func takenAway(keys: Int) async throws {
+        let names = Array(["a", "b"].prefix(keys))
+        for read in [ReadOptions.reload, ReadOptions()] {
+            for key in names { try await memory.store(.aged("old", fresh: read == .reload ? 60 : -1, stale: 60), for: key) }
+            source.answer(read == .reload ? .absent() : .doNotStore(nil))
+            let cache = cache(FreshnessPolicy(staleIfError: .seconds(60), absentFor: .zero))
+            if keys == 1 {
+                #expect(try await cache.get("a", read) == nil)
+            } else {
+                #expect(try await cache.get(names, read) == [nil, nil])
+            }
+            let whatever = ReadOptions(staleness: .allowed, source: .never)
+            for key in names { #expect(try await cache.get(key, whatever) == nil) }
+        }
+    }
+
     @Test("a remove during a refresh: what the refresh brings is not kept")
     func removedMeanwhile() async throws {
         try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
@@ -149,6 +166,7 @@ struct StaleReadTests {
         for _ in 0..<10 { #expect(try await cache.get("k") == "old") }
         gate.open()
         await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now)?.value == "value")
         #expect(source.calls == 1)
         #expect(source.cancellations == 0)
     }
@@ -161,7 +179,50 @@ struct StaleReadTests {
         #expect(error?.code == .timeout)
         gate.open()
         await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now)?.value == "value")
         #expect(source.calls == 1 && source.cancellations == 0)
+    }
+
+    @Test("what late fetches of a batch bring is there afterwards", arguments: [false, true])
+    func lateBatch(hasOld: Bool) async throws {
+        if hasOld { for key in ["a", "b"] { try await memory.store(.aged("old", fresh: -1, stale: 60), for: key) } }
+        source.hold(gate)
+        let cache = cache(FreshnessPolicy(softTimeout: .milliseconds(5), hardTimeout: .milliseconds(5)))
+        if hasOld {
+            #expect(try await cache.get(["a", "b"]) == ["old", "old"])
+        } else {
+            #expect(try await cache.batchGetSome(["a", "b"]) == [])
+        }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        for key in ["a", "b"] { #expect(memory.resident(key, at: .now)?.value == "value") }
+        #expect(source.calls == 2 && source.cancellations == 0)
+    }
+
+    @Test("what a late fetch brings is not kept when the key was removed meanwhile")
+    func lateAndRemoved() async throws {
+        source.hold(gate)
+        let cache = cache(FreshnessPolicy(hardTimeout: .milliseconds(5)))
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        try await cache.remove("k")
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now) == nil)
+    }
+
+    @Test("what a late fetch brings fills every level above", arguments: [true, false])
+    func lateBelowTwo(isLeft: Bool) async throws {
+        source.hold(gate)
+        let middle = MemoryLevel<String, String>(limit: .entries(16))
+        let source = source.level(FreshnessPolicy(hardTimeout: .milliseconds(5)))
+        let cache =
+            isLeft
+            ? AnyLevel(memory.compose(middle).compose(source)) : AnyLevel(memory.compose(middle.compose(source)))
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        for level in [memory, middle] { #expect(level.resident("k", at: .now)?.value == "value") }
+        #expect(self.source.calls == 1)
     }
 
     @Test("a fetch that nobody waits for is cancelled when it has had its time, and does not block its key")

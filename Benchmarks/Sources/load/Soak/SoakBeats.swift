@@ -150,6 +150,8 @@ final class SoakBeats: Sendable {
         var writes: Int? = old.isRunning ? nil : 0
         var known: UInt64?
         var last = found
+        /// Since when it has answered each question.
+        var steadySince: UInt64?
         // It may be the primary again, and write as it should.
         while !Task.isCancelled, state.withLock({ $0.current[shard] === new }) {
             let asked = HistoryClock.now()
@@ -158,20 +160,25 @@ final class SoakBeats: Sendable {
                 let now = HistoryClock.now()
                 let counted = Self.writes(text)
                 let isPrimary = text.contains("role:master")
-                // An instance that stands still hears of nothing.
-                let limit = max(known ?? .max, await fleet.lastStop).addingReportingOverflow(Self.grace)
-                // What lay in its sockets while it stood still was sent before.
+                let steady = steadySince ?? now
+                steadySince = steady
+                // An instance that stands still hears of nothing, and what lay in the server's sockets while that stood still
+                // was sent before.
+                let start = max(known ?? .max, await fleet.lastStop, steady)
+                let limit = start.addingReportingOverflow(Self.grace)
                 if writes == nil || limit.overflow || last <= limit.partialValue {
                     if counted != writes { add(FailoverLoss(from: last, until: now, keys: keys)) }
                 } else if isPrimary {
-                    state.withLock { $0.lateWrites += counted - (writes ?? counted) }
+                    state.withLock { $0.lateWrites += max(0, counted - (writes ?? counted)) }
                 }
                 // A replica counts what its primary has it do.
                 guard isPrimary else { return }
                 writes = counted
+                last = asked
+            } else {
+                steadySince = nil
             }
             if known == nil, await servers.isKnown(new, as: shard) { known = HistoryClock.now() }
-            last = asked
             try? await Task.rest(for: Self.period)
         }
     }

@@ -186,7 +186,7 @@ final class SoakServers: Sendable {
         case .sentinel(let set):
             for sentinel in set.sentinels {
                 let reply = try? await sentinel.command("SENTINEL", "GET-MASTER-ADDR-BY-NAME", set.name)
-                guard let port = reply?.elements?.last?.integer else { continue }
+                guard let port = reply?.elements?.last?.integer else { return false }
                 if port != (server.tlsPort ?? server.port).map(Int64.init) { return false }
             }
             return true

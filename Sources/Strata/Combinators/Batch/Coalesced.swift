@@ -39,6 +39,9 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         return try await base.entry(for: key, request)
     }
 
+    /// How many keys wait in the window that is open.
+    package var collected: Int { collection.collected }
+
     /// The level's, at once.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys, request)
@@ -82,20 +85,43 @@ extension CacheLevel {
 private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The keys of one window, and the read that they share.
     private final class Batch: Sendable {
-        let keys = Locked<[Key: Int]>([:])
-        let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
-
-        /// The place of a key; `nil` when there is no room.
-        func place(of key: Key, limit: Int) -> (place: Int, count: Int)? {
-            keys.withLock { keys in
-                if let place = keys[key] { return (place, keys.count) }
-                guard keys.count < limit else { return nil }
-                keys[key] = keys.count
-                return (keys.count - 1, keys.count)
-            }
+        private struct State {
+            var places: [Key: Int] = [:]
+            var isFull = false
+            /// Ends with the window.
+            var timer: Task<Void, Never>?
         }
 
-        var inOrder: [Key] { keys.withLock { keys in keys.sorted { $0.value < $1.value }.map(\.key) } }
+        private let state = Locked(State())
+        let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
+
+        /// The place of a key; `nil` when there is no room. The last key that there is room for ends the wait for others.
+        func place(of key: Key, limit: Int) -> (place: Int, isFull: Bool)? {
+            let (place, isFull, timer) = state.withLock { state -> (Int?, Bool, Task<Void, Never>?) in
+                if let place = state.places[key] { return (place, state.isFull, nil) }
+                guard !state.isFull else { return (nil, true, nil) }
+                let place = state.places.count
+                state.places[key] = place
+                state.isFull = place + 1 == limit
+                return (place, state.isFull, state.isFull ? state.timer : nil)
+            }
+            timer?.cancel()
+            return place.map { ($0, isFull) }
+        }
+
+        /// Waits for others until the window ends, or is full.
+        func wait(for window: Duration, _ clock: CacheClock) async throws {
+            let timer = Task { _ = try? await clock.pause(for: window) }
+            let isFull = state.withLock { state in
+                state.timer = timer
+                return state.isFull
+            }
+            if isFull { timer.cancel() }
+            await withTaskCancellationHandler { await timer.value } onCancel: { timer.cancel() }
+            try Task.checkCancellation()
+        }
+
+        var inOrder: [Key] { state.withLock { state in state.places.sorted { $0.value < $1.value }.map(\.key) } }
     }
 
     private let window: Duration
@@ -116,10 +142,14 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         self.ask = ask
     }
 
+    var collected: Int { open.withLock { $0 }?.inOrder.count ?? 0 }
+
     func outcome(of key: Key) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
         let outcomes = try await batch.read.join(0) { [self] _ in
-            if window > .zero { try await clock.pause(for: window) } else { await Task.yield() }
+            // Also when all who were there have left: nobody asks for their keys then.
+            defer { close(batch) }
+            if window > .zero { try await batch.wait(for: window, clock) } else { await Task.yield() }
             close(batch)
             return try await ask(batch.inOrder)
         }
@@ -128,8 +158,8 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     private func board(_ key: Key) -> (Batch, Int) {
         open.withLock { open in
-            if let batch = open, let (place, count) = batch.place(of: key, limit: limit) {
-                if count == limit { open = nil }
+            if let batch = open, let (place, isFull) = batch.place(of: key, limit: limit) {
+                if isFull { open = nil }
                 return (batch, place)
             }
             let batch = Batch()

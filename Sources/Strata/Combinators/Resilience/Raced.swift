@@ -45,7 +45,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
                 { [pair] in pair.marked(try await pair.first.entry(for: key, request), isFirst: true) },
                 { [pair] in pair.marked(try await pair.second.entry(for: key, request), isFirst: false) },
             ],
-            decides: { [rule] in rule == .firstOutcome || ((try? $0.get()) ?? nil) != nil }
+            decides: { [rule] in rule == .firstOutcome || (try? $0.get())??.value != nil }
         )
     }
 
@@ -70,7 +70,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
                     try await pair.second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
                 },
             ],
-            decides: { [rule] in rule == .firstOutcome || (try? $0.get().allSatisfy { $0 != nil }) == true }
+            decides: { [rule] in rule == .firstOutcome || (try? $0.get().allSatisfy { $0?.value != nil }) == true }
         )
     }
 

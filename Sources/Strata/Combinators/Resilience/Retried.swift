@@ -37,7 +37,9 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
     ///
     /// - Throws: What the last attempt has thrown; `CancellationError`, also during a pause.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
+        // Nothing is asked by a read that only waits.
+        if request.awaited != nil { return try await base.entry(for: key, request) }
+        return try await retrying { retry in try await base.entry(for: key, retry == 0 ? request : request.anew) }
     }
 
     /// The level's entries, each from the first attempt that does not fail; only keys that have failed are tried again.
@@ -46,27 +48,38 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         var open = Array(keys.indices)
         var found = [Entry<Value>?](repeating: nil, count: keys.count)
+        var failed: [Int: any Error] = [:]
         do {
             try await retrying { retry in
                 let notes = FailureNotes()
                 let attempt = (retry == 0 ? request : request.anew).going(on: notes)
                 let entries = try await base.entries(of: keys, at: open, attempt)
-                for index in open { found[index] = entries[index] }
-                let all = notes.all
-                guard let error = all.first(where: { $0 is CancellationError || !isWorthIt($0) }) ?? all.first else {
-                    return
+                for index in open {
+                    found[index] = entries[index]
+                    failed[index] = nil
                 }
+                let all = notes.all
+                guard let first = all.first else { return }
                 // Where it is not known which keys have failed, all that are missing are tried again.
-                let errors = notes.errors(of: keys)
-                open = open.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
-                throw error
+                guard let errors = notes.errors(of: keys) else {
+                    open = open.filter { entries[$0] == nil }
+                    throw all.first { isFinal($0) } ?? first
+                }
+                for index in open { failed[index] = errors[index] }
+                if !request.leavesOutFailures, let error = all.first(where: isFinal) { throw error }
+                open = open.filter { failed[$0].map { !isFinal($0) } ?? false }
+                guard let next = open.first.flatMap({ failed[$0] }) else { return }
+                throw next
             }
         } catch {
             if !request.leavesOutFailures || Task.isCancelled { throw error }
-            request.leftOut?.add(error)
+            if failed.isEmpty { request.leftOut?.add(error) }
         }
+        for (index, error) in failed { request.leftOut?.add(error, of: keys[index]) }
         return found
     }
+
+    private func isFinal(_ error: any Error) -> Bool { error is CancellationError || !isWorthIt(error) }
 
     /// How many retries there were since the start.
     package var retried: Int { retries.count }

@@ -43,7 +43,7 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
         if let recorder = request.recorder, recorder.isOfSeveral {
             for index in asked { if let name = inner[index] { recorder.rename(keys[index], to: name) } }
         }
-        let found = try await base.entries(for: asked.compactMap { inner[$0] }, request)
+        let found = try await base.entries(for: asked.compactMap { inner[$0] }, request.withoutBases)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         for (position, index) in asked.enumerated() { entries[index] = marked(found[position], tickets[index]) }
         return entries

@@ -14,21 +14,24 @@ extension PendingWrites {
         _ error: any Error,
         at now: MonotonicInstant
     ) -> [Write] {
-        failuresInARow += 1
+        let isLasting = !options.isTransient(error)
+        // It may be one of them that the source never takes: the others go without it, and at once.
+        let isHalved = isLasting && writes.count > 1
+        if !isLasting { failuresInARow += 1 }
         // Once is chance; twice is a source that is down.
-        if failuresInARow > 1 { pausedUntil = now.advanced(by: pause(failuresInARow - 1)) }
+        if !isLasting, failuresInARow > 1 { pausedUntil = now.advanced(by: pause(failuresInARow - 1)) }
         var lost: [Write] = []
         for write in writes {
             guard var write = land(write, of: batch) else { continue }
             counts.failed += 1
             write.attempts += 1
             write.lastError = error
-            write.dueAt = now.advanced(by: pause(write.attempts))
+            write.dueAt = isHalved ? now : now.advanced(by: pause(write.attempts))
             if writes.count > 1 { write.room = max(1, writes.count / 2) }
             if var later = places[write.key]?.waiting {
                 replace(write, by: &later)
                 if isEnding { lost.append(lose(later)) } else { rest(later) }
-            } else if isEnding || !options.isTransient(error) || write.dueAt >= end(of: write) {
+            } else if isEnding || isLasting && !isHalved || write.dueAt >= end(of: write) {
                 lost.append(lose(write))
             } else {
                 rest(write)
@@ -78,6 +81,15 @@ extension PendingWrites {
         replace(write, by: &later)
         places[write.key]?.waiting = later
         queue(write.key)
+        return true
+    }
+
+    /// A write under way is told to be lost.
+    ///
+    /// - Returns: Whether it is under way, and was not told before.
+    mutating func claim(_ write: Write, of batch: Batch) -> Bool {
+        guard places[write.key]?.batch == batch.number, places[write.key]?.underWay?.isTold == false else { return false }
+        places[write.key]?.underWay?.isTold = true
         return true
     }
 
@@ -136,12 +148,12 @@ extension PendingWrites {
 
     /// Drops all that is under way, since it does not end.
     ///
-    /// - Returns: The writes.
+    /// - Returns: The writes that were not told before.
     mutating func abandonAll(_ error: any Error) -> [Write] {
         var lost: [Write] = []
         for (key, place) in places {
             for write in [place.underWay, place.waiting].compactMap(\.self) {
-                lost.append(write)
+                if !write.isTold { lost.append(write) }
                 cost -= write.cost
                 counts.givenUp += 1
                 complete(write.waiters, error)

@@ -36,7 +36,7 @@ public struct WriteBehindOptions: Sendable {
     ///
     /// Its value lives in the cache for at least this time and ``timeout``.
     public var givenUpAfter: Duration
-    /// Whether an error may pass; a write that fails with another one is given up at once.
+    /// Whether an error may pass; after another one a batch is tried again at once in halves, and a write by itself is given up.
     public var isTransient: @Sendable (any Error) -> Bool
 
     /// Options, each with its default.

@@ -105,7 +105,9 @@ extension WriteBehindQueue {
         await each(writes) { [self] write in
             let cause = write.lastError ?? error
             await retract(write)
-            if change({ $0.end(write, of: batch, .givenUp(cause)) }) { lose(write, cause) }
+            // Before: who waits for it is told after the closure was.
+            if change({ $0.claim(write, of: batch) }) { lose(write, cause) }
+            change { $0.end(write, of: batch, .givenUp(cause)) }
         }
     }
 

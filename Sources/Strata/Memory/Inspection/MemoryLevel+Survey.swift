@@ -9,6 +9,20 @@ extension MemoryLevel {
         }
     }
 
+    /// The keys of the entries that were hit most since somebody has asked the last time, the most often hit first.
+    ///
+    /// Hits are counted from the first question on, until nobody asks any more; what has no count follows in the order of
+    /// ``hottest(_:)``. Hits that readers could not take down are not counted.
+    ///
+    /// Complexity: O(`most`); writers wait for it.
+    package func mostHit(_ most: Int) -> [Key] {
+        guard most > 0 else { return [] }
+        return writer.withLock { writer in
+            writer.state.drain(readers)
+            return writer.state.mostHit(most).map { unsafe writer.slot($0).pointee.key }
+        }
+    }
+
     /// The entries in some slots, with their keys; those that have left meanwhile are left out.
     ///
     /// The look counts as no use. Writers wait for it, so ask for some dozens at a time.

@@ -1,4 +1,5 @@
-/// A reading of the system's memory: counters that only grow, so that two readings show the events in between.
+/// A reading of the system's memory: counters that only grow, so that two readings show the events in between, and what the
+/// control group uses now.
 struct MemoryPressureReading: Equatable, Sendable {
     /// How often the control group was throttled or had to reclaim, because it was at its limits.
     var reclaims = 0
@@ -8,6 +9,10 @@ struct MemoryPressureReading: Equatable, Sendable {
     var someStalled = 0
     /// Microseconds in which all tasks did.
     var allStalled = 0
+    /// What the control group may use; `nil` for no limit.
+    var limit: Int?
+    /// What it uses beside copies of files, which the kernel drops when it needs room; `nil` when that is not known.
+    var used: Int?
 
     /// Takes the lines of a control group's `memory.events`.
     mutating func add(events text: [UInt8]) {
@@ -38,13 +43,42 @@ struct MemoryPressureReading: Equatable, Sendable {
         }
     }
 
+    /// Takes a limit, `memory.max` or `memory.high`: the lower one counts.
+    mutating func add(limit text: [UInt8]) {
+        guard let bytes = MemoryPressureReading.number(text.prefix { $0 != UInt8(ascii: "\n") }) else { return }
+        limit = min(limit ?? .max, bytes)
+    }
+
+    /// Takes a `memory.current`, and the lines of a `memory.stat`.
+    mutating func add(use text: [UInt8], parts: [UInt8]) {
+        guard let use = MemoryPressureReading.number(text.prefix { $0 != UInt8(ascii: "\n") }) else { return }
+        var files: [Int] = []
+        for line in parts.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(separator: UInt8(ascii: " "))
+            guard words.count == 2, ["active_file", "inactive_file"].contains(String(decoding: words[0], as: UTF8.self)),
+                let bytes = MemoryPressureReading.number(words[1])
+            else { continue }
+            files.append(bytes)
+        }
+        guard files.count == 2 else { return }
+        used = max(0, files.reduce(use) { $0.subtractingReportingOverflow($1).partialValue })
+    }
+
+    /// Whether the group had to reclaim because of copies of files alone: nine tenths of the limit are more than the rest uses.
+    private var hasRoom: Bool {
+        guard let limit, let used else { return false }
+        return used < limit - limit / 10
+    }
+
     /// The pressure since an earlier reading; `nil` for none.
     ///
-    /// Stalls count when they took a tenth of the time.
+    /// Stalls count when they took a tenth of the time. That the group is at its limit counts when it is not full of copies of
+    /// files: a process that reads or writes files has it there all the time.
     func pressure(since earlier: MemoryPressureReading, over pause: Duration) -> MemoryPressure? {
         let tenth = max(Int(clamping: pause.saturatedNanoseconds / 10_000), 1)
         if failures > earlier.failures || allStalled &- earlier.allStalled > tenth { return .critical }
-        if reclaims > earlier.reclaims || someStalled &- earlier.someStalled > tenth { return .moderate }
+        if someStalled &- earlier.someStalled > tenth { return .moderate }
+        if reclaims > earlier.reclaims, !hasRoom { return .moderate }
         return nil
     }
 

@@ -8,32 +8,32 @@ internal import Glibc
 
 /// The kernel's files about memory; any of them may be missing.
 package struct MemoryPressureSource: Sendable {
-    var events: String?
-    var stalls: String?
+    /// The folder of a control group; `nil` where there is none.
+    private let folder: String?
 
-    /// Files of the caller's choice.
-    package init(events: String?, stalls: String?) {
-        self.events = events
-        self.stalls = stalls
-    }
+    /// The files of a folder of the caller's choice.
+    package init(folder: String?) { self.folder = folder }
 
     /// The files of this process's control group (version 2).
     static var ofThisProcess: MemoryPressureSource {
         let groups = bytes(of: "/proc/self/cgroup") ?? []
         let line = groups.split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "0::".utf8) }
-        guard let line else { return MemoryPressureSource(events: nil, stalls: nil) }
-        let folder = "/sys/fs/cgroup" + String(decoding: line.dropFirst(3), as: UTF8.self)
-        return MemoryPressureSource(events: folder + "/memory.events", stalls: folder + "/memory.pressure")
+        guard let line else { return MemoryPressureSource(folder: nil) }
+        return MemoryPressureSource(folder: "/sys/fs/cgroup" + String(decoding: line.dropFirst(3), as: UTF8.self))
     }
 
     func read() -> MemoryPressureReading {
         var reading = MemoryPressureReading()
-        if let events, let text = MemoryPressureSource.bytes(of: events) { reading.add(events: text) }
-        if let stalls, let text = MemoryPressureSource.bytes(of: stalls) { reading.add(stalls: text) }
+        if let text = bytes("memory.events") { reading.add(events: text) }
+        if let text = bytes("memory.pressure") { reading.add(stalls: text) }
+        for limit in ["memory.max", "memory.high"] { if let text = bytes(limit) { reading.add(limit: text) } }
+        if let use = bytes("memory.current"), let parts = bytes("memory.stat") { reading.add(use: use, parts: parts) }
         return reading
     }
 
-    /// The first 4 KiB of a file, which is more than any of these has; `nil` when it cannot be read.
+    private func bytes(_ file: String) -> [UInt8]? { folder.flatMap { Self.bytes(of: $0 + "/" + file) } }
+
+    /// The first 4 KiB of a file, in which all that is wanted stands; `nil` when it cannot be read.
     private static func bytes(of path: String) -> [UInt8]? {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

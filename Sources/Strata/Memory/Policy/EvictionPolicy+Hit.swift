@@ -89,7 +89,7 @@ extension EvictionPolicy {
         epoch &+= 1
         let length = EvictionPolicy.epochLength(population: max(population, count))
         requestsLeftInEpoch = length
-        rehearsal.endEpoch(misses: missesInEpoch, requests: length)
+        rehearsal.endEpoch(misses: min(missesInEpoch, length), requests: length)
         missesInEpoch = 0
     }
 

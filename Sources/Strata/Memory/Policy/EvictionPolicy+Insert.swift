@@ -162,6 +162,8 @@ extension EvictionPolicy {
     /// Adapts what depends on the number of entries in a full cache.
     mutating func populationChanged(to population: Int) {
         self.population = population
+        // A level that was made smaller must not go by the counts of the larger one for the rest of its epoch.
+        requestsLeftInEpoch = min(requestsLeftInEpoch, EvictionPolicy.epochLength(population: max(population, count)))
         rehearsal.setPopulation(population)
         tuneMoveClock()
     }

@@ -29,6 +29,27 @@ struct CoalescedTests {
         #expect(below.batches.flatMap { $0 }.sorted() == ["a", "b", "c"])
     }
 
+    @Test("a window that is full waits for nobody")
+    func fullAtOnce() async throws {
+        let cache = below.collecting(within: .seconds(3_600), upTo: 2)
+        let reads = ["a", "b", "c", "x"].map { key in Task { () async throws -> Int? in try await cache.get(key) } }
+        var values: [Int?] = []
+        for read in reads { values.append(try await read.value) }
+        #expect(values == [1, 2, 3, nil] && below.batches.map(\.count) == [2, 2])
+    }
+
+    @Test("a window whose callers have all left is closed")
+    func abandoned() async throws {
+        let cache = below.collecting(within: .seconds(1))
+        let first = Task { try await cache.get("a") }
+        while cache.collected == 0 { try await nextTurn() }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        while cache.collected > 0 { try await nextTurn() }
+        #expect(try await cache.get("b") == 2)
+        #expect(below.batches == [["b"]])
+    }
+
     @Test("when the common read fails each key is asked for by itself")
     func failing() async throws {
         let cache = ClosureFetcher<String, Int> { key in

@@ -59,6 +59,21 @@ struct PerKeyFailureTests {
         expectCalls(["a": 2, "bad": 6, "none": 2, "bb": 2])
     }
 
+    @Test("retried: an error that is not worth it ends its own key, and no other, where failures are left out")
+    func retriedApart() async throws {
+        let level = ClosureFetcher<String, Int> { [log] key in
+            log.add(key)
+            if key == "bad" || key == "weak" && log.calls.count(where: { $0 == key }) < 3 {
+                throw ProbeLevel.Failure(name: key)
+            }
+            return key.count
+        }
+        .retry(RetryPolicy(times: 5, delay: .zero)) { $0 as? ProbeLevel.Failure != .init(name: "bad") }
+        #expect(try await level.batchGetSome(["bad", "weak", "c"]) == [4, 1])
+        expectCalls(["bad": 1, "weak": 3, "c": 1])
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await level.get(["bad", "weak"]) }
+    }
+
     @Test("pooled: nobody gets another key's failure, and none is asked for again")
     func pooled() async throws {
         #expect(try await source().pooled().batchGetSome(keys) == [1, 2])

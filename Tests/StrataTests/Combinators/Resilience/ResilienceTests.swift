@@ -179,6 +179,22 @@ struct ResilienceTests {
         await #expect(throws: (any Error).self) { try await level.get("k") }
     }
 
+    @Test("A180 by the other rule an absence that is remembered is not the end while a value may come")
+    func firstValueOverAbsence() async throws {
+        let gate = AsyncGate()
+        let slow = ProbeLevel(["k": 1])
+        slow.holdGets(gate)
+        let knowing = MemoryLevel<String, Int>(limit: .entries(16))
+        try await knowing.store(Entry(.absent), for: "k")
+        let level = slow.race(knowing, .firstValue)
+        let read = Task { try await level.get("k") }
+        let batch = Task { try await level.get(["k"]) }
+        await gate.arrivals(2)
+        gate.open()
+        #expect(try await read.value == 1)
+        #expect(try await batch.value == [1])
+    }
+
     @Test(
         "A180 by the other rule a value that comes at the same instant as a miss or a failure wins",
         arguments: [0, 1]

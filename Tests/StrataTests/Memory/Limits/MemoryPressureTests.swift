@@ -17,11 +17,7 @@ struct MemoryPressureTests {
     }
 
     private func monitor(every period: Duration = .seconds(3600)) -> MemoryPressureMonitor {
-        let source = MemoryPressureSource(
-            events: folder.appendingPathComponent("memory.events").path,
-            stalls: folder.appendingPathComponent("memory.pressure").path
-        )
-        return MemoryPressureMonitor(source, every: period)
+        MemoryPressureMonitor(MemoryPressureSource(folder: folder.path), every: period)
     }
 
     @Test("A175 a level that subscribed is told once of each pressure, and not cleared")
@@ -104,6 +100,33 @@ struct MemoryPressureTests {
         try stalls(400_000, 190_000)
         monitor.look()
         #expect(probe.calls == [.relieve(.moderate), .relieve(.critical)])
+        subscription.cancel()
+    }
+
+    @Test("A limit that is reached by copies of files alone is no pressure", arguments: [("1000", "max"), ("max", "1000")])
+    func files(max: String, high: String) throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func use(_ use: Int, files: Int) throws {
+            try write("\(use)\n", to: "memory.current")
+            try write("anon 1\nfile 2\ninactive_file \(files / 2)\nactive_file \(files - files / 2)\n", to: "memory.stat")
+        }
+        try write("\(max)\n", to: "memory.max")
+        try write("\(high)\n", to: "memory.high")
+        try use(1000, files: 500)
+        try events()
+        let (monitor, probe) = (monitor(), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        try events(max: 1)
+        monitor.look()
+        #expect(probe.calls == [])
+        try use(1000, files: 101)
+        try events(max: 2)
+        monitor.look()
+        #expect(probe.calls == [])
+        try use(1000, files: 100)
+        try events(max: 3)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.moderate)])
         subscription.cancel()
     }
 

@@ -1,0 +1,22 @@
+/// The flights that one read has left because of its limits, and that go on.
+package final class LeftFlights: Sendable {
+    private let flights = Locked<[LeftFlight]>([])
+
+    package init() {}
+
+    var all: [LeftFlight] { flights.withLock { $0 } }
+
+    package var isEmpty: Bool { flights.withLock { $0.isEmpty } }
+
+    /// Takes down which flight the read has left, if it has left one.
+    package func add(_ limit: WaitLimitReached) {
+        if let left = limit.left { flights.withLock { $0.append(left) } }
+    }
+}
+
+/// A flight that a caller has left.
+struct LeftFlight: Sendable {
+    let flight: Flight
+    /// Whether the caller had begun it.
+    let isOwn: Bool
+}
