@@ -32,7 +32,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
 
     /// What the closure returns, without a lifetime but that of the read.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard request.options.source != .never else { return nil }
+        guard request.options.source != .never, request.awaited == nil else { return nil }
         let start = MonotonicInstant.now
         let begin = time.now(at: start)
         let value: Value?

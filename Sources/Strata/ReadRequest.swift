@@ -30,7 +30,7 @@ public struct ReadRequest: Sendable {
     package var fillsAbove = false
     /// Takes down which fetches go on without the read; `nil` where nobody wants what they bring.
     package var left: LeftFlights?
-    /// The fetches that another read has left: this one begins none, and gets what those bring.
+    /// The fetches that another read has left: this one begins none, and gets what those bring, or `nil`.
     package var awaited: LeftFlights?
     /// Whether a level above decides whether what is found is served, and so tells of hits.
     @usableFromInline
@@ -158,6 +158,13 @@ public struct ReadRequest: Sendable {
         var request = self
         request.bases = nil
         return request
+    }
+
+    /// Adds the old entries that a level has of keys of a batch.
+    mutating func add<Key: Hashable & Sendable, Value: Sendable>(bases old: [(Key, Entry<Value>)]) {
+        guard !old.isEmpty else { return }
+        let others = bases as? [Key: Entry<Value>] ?? [:]
+        bases = others.merging(old) { $1 }
     }
 
     /// The same request by a level that holds an old entry.

@@ -166,7 +166,12 @@ extension RedisError {
     ]
 
     /// Whether a command in a script was answered so: what the script has done before stays.
-    static func isOfScript(_ text: String) -> Bool { text.contains("@user_script") }
+    ///
+    /// For the server's own state a script is refused at its first write only.
+    static func isOfScript(_ text: String) -> Bool {
+        text.contains("@user_script")
+            && !["READONLY", "OOM", "MISCONF", "NOREPLICAS"].contains { text.hasPrefix($0) || text.contains("-\($0) ") }
+    }
 
     static func unexpected(_ command: String, endpoint: String? = nil) -> RedisError {
         RedisError(

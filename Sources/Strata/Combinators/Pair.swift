@@ -52,6 +52,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return nil
     }
 
+    /// What one of them gets of a fetch that another read has left.
+    func awaited(_ key: First.Key, _ request: ReadRequest) async throws -> Entry<First.Value>? {
+        if let entry = try await first.entry(for: key, request) { return marked(entry, isFirst: true) }
+        return marked(try await second.entry(for: key, request), isFirst: false)
+    }
+
     /// Writes one of the two.
     func commit(_ entry: Entry<First.Value>, for key: First.Key, toFirst: Bool) async throws -> Ticket? {
         let before = gate?.ticket(for: fingerprint(of: key))

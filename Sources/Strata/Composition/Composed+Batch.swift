@@ -73,33 +73,29 @@ extension Composed {
         try Task.checkCancellation()
 
         let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
-        let left = request.fillsAbove ? nil : LeftFlights()
+        let left = LeftFlights()
         heard = heard.map { $0.asking(upper.gate) }
-        var below: [Entry<Value>?] = []
-        // Which of the fetches go on is not known here.
-        defer {
-            if let left, !left.isEmpty {
-                for (number, index) in missing.enumerated() where below.isEmpty || below[number] == nil {
-                    collect(keys[index], left, tickets[number], heard[index], request, askedAt: now)
-                }
-            }
-        }
+        let wanted = missing.map { keys[$0] }
+        defer { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
         do {
-            let wanted = missing.map { keys[$0] }
             var asked = request.filling
-            if left != nil { asked.left = left }
-            asked.bases = bases(missing.compactMap { index in entries[index].map { (keys[index], $0) } })
+            asked.left = left
+            asked.add(bases: missing.compactMap { index in entries[index].map { (keys[index], $0) } })
             asked.hasFallback = asked.hasFallback || missing.allSatisfy { entries[$0] != nil }
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }
-            below = try await lower.entries(for: wanted, asked)
+            let below = try await lower.entries(for: wanted, asked)
             let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
             let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
             // Where it is not known which have failed, nothing is known of those without an entry.
             guard notes != nil || !request.leavesOutFailures else { return entries }
-            for (number, place) in found.places.enumerated() where found.entries[number] == nil && held.contains(place) {
-                await removeOutdated(keys[place], found.tickets[number], request)
+            let gone = found.places.indices.filter { found.entries[$0] == nil && held.contains(found.places[$0]) }
+            await withTaskGroup { group in
+                for number in gone {
+                    let (key, ticket) = (keys[found.places[number]], found.tickets[number])
+                    group.addTask { await removeOutdated(key, ticket, request) }
+                }
             }
             return entries
         } catch is CancellationError {
@@ -151,11 +147,6 @@ extension Composed {
             request.leftOut?.add(error, of: keys[number])
         }
         return failed
-    }
-
-    /// The old entries that a source may be told of; `nil` for none.
-    private func bases(_ entries: [(Key, Entry<Value>)]) -> [Key: Entry<Value>]? {
-        entries.isEmpty ? nil : Dictionary(entries) { first, _ in first }
     }
 
     private static func isLate(_ error: any Error) -> Bool { (error as? CacheError)?.code == .timeout }

@@ -30,7 +30,7 @@ extension Composed {
                 .having(old, asFallback: false)
             request.retryHint = hint
             request.callSource = callSource
-            let below = try await lower.entry(for: key, request.filling)
+            let below = try await fetched(key, request.filling)
             let now = time.now
             guard let below, below.value != nil || below.isFresh(at: now) else {
                 await removeOutdated(key, ticket, request)
@@ -54,30 +54,58 @@ extension Composed {
         do { try await removeAbove(key) } catch { failures.fill(error, of: upper) }
     }
 
-    /// Fills the upper level with what a fetch brings that goes on without its read; the uppermost composition has all filled.
+    /// The lower level's entry for a refresh, which waits for a fetch as long as that takes: its own limit is that of the
+    /// refreshes.
+    private func fetched(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        var request = request
+        let left = LeftFlights()
+        request.left = left
+        do { return try await lower.entry(for: key, request) } catch {
+            guard !left.isEmpty else { throw error }
+            (request.left, request.awaited) = (nil, left)
+            guard let below = try await lower.entry(for: key, request) else { throw error }
+            return below
+        }
+    }
+
+    /// Fills the upper level with what fetches bring that go on without their read.
+    ///
+    /// Each composition that the read has passed does that for its own level, by the rights that it has taken before it asked.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - keys: The keys that the lower level was asked for.
     ///   - left: The fetches that the read has left.
-    ///   - ticket: Taken from the fill gate before the lower level was asked.
+    ///   - tickets: Taken from the fill gate before the lower level was asked.
     ///   - heard: Taken before anything was asked.
     ///   - read: The read that has left.
     ///   - start: When the lower level was asked, by the levels' clock.
     func collect(
-        _ key: Key,
+        _ keys: [Key],
         _ left: LeftFlights,
-        _ ticket: Ticket,
-        _ heard: Asked,
+        _ tickets: [Ticket],
+        _ heard: [Asked],
         _ read: ReadRequest,
         askedAt start: MonotonicInstant
     ) {
+        guard !left.isEmpty else { return }
+        read.left?.add(left)
         var request = read.filling
-        request.recorder = nil
-        request.awaited = left
-        refreshes.collect(key) { [self, request] in
-            guard let below = try await lower.entry(for: key, request) else { return }
-            _ = await filling(below, for: key, ticket, heard, request, askedAt: start)
+        (request.recorder, request.left, request.awaited) = (nil, nil, left)
+        // Where levels below know keys under other names, the flights do not tell which are meant.
+        let meant = keys.indices.filter { left.has(keys[$0].hashValue) }
+        for index in meant.isEmpty ? Array(keys.indices) : meant {
+            refreshes.collect(keys[index]) { [self, request] in
+                guard let below = try await lower.entry(for: keys[index], request) else { return }
+                _ = await filling(below, for: keys[index], tickets[index], heard[index], request, askedAt: start)
+            }
         }
+    }
+
+    /// What the lower level gets of a fetch that another read has left; it goes past this level, which has not forgotten it.
+    func awaited(_ key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        var entry = try await lower.entry(for: key, request)
+        if hearing == .both { entry?.ticket = .void }
+        return entry
     }
 }
 

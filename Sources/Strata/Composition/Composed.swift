@@ -104,6 +104,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The lower level's own error, whatever happened above; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await claim([key], request)[0] }
+        if request.awaited != nil { return try await awaited(key, request) }
         let request = try request.sourced(by: lower)
         var above: Entry<Value>?
         var isFailing = false
@@ -155,9 +156,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         var asked = request.having(above, asFallback: spare != nil).filling
         if spare != nil { asked.retryHint = RetryHint() }
-        let left = request.fillsAbove ? nil : LeftFlights()
-        if left != nil { asked.left = left }
+        let left = LeftFlights()
+        asked.left = left
         heard = heard.asking(upper.gate)
+        // Also where the levels below have served something else.
+        defer { collect([key], left, [ticket], [heard], request, askedAt: now) }
         do {
             guard let below = try await lower.entry(for: key, asked) else {
                 if found != nil { await removeOutdated(key, ticket, request) }
@@ -167,7 +170,6 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            if let left, !left.isEmpty { collect(key, left, ticket, heard, request, askedAt: now) }
             guard let spare, spare.isUsable(at: time.now) else {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error

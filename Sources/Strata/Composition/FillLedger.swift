@@ -21,7 +21,8 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
 
         /// Another fill, one that says something where there is one.
         func other(than key: Key) -> Forgotten? {
-            let other = fills.first { $0.key != key && $0.value.ticket != .void } ?? fills.first { $0.key != key }
+            let some = fills.prefix(64).filter { $0.key != key }
+            let other = some.first { $0.value.ticket != .void } ?? some.first
             return other.map { ($0.key, $0.value) }
         }
     }

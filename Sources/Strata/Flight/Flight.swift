@@ -40,6 +40,8 @@ package class Flight: @unchecked Sendable {
     var isAnchored = false
     /// Whether the work has ended; its result is there then.
     var hasLanded = false
+    /// Whether its time without waiters is used up: it goes on for those who still wait, and no longer.
+    var hadItsTime = false
     /// Whether the flight exceeded its time and was cancelled.
     var isOverdue = false
     /// When the time of an anchored flight ends; after that, when the table forgets it although it has not ended.

@@ -26,7 +26,7 @@ extension FlightTable: Watched {
                         flight.end = now.advanced(by: Self.grace)
                         release.abandoned.append(flight)
                     }
-                } else if !flight.isAnchored, !leaving.isEmpty, state.anchored < anchorLimit {
+                } else if !flight.isAnchored, !flight.hadItsTime, !leaving.isEmpty, state.anchored < anchorLimit {
                     state.anchor(flight, until: now.advanced(by: completionLimit()))
                 } else if !flight.isAnchored, flight.waiters.isEmpty {
                     state.remove(flight)
@@ -55,6 +55,7 @@ extension FlightTable.State {
     mutating func unanchor(_ flight: Flight) {
         anchored -= 1
         flight.isAnchored = false
+        flight.hadItsTime = true
         flight.end = .distantFuture
     }
 

@@ -8,6 +8,15 @@ package final class LeftFlights: Sendable {
 
     package var isEmpty: Bool { flights.withLock { $0.isEmpty } }
 
+    /// Whether a flight has a key of this hash.
+    func has(_ hash: Int) -> Bool { all.contains { $0.flight.hash == hash } }
+
+    /// Takes down those that a level below has left.
+    func add(_ others: LeftFlights) {
+        let others = others.all
+        flights.withLock { $0 += others }
+    }
+
     /// Takes down which flight the read has left, if it has left one.
     package func add(_ limit: WaitLimitReached) {
         if let left = limit.left { flights.withLock { $0.append(left) } }

@@ -132,6 +132,7 @@ extension MemoryLevel {
     /// The entry of a key, also when it is stale but may still be served.
     @inlinable
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.awaited != nil { return nil }
         guard request.recorder != nil || events.wantsReads else { return entry(for: key, at: now) }
         let start = MonotonicInstant.now
         let entry = entry(for: key, at: now)

@@ -68,10 +68,16 @@ struct MemoryState: ~Copyable, Sendable {
                     unsafe slots.initializeElement(at: place, to: row.noted(at: position &- pending &+ UInt64(place)))
                 }
                 unsafe policy.recordHits(UnsafeBufferPointer(slots))
-                if tally != nil { unsafe tally?.add(UnsafeBufferPointer(slots)) }
+                if tally != nil { unsafe count(UnsafeBufferPointer(slots)) }
             }
         }
         if tally?.isOver == true { tally = nil }
+    }
+
+    private mutating func count(_ slots: some Collection<UInt32>) {
+        var counting = tally.take()
+        counting?.add(slots) { policy.hash(of: $0) }
+        tally = counting
     }
 
     /// The slots of the entries that were hit most since the last question; by the policy's order where that is not known.
@@ -80,10 +86,12 @@ struct MemoryState: ~Copyable, Sendable {
     ///
     /// Complexity: O(`most`).
     mutating func mostHit(_ most: Int) -> [UInt32] {
-        let counted = (tally?.ranked() ?? []).prefix(most).filter { policy.contains($0) }
-        if tally == nil { tally = HitTally(capacity: 256) }
+        var counting = tally.take() ?? HitTally(capacity: 256)
+        let counted = counting.ranked { policy.hash(of: $0) }.filter { policy.contains($0) }.prefix(most)
+        tally = counting
         let known = Set(counted)
-        return counted + policy.slots(.hottestFirst, most: most).filter { !known.contains($0) }.prefix(most - counted.count)
+        let rest = policy.slots(.hottestFirst, most: most).filter { !known.contains($0) }
+        return counted + rest.prefix(most - counted.count)
     }
 
     /// Before this instant, in nanoseconds, nothing is due.

@@ -218,6 +218,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         pauses.endAll()
     }
 
+    /// Removes nothing.
+    ///
+    /// Later reads do not join fetches that are running. What has failed is not asked for sooner.
+    public func invalidate(tags: [String]) async throws { flights.voidAll() }
+
     /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async {
         async let beside: Bool = apart.drain(within: limit)

@@ -121,6 +121,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///
     /// - Throws: ``DiskError``; `CancellationError`; ``/Strata/CacheError/Code/codec`` where the level says so.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        if request.awaited != nil { return nil }
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
         let found = try await counting { try await space.find(bytes) }

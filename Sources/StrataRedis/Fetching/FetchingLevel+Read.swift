@@ -216,7 +216,9 @@ extension FetchingLevel {
         sparing spare: Entry<Value>? = nil,
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Entry<Value>? {
-        try await apart(request, sparing: spare) { [self] in .entry(try await fetchUncoordinated(key, names, request, slot)) }
+        try await apart(request, sparing: spare) { [self] in
+            .entry(try await fetchUncoordinated(key, names, request, slot))
+        }
     }
 
     /// Fetches without using the value in Redis, and stores the result there unless the request excludes that, too.

@@ -149,6 +149,7 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             await claim(names(for: key), rights)
             return nil
         }
+        if request.awaited != nil { return nil }
         let finding: Finding
         do {
             finding = try await redis.budgeted { try await look(up: names(for: key), request) }

@@ -142,7 +142,10 @@ struct SentinelClientTests {
         for server in [old, new] { try await server.stop() }
     }
 
-    @Test("a failover that was told is looked for again when nobody can say more, or all say what was known", arguments: [false, true])
+    @Test(
+        "a failover that was told is looked for again when nobody can say more, or all say what was known",
+        arguments: [false, true]
+    )
     func hintKept(isLagging: Bool) async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
         let (oldPort, newPort) = try (#require(old.port), #require(new.port))

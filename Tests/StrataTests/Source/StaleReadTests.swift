@@ -123,11 +123,15 @@ struct StaleReadTests {
         #expect(try await cache.get("k") == nil)
     }
 
-    @Test("an answer that there is none takes the old value away, also where that is not remembered", arguments: [1, 2])
+    @Test(
+        "an answer that there is none takes the old value away, also where that is not remembered",
+        arguments: [1, 2]
+    )
     func takenAway(keys: Int) async throws {
         let names = Array(["a", "b"].prefix(keys))
         for read in [ReadOptions.reload, ReadOptions()] {
-            for key in names { try await memory.store(.aged("old", fresh: read == .reload ? 60 : -1, stale: 60), for: key) }
+            let old = Entry.aged("old", fresh: read == .reload ? 60 : -1, stale: 60)
+            for key in names { try await memory.store(old, for: key) }
             source.answer(read == .reload ? .absent() : .doNotStore(nil))
             let cache = cache(FreshnessPolicy(staleIfError: .seconds(60), absentFor: .zero))
             if keys == 1 {
@@ -210,19 +214,54 @@ struct StaleReadTests {
         #expect(memory.resident("k", at: .now) == nil)
     }
 
-    @Test("what a late fetch brings fills every level above", arguments: [true, false])
-    func lateBelowTwo(isLeft: Bool) async throws {
+    @Test("what a late fetch brings fills every level above", arguments: [true, false], [false, true])
+    func lateBelowTwo(isLeft: Bool, hasOld: Bool) async throws {
         source.hold(gate)
         let middle = MemoryLevel<String, String>(limit: .entries(16))
-        let source = source.level(FreshnessPolicy(hardTimeout: .milliseconds(5)))
-        let cache =
-            isLeft
-            ? AnyLevel(memory.compose(middle).compose(source)) : AnyLevel(memory.compose(middle.compose(source)))
-        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        if hasOld { try await middle.store(.aged("old", fresh: -1, stale: 60), for: "k") }
+        let cache = nested(middle, isLeft: isLeft)
+        if hasOld {
+            #expect(try await cache.get("k") == "old")
+        } else {
+            await #expect(throws: CacheError.self) { try await cache.get("k") }
+        }
         gate.open()
         await cache.drain(within: .seconds(30))
         for level in [memory, middle] { #expect(level.resident("k", at: .now)?.value == "value") }
-        #expect(self.source.calls == 1)
+        #expect(source.calls == 1)
+    }
+
+    private func nested(_ middle: MemoryLevel<String, String>, isLeft: Bool) -> AnyLevel<String, String> {
+        let source = source.level(FreshnessPolicy(softTimeout: .milliseconds(5), hardTimeout: .milliseconds(5)))
+        return isLeft
+            ? AnyLevel(memory.compose(middle).compose(source)) : AnyLevel(memory.compose(middle.compose(source)))
+    }
+
+    @Test("what a late fetch brings comes into no level after its key was removed", arguments: [true, false])
+    func lateBelowTwoAndRemoved(isLeft: Bool) async throws {
+        source.hold(gate)
+        let middle = MemoryLevel<String, String>(limit: .entries(16))
+        let cache = nested(middle, isLeft: isLeft)
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        gate.open()
+        try await cache.remove("k")
+        await cache.drain(within: .seconds(30))
+        for level in [memory, middle] { #expect(level.resident("k", at: .now) == nil) }
+    }
+
+    @Test("a refresh whose fetch takes longer than any caller waits keeps what that brings")
+    func lateRefresh() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")
+        source.hold(gate)
+        let cache = cache(FreshnessPolicy(hardTimeout: .milliseconds(5)))
+        #expect(try await cache.get("k") == "old")
+        await gate.arrivals()
+        // Longer than that.
+        await #expect(throws: CacheError.self) { try await cache.get("k", .reload.with(staleness: .never)) }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now)?.value == "value")
+        #expect(source.calls == 1)
     }
 
     @Test("a fetch that nobody waits for is cancelled when it has had its time, and does not block its key")

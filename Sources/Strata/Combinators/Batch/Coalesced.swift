@@ -95,7 +95,9 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         private let state = Locked(State())
         let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
 
-        /// The place of a key; `nil` when there is no room. The last key that there is room for ends the wait for others.
+        /// The place of a key; `nil` when there is no room.
+        ///
+        /// The last key that there is room for ends the wait for others.
         func place(of key: Key, limit: Int) -> (place: Int, isFull: Bool)? {
             let (place, isFull, timer) = state.withLock { state -> (Int?, Bool, Task<Void, Never>?) in
                 if let place = state.places[key] { return (place, state.isFull, nil) }
@@ -117,7 +119,11 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
                 return state.isFull
             }
             if isFull { timer.cancel() }
-            await withTaskCancellationHandler { await timer.value } onCancel: { timer.cancel() }
+            await withTaskCancellationHandler {
+                await timer.value
+            } onCancel: {
+                timer.cancel()
+            }
             try Task.checkCancellation()
         }
 

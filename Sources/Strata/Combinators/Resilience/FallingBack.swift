@@ -32,6 +32,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// - Throws: What the fallback throws, as it is, when both have failed; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await pair.claim(key, request) }
+        if request.awaited != nil { return try await pair.awaited(key, request) }
         if request.spares(first) { return nil }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {

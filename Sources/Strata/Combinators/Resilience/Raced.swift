@@ -33,6 +33,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// - Throws: What the level that decides throws; `CancellationError` when the caller is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await pair.claim(key, request) }
+        if request.awaited != nil { return try await pair.awaited(key, request) }
         if request.spares(first) {
             guard !request.spares(second) else { return nil }
             return pair.marked(try await second.entry(for: key, request), isFirst: false)

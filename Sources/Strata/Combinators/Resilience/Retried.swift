@@ -49,6 +49,7 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
         var open = Array(keys.indices)
         var found = [Entry<Value>?](repeating: nil, count: keys.count)
         var failed: [Int: any Error] = [:]
+        var isAttributed = true
         do {
             try await retrying { retry in
                 let notes = FailureNotes()
@@ -61,7 +62,9 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
                 let all = notes.all
                 guard let first = all.first else { return }
                 // Where it is not known which keys have failed, all that are missing are tried again.
-                guard let errors = notes.errors(of: keys) else {
+                let known = notes.errors(of: keys)
+                isAttributed = known != nil
+                guard let errors = known else {
                     open = open.filter { entries[$0] == nil }
                     throw all.first { isFinal($0) } ?? first
                 }
@@ -73,7 +76,7 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
             }
         } catch {
             if !request.leavesOutFailures || Task.isCancelled { throw error }
-            if failed.isEmpty { request.leftOut?.add(error) }
+            if !isAttributed { request.leftOut?.add(error) }
         }
         for (index, error) in failed { request.leftOut?.add(error, of: keys[index]) }
         return found

@@ -32,7 +32,8 @@ public struct ClosureLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLeve
 
     /// What the closure returns, without a lifetime of its own.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        try await onGet(key).map { Entry(.value($0), origin: "closure") }
+        guard request.awaited == nil else { return nil }
+        return try await onGet(key).map { Entry(.value($0), origin: "closure") }
     }
 
     /// Hands a value to the closure; an absence removes the key.

@@ -88,7 +88,9 @@ extension PendingWrites {
     ///
     /// - Returns: Whether it is under way, and was not told before.
     mutating func claim(_ write: Write, of batch: Batch) -> Bool {
-        guard places[write.key]?.batch == batch.number, places[write.key]?.underWay?.isTold == false else { return false }
+        guard let place = places[write.key], place.batch == batch.number, place.underWay?.isTold == false else {
+            return false
+        }
         places[write.key]?.underWay?.isTold = true
         return true
     }

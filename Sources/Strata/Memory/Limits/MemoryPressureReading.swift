@@ -55,7 +55,8 @@ struct MemoryPressureReading: Equatable, Sendable {
         var files: [Int] = []
         for line in parts.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " "))
-            guard words.count == 2, ["active_file", "inactive_file"].contains(String(decoding: words[0], as: UTF8.self)),
+            guard words.count == 2,
+                ["active_file", "inactive_file"].contains(String(decoding: words[0], as: UTF8.self)),
                 let bytes = MemoryPressureReading.number(words[1])
             else { continue }
             files.append(bytes)

@@ -44,6 +44,12 @@ extension EvictionPolicy {
         return slots
     }
 
+    /// The hash of the key in the slot, or of the one that was in it last.
+    func hash(of slot: UInt32) -> UInt32 {
+        let index = Int(slot) + EvictionPolicy.heads
+        return index < entries.count ? UInt32(truncatingIfNeeded: entries[index].hash) : 0
+    }
+
     /// How often the key in the slot was asked for of late, as the policy counts it: 0 to 15.
     @usableFromInline
     package func frequency(of slot: UInt32) -> Int {

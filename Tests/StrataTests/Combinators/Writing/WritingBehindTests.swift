@@ -296,7 +296,10 @@ struct WritingBehindTests {
         #expect(source.values == ["k": 3] && cache.statistics.untold > 0)
     }
 
-    @Test("several keys go by one call, each once; one that can never be written fails alone", arguments: [false, true])
+    @Test(
+        "several keys go by one call, each once; one that can never be written fails alone",
+        arguments: [false, true]
+    )
     func several(batchIsTold: Bool) async throws {
         let calls = Locked<[[String]]>([])
         var options = Self.patient

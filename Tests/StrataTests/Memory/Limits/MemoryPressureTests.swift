@@ -103,12 +103,16 @@ struct MemoryPressureTests {
         subscription.cancel()
     }
 
-    @Test("A limit that is reached by copies of files alone is no pressure", arguments: [("1000", "max"), ("max", "1000")])
+    @Test(
+        "A limit that is reached by copies of files alone is no pressure",
+        arguments: [("1000", "max"), ("max", "1000")]
+    )
     func files(max: String, high: String) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         func use(_ use: Int, files: Int) throws {
             try write("\(use)\n", to: "memory.current")
-            try write("anon 1\nfile 2\ninactive_file \(files / 2)\nactive_file \(files - files / 2)\n", to: "memory.stat")
+            let parts = "anon 1\nfile 2\ninactive_file \(files / 2)\nactive_file \(files - files / 2)\n"
+            try write(parts, to: "memory.stat")
         }
         try write("\(max)\n", to: "memory.max")
         try write("\(high)\n", to: "memory.high")
