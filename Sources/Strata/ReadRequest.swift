@@ -31,6 +31,7 @@ public struct ReadRequest: Sendable {
     /// Takes down which fetches go on without the read; `nil` where nobody wants what they bring.
     package var left: LeftFlights?
     /// The fetches that another read has left: this one begins none, and gets what those bring, or `nil`.
+    @usableFromInline
     package var awaited: LeftFlights?
     /// Whether a level above decides whether what is found is served, and so tells of hits.
     @usableFromInline

@@ -1,4 +1,5 @@
 /// The flights that one read has left because of its limits, and that go on.
+@usableFromInline
 package final class LeftFlights: Sendable {
     private let flights = Locked<[LeftFlight]>([])
 

@@ -87,11 +87,11 @@ struct MemoryState: ~Copyable, Sendable {
     /// Complexity: O(`most`).
     mutating func mostHit(_ most: Int) -> [UInt32] {
         var counting = tally.take() ?? HitTally(capacity: 256)
-        let counted = counting.ranked { policy.hash(of: $0) }.filter { policy.contains($0) }.prefix(most)
+        let counted = counting.ranked { policy.hash(of: $0) }.filter { policy.contains($0) }
         tally = counting
         let known = Set(counted)
         let rest = policy.slots(.hottestFirst, most: most).filter { !known.contains($0) }
-        return counted + rest.prefix(most - counted.count)
+        return Array((counted + rest).prefix(most))
     }
 
     /// Before this instant, in nanoseconds, nothing is due.

@@ -1,4 +1,5 @@
 import Strata
+import StrataObservability
 import StrataRedis
 
 /// The cache of the shop: memory above Redis above the database.
@@ -24,6 +25,8 @@ struct ProductCache: Sendable {
         products =
             memory.compose(
                 level.fetchingSeveral { ids, contexts in try await Self.fetch(ids, contexts, catalogue) }
+                    // Below memory: a hit there costs no span.
+                    .traced(as: "products")
             )
             .normalized()
     }

@@ -7,6 +7,7 @@ import Metrics
 import Strata
 import StrataObservability
 import StrataRedis
+import Tracing
 
 /// One instance of the service.
 struct Serve: AsyncParsableCommand {
@@ -38,6 +39,8 @@ struct Serve: AsyncParsableCommand {
         MemoryPressureMonitor.shared.subscribe(cache.memory)
         let page = TextMetrics()
         MetricsSystem.bootstrap(page)
+        let traces = TextTraces()
+        InstrumentationSystem.bootstrap(traces)
         // Read as often as the show's Prometheus looks; ten seconds, the default, are often enough for a service.
         let metrics = CacheMetrics(interval: .seconds(1))
         try metrics.add(cache.products, as: "products")
@@ -45,7 +48,8 @@ struct Serve: AsyncParsableCommand {
         let member = FleetMember(logger: logger)
         member.add(cache.products, of: cache.level, memory: cache.memory)
         let service = Application(
-            router: ShopRoutes(catalogue: catalogue, cache: cache, redis: redis, metrics: page).router(),
+            router: ShopRoutes(catalogue: catalogue, cache: cache, redis: redis, metrics: page, traces: traces)
+                .router(),
             configuration: .init(
                 address: .hostname("127.0.0.1", port: settings.int(forKey: "shop.port", default: 8080))
             ),

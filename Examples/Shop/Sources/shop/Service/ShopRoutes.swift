@@ -15,11 +15,13 @@ import StrataRedis
 /// | `GET /health` | whether Redis serves and its changes are heard; 200 in an outage as well, for the shop goes on |
 /// | `GET /stats` | the database queries of this instance, by product |
 /// | `GET /metrics` | what the caches count, for Prometheus; leave it to the scraper |
+/// | `GET /traces` | the last spans, a JSON object a line |
 struct ShopRoutes {
     let catalogue: Catalogue
     let cache: ProductCache
     let redis: RedisClient
     let metrics: TextMetrics
+    let traces: TextTraces
 
     struct Price: Decodable { var cents: Int }
 
@@ -33,6 +35,7 @@ struct ShopRoutes {
 
     func router() -> Router<BasicRequestContext> {
         let router = Router()
+        router.add(middleware: TracingMiddleware())
         router.get("products/:id") { request, context in
             try await product(context.parameters.require("id", as: Int.self), request)
         }
@@ -52,6 +55,13 @@ struct ShopRoutes {
                 status: .ok,
                 headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: .init(byteBuffer: ByteBuffer(string: metrics.page))
+            )
+        }
+        router.get("traces") { _, _ in
+            Response(
+                status: .ok,
+                headers: [.contentType: "application/x-ndjson"],
+                body: .init(byteBuffer: ByteBuffer(string: traces.page))
             )
         }
         return router

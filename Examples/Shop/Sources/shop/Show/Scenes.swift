@@ -39,6 +39,7 @@ struct Scenes {
     private mutating func playAll() async throws {
         try await coldStart()
         try await load()
+        try await traceWaiting()
         try await change()
         try await invalidateCategory()
         try await killInstance()
@@ -107,6 +108,38 @@ struct Scenes {
         let texts = rates.sorted { $0.key < $1.key }.map { "\($0.key) \(Int($0.value))" }
         Output.line("Prometheus   has reads a second: \(texts.joined(separator: ", "))")
         expect(isCounted(rates), "Prometheus has the instances' reads, and not \(rates)")
+    }
+
+    /// All ask at once for what nobody has: one asks the database, and the spans of the others name its span.
+    private mutating func traceWaiting() async throws {
+        let fleet = fleet
+        // Who asks late finds the answer and waits for nobody.
+        for id in (products + 1)...(products + 20) {
+            try await withThrowingTaskGroup { group in
+                for instance in fleet.instances { group.addTask { _ = try await instance.product(id) } }
+                try await group.waitForAll()
+            }
+            var fetches: [(name: String, get: String)] = []
+            var waits: [(name: String, milliseconds: Double, links: [String])] = []
+            for instance in fleet.instances {
+                let spans = try await instance.spans()
+                guard let get = spans.last(where: { $0.name == "cache get" }) else { continue }
+                let fetch = spans.last { $0.name == "cache fetch" && $0.parent == get.span }
+                if fetch != nil { fetches.append((instance.process.name, "\(get.trace)-\(get.span)")) }
+                if !get.links.isEmpty { waits.append((instance.process.name, get.milliseconds, get.links)) }
+            }
+            guard let fetch = fetches.first, !waits.isEmpty else { continue }
+            let texts = waits.map { "\($0.name) waited \(String(format: "%.0f", $0.milliseconds)) ms" }
+            Output.line(
+                "Traces       \(fetch.name) has asked the database; \(texts.joined(separator: ", ")), linked to its span"
+            )
+            expect(
+                fetches.count == 1 && waits.allSatisfy { $0.links == [fetch.get] },
+                "the span of who waits names that of who fetches, and not \(waits)"
+            )
+            return
+        }
+        expect(false, "of instances that ask at once some wait for the one that fetches")
     }
 
     /// One instance changes a price.

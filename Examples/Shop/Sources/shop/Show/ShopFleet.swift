@@ -132,6 +132,13 @@ final class ShopInstance: Sendable {
         return try JSONDecoder().decode(ShopRoutes.Stats.self, from: Data(body.readableBytesView)).queries
     }
 
+    /// The last spans, the one that has ended last at the end.
+    func spans() async throws -> [TextSpan.Record] {
+        let body = try await send(.GET, "/traces").body.collect(upTo: 1 << 22)
+        return try String(buffer: body).split(separator: "\n")
+            .map { try JSONDecoder().decode(TextSpan.Record.self, from: Data($0.utf8)) }
+    }
+
     private func send(_ method: HTTPMethod, _ path: String, body: String? = nil) async throws -> HTTPClientResponse {
         var request = HTTPClientRequest(url: "http://\(address)\(path)")
         request.method = method
