@@ -44,7 +44,7 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     ///   - key: The key.
     ///   - work: Waits, and keeps what comes.
     package func collect(_ key: Key, _ work: @escaping @Sendable () async throws -> Void) {
-        flights.launch(key, priority: .background, work)
+        flights.launch(key, work)
     }
 
     /// Whether a fetch of the key failed a moment ago.

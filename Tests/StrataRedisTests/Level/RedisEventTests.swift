@@ -76,7 +76,9 @@ struct RedisEventTests {
             var own = two.cache.observe([.invalidationHeard]).makeAsyncIterator()
             try await two.cache.set("value", for: "own")
             try await one.cache.set("value", for: "another's")
-            let first = try #require(await own.next())
+            var first = try #require(await own.next())
+            // That all was voided may come back before the call of this process knows it.
+            while first.key == nil { first = try #require(await own.next()) }
             #expect(first.key as? RedisKey == two.level.names(for: "another's").value)
         }
     }

@@ -272,6 +272,21 @@ struct SourceTests {
         #expect(source.calls == 5)
     }
 
+    @Test("removing a key ends the memory of its failure; an invalidation of a tag does not")
+    func removedFailure() async throws {
+        source.fail()
+        let cache = memory.compose(source.level(failureBackOff: .seconds(600) ... .seconds(1_000)))
+        for key in ["k", "l"] { await #expect(throws: ToldSource.Failure()) { try await cache.get(key) } }
+        source.answer(.value("value"))
+        try await cache.invalidate(tag: "t")
+        await #expect(throws: ToldSource.Failure()) { try await cache.get("k") }
+        try await cache.remove("k")
+        #expect(try await cache.get("k") == "value")
+        await #expect(throws: ToldSource.Failure()) { try await cache.get("l") }
+        try await cache.clear()
+        #expect(try await cache.get("l") == "value")
+    }
+
     @Test("pauses are doubled up to the longest, and end with a success")
     func doubling() throws {
         let pauses = Pauses<String>(steps: .seconds(100) ... .seconds(300))
