@@ -111,7 +111,8 @@ struct LateFetchTests {
                 freshFor: .milliseconds(1),
                 staleWhileRevalidate: .zero,
                 staleIfError: .seconds(600),
-                softTimeout: .milliseconds(5)
+                softTimeout: .milliseconds(5),
+                hardTimeout: nil
             )
             let cache = RedisLevel<String, String>(
                 try TestServer.client(of: server),
@@ -135,8 +136,12 @@ struct LateFetchTests {
     @Test("memory's old value is served after the soft timeout also where the read says how")
     func optionsAboveMemory() async throws {
         try await RedisServer.withServer { server in
-            let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
-                .fetching { [source] _ in try await source.fetch() }
+            let level = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: keyspace,
+                freshness: FreshnessPolicy(hardTimeout: nil)
+            )
+            .fetching { [source] _ in try await source.fetch() }
             let cache = memory.compose(level)
             try await memory.store(old, for: "k")
             for options in [
