@@ -1,6 +1,8 @@
 /// Entries that are fetched anew in the background: at most one fetch for each key, and a pause after one that failed.
 package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     private let flights: Flights<Key, Void>
+    /// Those who wait for fetches that callers have left; a slow source must leave room for refreshes.
+    private let late: Flights<Key, Void>
     private let pauses: Pauses<Key>
     private let clock: CacheClock
 
@@ -10,6 +12,7 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     package init(_ clock: CacheClock, completionLimit: @autoclosure @escaping @Sendable () -> Duration) {
         self.clock = clock
         flights = Flights(clock: clock, completionLimit: completionLimit())
+        late = Flights(clock: clock, completionLimit: completionLimit())
         pauses = Pauses(clock: clock)
     }
 
@@ -38,13 +41,13 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits for a fetch that goes on without its read, unless a refresh of the key does.
+    /// Waits for a fetch that goes on without its read, unless somebody does for the key.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - work: Waits, and keeps what comes.
     package func collect(_ key: Key, _ work: @escaping @Sendable () async throws -> Void) {
-        flights.launch(key, work)
+        late.launch(key, work)
     }
 
     /// Whether a fetch of the key failed a moment ago.
@@ -54,5 +57,8 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     package func pause(_ key: Key, for delay: Duration?) { pauses.pause(key, for: delay) }
 
     /// Waits until none is running.
-    package func drain(within limit: Duration) async { await flights.drain(within: limit) }
+    package func drain(within limit: Duration) async {
+        async let left: Bool = late.drain(within: limit)
+        _ = await (flights.drain(within: limit), left)
+    }
 }

@@ -19,7 +19,10 @@ extension RedisClient {
         var missing: Set<String> = []
         for var configuration in try await asked() {
             configuration.connections = 1
-            missing.formUnion(try await Self.probing(configuration) { try await $0.tryRules(rules) })
+            // Rules are the same in all; whether another one may be selected is tried by itself, and must not end the connection.
+            let database = configuration.database
+            configuration.database = 0
+            missing.formUnion(try await Self.probing(configuration) { try await $0.tryRules(rules, database) })
         }
         return rules.rules.filter { missing.contains($0) }
     }
@@ -65,7 +68,7 @@ extension RedisClient {
         )
     }
 
-    private func tryRules(_ rules: AccessRules) async throws -> Set<String> {
+    private func tryRules(_ rules: AccessRules, _ database: Int) async throws -> Set<String> {
         let ending = "strata-check-" + String(UInt64.random(in: 0 ... .max), radix: 36)
         // All of them are of the same kinds, so one of each kind stands for a command that takes none of the kind.
         let patterns = rules.keys.map { (rules.keyRule + $0, AccessProbe.example(of: $0, ending: ending)) }
@@ -84,7 +87,7 @@ extension RedisClient {
                     of: command,
                     key: object.name,
                     channel: object.name,
-                    database: configuration.database
+                    database: database
                 )
                 guard let words else { continue }
                 let refused = try await command == "subscribe" ? refusalOfListening(words) : refusal(of: words)

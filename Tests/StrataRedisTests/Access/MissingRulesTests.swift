@@ -9,6 +9,7 @@ struct MissingRulesTests {
     private func missing(
         _ rules: AccessRules,
         granted: [String],
+        database: Int = 0,
         _ body: (RedisServer, RedisClient) async throws -> Void = { _, _ in }
     ) async throws -> [String] {
         let user = RedisServer.Directive(stringLiteral: "user cache on >pw \(granted.joined(separator: " "))")
@@ -16,6 +17,7 @@ struct MissingRulesTests {
             let redis = try TestServer.client(of: server) {
                 $0.username = "cache"
                 $0.password = Secret("pw")
+                $0.database = database
             }
             let missing = try await redis.missingRules(of: rules)
             let size = try await server.command("DBSIZE").integer
@@ -48,6 +50,16 @@ struct MissingRulesTests {
             let found = try await missing(rules, granted: rules.rules.filter { $0 != rule })
             #expect(found == [rule], "\(rule)")
         }
+    }
+
+    @Test("who may not select the database lacks that rule alone, and one that is missing beside it")
+    func database() async throws {
+        let rules = AccessRules(for: [.cache], keyspaces: ["products"], database: 2)
+        for lacks in [["+select"], ["+hset", "+select"]] {
+            let found = try await missing(rules, granted: rules.rules.filter { !lacks.contains($0) }, database: 2)
+            #expect(Set(found) == Set(lacks))
+        }
+        #expect(try await missing(rules, granted: rules.rules, database: 2) == [])
     }
 
     @Test("a fleet that publishes on the very channels does not disturb the trial")
