@@ -2,7 +2,7 @@ extension FlightTable: Watched {
     /// How long a cancelled flight may still count.
     private static var grace: Duration { .seconds(1) }
 
-    /// Resumes the waiters whose limit has passed, and ends the flights whose time is over.
+    /// Resumes the waiters whose limit has passed, or does soon, and ends the flights whose time is over.
     ///
     /// A flight whose waiters have left goes on if there is room for another anchored one. When the time of an anchored
     /// flight is over, later callers start anew, and the work is cancelled, unless somebody waits for it who may wait longer.
@@ -12,7 +12,8 @@ extension FlightTable: Watched {
     func fire(at now: MonotonicInstant) -> MonotonicInstant {
         let (release, next) = state.withLock { state in
             var release = Release()
-            for flight in state.flights where flight.due <= now {
+            let soon = now.advanced(by: WaitLimit.slack)
+            for flight in state.flights where flight.due <= soon {
                 let leaving = state.release(from: flight, at: now)
                 release.waiters += leaving
                 if flight.end <= now {
@@ -62,7 +63,7 @@ extension FlightTable.State {
     /// Removes the waiters whose limit has passed; closes the flight to later callers when its time is over.
     mutating func release(from flight: Flight, at now: MonotonicInstant) -> [FlightWaiter] {
         if flight.end <= now { unlist(flight) }
-        let leaving = flight.waiters.filter { $0.end <= now }
+        let leaving = flight.waiters.filter { $0.endsWithOthersFrom <= now }
         for waiter in leaving {
             waiter.outcome = .waitLimitReached
             dismiss(waiter)

@@ -86,6 +86,7 @@ final class FlightTable: Sendable {
             if joined == nil { state.add(flight, isSought) }
             waiter.continuation = continuation
             waiter.end = limit.end(startedAt: flight.begunAt, by: clock)
+            waiter.endsWithOthersFrom = limit.togetherFrom(waiter.end)
             state.admit(waiter, to: flight)
             flight.due = min(flight.due, waiter.end)
             let isSlow = joined != nil && flight.priority < priority

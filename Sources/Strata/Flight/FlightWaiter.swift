@@ -21,6 +21,8 @@ final class FlightWaiter: @unchecked Sendable {
     var place = 0
     /// When the waiter's limit passes.
     var end = MonotonicInstant.distantFuture
+    /// From when on the waiter may be told together with another one whose limit passes.
+    var endsWithOthersFrom = MonotonicInstant.distantFuture
     /// Resumed when the wait ends; `nil` for a waiter that does the work itself.
     var continuation: CheckedContinuation<Void, Never>?
 

@@ -30,6 +30,18 @@ package struct WaitLimit: Sendable, Hashable {
             sinceStart.map { startedAt.advanced(by: $0) } ?? .distantFuture
         )
     }
+
+    /// How much earlier callers leave whose limits pass at almost the same time, at most.
+    static let slack: Duration = .milliseconds(5)
+
+    /// From when on a caller may leave together with others: the last sixteenth of its limit, and ``slack`` at most.
+    ///
+    /// The keys of a batch have their limits one after the other. If its first failure cancelled the rest before their limits
+    /// have passed, their fetches would not go on.
+    func togetherFrom(_ end: MonotonicInstant) -> MonotonicInstant {
+        guard let shortest = [sinceJoining, sinceStart].compactMap(\.self).min() else { return end }
+        return end.advanced(by: .zero - min(max(shortest / 16, .zero), Self.slack))
+    }
 }
 
 /// The limit of a caller has passed; the flight goes on.

@@ -226,6 +226,26 @@ struct SourceTests {
         await level.drain(within: .seconds(30))
     }
 
+    @Test("callers whose limits pass at almost the same time leave together, so that all fetches of a batch go on")
+    func together() async throws {
+        let (clock, gate) = (ManualClock(), AsyncGate())
+        let level = clock.driving { source.level(FreshnessPolicy(hardTimeout: .seconds(1))) }
+        source.hold(gate)
+        var reads: [Task<String?, any Error>] = []
+        for (key, later) in [("a", 2), ("b", 18), ("c", 980)] {
+            reads.append(Task { try await level.get(key) })
+            while level.waiting < reads.count { try await nextTurn() }
+            try clock.advance(by: .milliseconds(later))
+        }
+        // The limit of the first has passed, that of the second does in 2 ms, that of the third in 20.
+        for read in reads.prefix(2) { await #expect(throws: CacheError.self) { try await read.value } }
+        #expect(level.waiting == 1)
+        gate.open()
+        #expect(try await reads[2].value == "value")
+        await level.drain(within: .seconds(30))
+        #expect(source.cancellations == 0)
+    }
+
     @Test("who may wait longer waits on when the time of a fetch is over that others have left")
     func patient() async throws {
         let (clock, gate) = (ManualClock(), AsyncGate())
