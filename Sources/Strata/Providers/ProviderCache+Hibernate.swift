@@ -12,7 +12,8 @@ extension ProviderCache {
         to path: String,
         limits: HibernationLimits = HibernationLimits()
     ) async throws -> HibernationReport {
-        try await hibernating.hibernate(to: path, codec: .records, limits: limits)
+        // As the shared level writes them: what is protected there is protected here.
+        try await hibernating.hibernate(to: path, codec: nil, limits: limits)
     }
 
     /// Reads back into memory what an earlier process has hibernated, as far as Redis still holds it.
@@ -26,7 +27,7 @@ extension ProviderCache {
     public func restore(from path: String, within limit: Duration = .seconds(10)) async throws -> RestorationReport {
         try await hibernating.restore(
             from: path,
-            codec: .records,
+            codec: nil,
             unconfirmedUpTo: nil,
             within: limit,
             reading: { ProviderRecord.Key(keyBytes: $0) }

@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 import StrataRedis
 import StrataTestSupport
@@ -29,6 +30,36 @@ struct ProviderHibernationTests {
         let (value, trace) = try await other.valueWithTrace(of: Greeting(id: 2)) { "loaded" }
         #expect(value == "hello 2" && trace.origin == .memory)
         #expect(try await other.value(of: Greeting(id: 3)) { "loaded" } == "loaded")
+    }
+
+    @Test("what is protected in Redis is protected in the file")
+    func protected() async throws {
+        let folder = try ScratchFolder()
+        let redis = try await TestServer.client()
+        let keyspace = Keyspace(TestServer.uniqueName())
+        let mask = ByteStage(identifier: 200, name: "mask") { bytes, _ in
+            bytes.map { $0 ^ 0x5a }
+        } undo: { bytes, _ in
+            bytes.map { $0 ^ 0x5a }
+        }
+        func cache() async throws -> ProviderCache {
+            let level = RedisLevel<ProviderRecord.Key, ProviderRecord>(
+                redis,
+                keyspace: keyspace,
+                codec: .records.protected(by: mask)
+            )
+            try await level.ready(within: .seconds(60))
+            return ProviderCache(over: level.fetchingPerCall())
+        }
+        let one = try await cache()
+        #expect(try await one.value(of: Greeting(id: 0)) { "hello" } == "hello")
+        #expect(try await one.hibernate(to: folder.file).written == 1)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file))
+        #expect(bytes.range(of: Data("hello".utf8)) == nil)
+        #expect(bytes.range(of: Data("hello".utf8.map { $0 ^ 0x5a })) != nil)
+        let other = try await cache()
+        #expect(try await other.restore(from: folder.file, within: .seconds(30)).restored == 1)
+        #expect(try await other.value(of: Greeting(id: 0)) { "loaded" } == "hello")
     }
 
     #if Disk
