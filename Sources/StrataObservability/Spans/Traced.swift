@@ -46,7 +46,9 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     /// The level's entry, in a span.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard let tracer, request.rights == nil else { return try await base.entry(for: key, request) }
+        guard let tracer, request.rights == nil, request.awaited == nil else {
+            return try await base.entry(for: key, request)
+        }
         return try await traced(tracer, request) { span, request in
             let (leader, number) = reads.enter(key, span.context)
             defer { if let number { reads.leave(key, number) } }
@@ -68,7 +70,9 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     /// The level's entries, in one span.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        guard let tracer, request.rights == nil else { return try await base.entries(for: keys, request) }
+        guard let tracer, request.rights == nil, request.awaited == nil else {
+            return try await base.entries(for: keys, request)
+        }
         return try await traced(tracer, request) { span, request in
             span.attributes["cache.keys"] = keys.count
             let entries = try await base.entries(for: keys, request.read)
@@ -184,6 +188,8 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
+
+extension Traced: ConfirmingLevel {}
 
 extension Traced: Fetcher where Base: Fetcher {}
 

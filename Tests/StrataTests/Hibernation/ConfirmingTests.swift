@@ -80,6 +80,23 @@ struct ConfirmingTests {
         #expect(try await one.hibernate(to: folder.file).written == keys.count)
     }
 
+    @Test("levels around one that confirms hand that on")
+    func wrapped() async throws {
+        func confirms(_ level: some CacheLevel<String, String>) -> Bool {
+            (level as? any ConfirmingLevel<String, String>)?.confirmation != nil
+        }
+        #expect(confirms(shared.retry()) && confirms(shared.timeout(.seconds(1))) && confirms(shared.capped(2)))
+        #expect(confirms(shared.recover { _, _ in nil }) && confirms(shared.pooled()))
+        #expect(!confirms(MemoryLevel<String, String>(limit: .entries(5)).retry()))
+        let cache = MemoryLevel<String, String>(limit: .entries(50)).compose(shared.retry())
+        _ = try await cache.get(["a"])
+        #expect(try await cache.hibernate(to: folder.file).written == 1)
+        let shared = shared
+        shared.answer { held in held.map { shared.holding($0) } }
+        let other = MemoryLevel<String, String>(limit: .entries(50)).compose(shared.retry())
+        #expect(try await other.restore(from: folder.file).restored == 1)
+    }
+
     @Test("each answer has its count, and only what is held is kept")
     func outcomes() async throws {
         try await hibernated(["a", "b", "c", "d", "e"])

@@ -102,6 +102,8 @@ extension OnExecutor: AtomicLevel where Base: AtomicLevel {
 
 extension OnExecutor: SourcedLevel where Base: SourcedLevel {}
 
+extension OnExecutor: ConfirmingLevel {}
+
 extension CacheLevel {
     /// This level with its work done on an executor.
     ///

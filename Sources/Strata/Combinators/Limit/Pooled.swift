@@ -129,6 +129,8 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
 extension Pooled: Fetcher where Base: Fetcher {}
 
+extension Pooled: ConfirmingLevel {}
+
 extension Pooled: AtomicLevel where Base: AtomicLevel {
     /// Voids the flight and changes the level.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {

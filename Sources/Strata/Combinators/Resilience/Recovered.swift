@@ -75,6 +75,8 @@ extension Recovered: AtomicLevel where Base: AtomicLevel {}
 
 extension Recovered: SourcedLevel where Base: SourcedLevel {}
 
+extension Recovered: ConfirmingLevel {}
+
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.
     ///

@@ -118,6 +118,8 @@ extension Retried: AtomicLevel where Base: AtomicLevel {}
 
 extension Retried: SourcedLevel where Base: SourcedLevel {}
 
+extension Retried: ConfirmingLevel {}
+
 extension CacheLevel {
     /// This level with its reads tried again when they fail.
     ///

@@ -72,6 +72,8 @@ extension TimeLimited: AtomicLevel where Base: AtomicLevel {}
 
 extension TimeLimited: SourcedLevel where Base: SourcedLevel {}
 
+extension TimeLimited: ConfirmingLevel {}
+
 extension CacheLevel {
     /// This level with a limit on how long a read may take.
     ///
