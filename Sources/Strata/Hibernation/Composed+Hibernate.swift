@@ -55,6 +55,8 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
                     try await Self.onThread { try writer.write(bytes) }
                 }
             }
+            // The limit may have passed since the last look.
+            if let bytes = written.take(over: 0) { try await Self.onThread { try writer.write(bytes) } }
             written.report.left += rest.count
             let count = written.report.written
             try await Self.onThread { try writer.finish(count: count) }

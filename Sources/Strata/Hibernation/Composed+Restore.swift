@@ -65,6 +65,10 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         guard form.confirming != nil || maximumAge != nil && lower.gate == nil else {
             throw HibernationError(.unconfirmable, "no level below memory can tell whether entries still hold")
         }
+        // From here on: what this process changes must not come back.
+        let tagChanges = fillGate.tagChanges
+        fillGate.voidLog.begin()
+        defer { fillGate.voidLog.end() }
         var report = RestorationReport()
         let end = MonotonicInstant.now.advanced(by: limit)
         guard let reader = try await Self.onThread({ try HibernationReader(path) }) else { return report }
@@ -75,10 +79,6 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         do { try form.codec.check(reader.header.encoded([])) } catch {
             throw HibernationError(.otherForm, "the values were written by another codec or schema number")
         }
-        // From here on: what this process changes must not come back.
-        let tagChanges = fillGate.tagChanges
-        fillGate.voidLog.begin()
-        defer { fillGate.voidLog.end() }
         let judge: RestorationJudge<Key, Value>
         if let confirming = form.confirming {
             try await confirming.readyToConfirm(within: limit)

@@ -36,6 +36,7 @@ extension CacheLevel where Key: KeyRepresentable {
                 message: "keys of this type cannot be made of their bytes: say how (reading:)"
             )
         }
+        let begun = MonotonicInstant.now
         try await level.ready(within: options.warming.limit)
         let inspector = FleetInspector(level.redis, level.keyspace)
         var report = FleetWarmingReport()
@@ -63,7 +64,9 @@ extension CacheLevel where Key: KeyRepresentable {
             return key?.keyBytes == bytes ? key : nil
         }
         report.named = keys.count
-        report.warming = try await warm(from: keys, options.warming)
+        var warming = options.warming
+        warming.limit = max(.zero, warming.limit - begun.duration(to: .now))
+        report.warming = try await warm(from: keys, warming)
         return report
     }
 }
