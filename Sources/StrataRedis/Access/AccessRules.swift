@@ -35,9 +35,10 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     let keyRule: String
 
     /// What a client of a cluster sends beside that, to find the nodes and to follow slots that move.
-    private static func commands(for topology: RedisTopology, _ serverVersion: Int) -> [String] {
-        guard topology == .cluster else { return [] }
-        return ["cluster|info", "cluster|shards"] + (serverVersion < 7 ? ["cluster|slots"] : []) + ["asking"]
+    ///
+    /// SLOTS is asked for before Redis 7, and where SHARDS leaves out those of a dead primary's shard (redis/redis#13414).
+    private static func commands(for topology: RedisTopology) -> [String] {
+        topology == .cluster ? ["cluster|info", "cluster|shards", "cluster|slots", "asking"] : []
     }
 
     /// The rules for some keyspaces.
@@ -105,7 +106,7 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ) {
         var commands = ["ping", "client|setname"]
         if database != 0 { commands.append("select") }
-        commands += Self.commands(for: topology, serverVersion)
+        commands += Self.commands(for: topology)
         for purpose in Purpose.allCases where purposes.contains(purpose) { commands += Self.commands(for: purpose) }
         var seen: Set<String> = []
         self.commands = commands.filter { seen.insert($0).inserted }

@@ -44,7 +44,7 @@ extension RedisConfiguration {
         for seed in seeds {
             if case .unix = seed.address { throw RedisURL.invalid("a cluster is not reached by a Unix socket") }
             try seed.validate()
-            try tls?.validate(for: seed)
+            if !isNode { try tls?.validate(for: seed) }
         }
     }
 }

@@ -181,7 +181,8 @@ public struct RedisConfiguration: Sendable {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
-        try tls?.validate(for: endpoint)
+        // A node's were looked at with the client's: files that cannot be used any more are no reason to have no client for it.
+        if !isNode { try tls?.validate(for: endpoint) }
         try validateTopology()
         try endpoint.validate()
     }

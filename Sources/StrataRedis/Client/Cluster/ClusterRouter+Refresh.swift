@@ -158,9 +158,10 @@ extension ClusterRouter: Watched {
     private func answered(_ answer: RefreshAnswer, _ number: UInt64) {
         let map: SlotMap
         do throws(RedisError) { map = try answer.map() } catch {
-            if error.isOfMissingCommand, !answer.isOfSlots {
-                state.withLock { $0.asksForSlots = true }
-                return ask(answer.client, number)
+            if error.isOfMissingCommand, answer.gaps == nil {
+                // One node's refusal must not last: where neither is allowed now, the first is tried again the next time.
+                state.withLock { $0.asksForSlots = !answer.isOfSlots }
+                if !answer.isOfSlots { return ask(answer.client, number) }
             }
             guard let gaps = answer.gaps else { return failed(error, number) }
             map = gaps

@@ -27,8 +27,15 @@ struct SlotMap: Sendable, Equatable {
 
     /// The owners of a range of slots; `nil` when one of them has none.
     func owners(of slots: Range<Int>) -> Set<RedisEndpoint>? {
-        let found = Set(owners[slots])
-        return found.contains(Self.nobody) ? nil : Set(found.map { nodes[Int($0)] })
+        var found: Set<RedisEndpoint> = []
+        var last: UInt16?
+        // Neighbours mostly have the same owner.
+        for owner in owners[slots] where owner != last {
+            guard owner != Self.nobody else { return nil }
+            found.insert(nodes[Int(owner)])
+            last = owner
+        }
+        return found
     }
 
     /// The same map with another owner of a slot.
