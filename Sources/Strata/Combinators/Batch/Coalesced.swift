@@ -93,6 +93,8 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
 
         private let state = Locked(State())
+        /// What came of it: who has a place may ask for it after the read has ended.
+        let answer = Locked<[KeyOutcome<Value>]?>(nil)
         let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
 
         /// The place of a key; `nil` when there is no room.
@@ -153,11 +155,14 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     func outcome(of key: Key) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
         let outcomes = try await batch.read.join(0) { [self] _ in
+            if let answer = batch.answer.withLock({ $0 }) { return answer }
             // Also when all who were there have left: nobody asks for their keys then.
             defer { close(batch) }
             if window > .zero { try await batch.wait(for: window, clock) } else { await Task.yield() }
             close(batch)
-            return try await ask(batch.inOrder)
+            let answer = try await ask(batch.inOrder)
+            batch.answer.withLock { $0 = answer }
+            return answer
         }
         return outcomes.output[place]
     }
