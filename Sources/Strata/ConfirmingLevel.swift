@@ -23,6 +23,24 @@ package protocol ConfirmingLevel<Key, Value>: CacheLevel {
     func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation]
 }
 
+/// A level around others, of which one may be able to confirm: all that is asked goes to that one.
+package protocol ConfirmationRelay: ConfirmingLevel {
+    /// The level that confirms; `nil` where none can.
+    var confirming: (any ConfirmingLevel<Key, Value>)? { get }
+}
+
+extension ConfirmationRelay {
+    package var confirmation: ConfirmationPlace<Key, Value>? { confirming?.confirmation }
+
+    package func readyToConfirm(within limit: Duration) async throws {
+        try await confirming?.readyToConfirm(within: limit)
+    }
+
+    package func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation] {
+        try await confirming?.confirm(held) ?? held.map { _ in .unknown }
+    }
+}
+
 /// By what the entries of a level are known outside this process.
 package struct ConfirmationPlace<Key: Sendable, Value: Sendable>: Sendable {
     /// What no other level has.

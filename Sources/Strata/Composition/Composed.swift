@@ -45,7 +45,13 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     @usableFromInline
     let events = EventHub()
 
-    init(upper: Upper, lower: Lower, fillWaitLimit: Duration, logger: Logger?) {
+    init(
+        upper: Upper,
+        lower: Lower,
+        fillWaitLimit: Duration,
+        logger: Logger?,
+        rememberedFills: Int = 1 << 16
+    ) {
         time = .common(upper.clock, lower.clock) ?? .current
         failures = LevelFailures(logger)
         fills = Fills(waitLimit: fillWaitLimit, time)
@@ -60,7 +66,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             fillGate.reserve(for: nil)
         }
         // A level with a gate returns that gate's tickets, and so none that it was given.
-        ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger()
+        ledger = upper.keepsTickets && upper.gate == nil ? nil : FillLedger(capacity: rememberedFills)
     }
 
     /// How many reads of the upper level have failed since the start.

@@ -31,7 +31,7 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     private let capacity: Int
     private let state = Locked(State())
 
-    init(capacity: Int = 1 << 16) {
+    init(capacity: Int) {
         self.capacity = capacity
     }
 

@@ -189,7 +189,7 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
     }
 }
 
-extension Traced: ConfirmingLevel {}
+extension Traced: ConfirmationRelay {}
 
 extension Traced: Fetcher where Base: Fetcher {}
 

@@ -45,6 +45,33 @@ struct RestorationTests {
         return Int(line.split(separator: "=")[1].prefix { $0.isNumber }) ?? 0
     }
 
+    /// How many entries come back into memory above a level that was made of the one in Redis.
+    private func restored<Wrapped: CacheLevel<String, String>>(
+        around server: RedisServer,
+        _ wrap: (FetchingLevel<String, String>) -> Wrapped
+    ) async throws -> Int {
+        func cache() throws -> Composed<MemoryLevel<String, String>, Wrapped> {
+            let redis = try RedisClient(RedisConfiguration.patient(server.url))
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            return MemoryLevel(limit: .entries(100)).compose(wrap(level.fetching { "value of \($0)" }))
+        }
+        let (one, other) = (try cache(), try cache())
+        try await one.readyToConfirm(within: .seconds(60))
+        _ = try await one.get(keys)
+        #expect(try await one.hibernate(to: folder.file).written == keys.count)
+        return try await other.restore(from: folder.file, within: .seconds(60)).restored
+    }
+
+    @Test("entries come back also where something lies around the level in Redis")
+    func wrapped() async throws {
+        try await RedisServer.withServer { server in
+            #expect(try await restored(around: server) { $0.retry().timeout(.seconds(600)) } == keys.count)
+            #expect(try await restored(around: server) { $0.writing { _, _ in } } == keys.count)
+            let behind = try await restored(around: server) { $0.writingBehind { _ in } write: { _, _ in } }
+            #expect(behind == keys.count)
+        }
+    }
+
     @Test("what nobody has changed is back without a value being read, and hears of later changes")
     func untouched() async throws {
         try await RedisServer.withServer { server in

@@ -86,7 +86,7 @@ struct ConfirmingTests {
             (level as? any ConfirmingLevel<String, String>)?.confirmation != nil
         }
         #expect(confirms(shared.retry()) && confirms(shared.timeout(.seconds(1))) && confirms(shared.capped(2)))
-        #expect(confirms(shared.recover { _, _ in nil }) && confirms(shared.pooled()))
+        #expect(confirms(shared.recover { _, _ in nil }) && confirms(shared.pooled()) && confirms(shared.collecting()))
         #expect(!confirms(MemoryLevel<String, String>(limit: .entries(5)).retry()))
         let cache = MemoryLevel<String, String>(limit: .entries(50)).compose(shared.retry())
         _ = try await cache.get(["a"])

@@ -66,6 +66,8 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
 
 extension Coalesced: Fetcher where Base: Fetcher {}
 
+extension Coalesced: ConfirmationRelay {}
+
 extension Coalesced: AtomicLevel where Base: AtomicLevel {}
 
 extension CacheLevel {

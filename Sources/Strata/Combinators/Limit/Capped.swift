@@ -58,7 +58,7 @@ extension Capped: AtomicLevel where Base: AtomicLevel {}
 
 extension Capped: SourcedLevel where Base: SourcedLevel {}
 
-extension Capped: ConfirmingLevel {}
+extension Capped: ConfirmationRelay {}
 
 extension CacheLevel {
     /// This level with a limit on how many of its reads run at once.

@@ -102,7 +102,7 @@ extension OnExecutor: AtomicLevel where Base: AtomicLevel {
 
 extension OnExecutor: SourcedLevel where Base: SourcedLevel {}
 
-extension OnExecutor: ConfirmingLevel {}
+extension OnExecutor: ConfirmationRelay {}
 
 extension CacheLevel {
     /// This level with its work done on an executor.

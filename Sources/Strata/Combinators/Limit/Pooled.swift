@@ -129,7 +129,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
 extension Pooled: Fetcher where Base: Fetcher {}
 
-extension Pooled: ConfirmingLevel {}
+extension Pooled: ConfirmationRelay {}
 
 extension Pooled: AtomicLevel where Base: AtomicLevel {
     /// Voids the flight and changes the level.

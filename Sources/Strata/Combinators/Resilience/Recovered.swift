@@ -75,7 +75,7 @@ extension Recovered: AtomicLevel where Base: AtomicLevel {}
 
 extension Recovered: SourcedLevel where Base: SourcedLevel {}
 
-extension Recovered: ConfirmingLevel {}
+extension Recovered: ConfirmationRelay {}
 
 extension CacheLevel {
     /// This level with a closure that answers when a read has failed.

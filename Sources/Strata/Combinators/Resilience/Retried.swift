@@ -118,7 +118,7 @@ extension Retried: AtomicLevel where Base: AtomicLevel {}
 
 extension Retried: SourcedLevel where Base: SourcedLevel {}
 
-extension Retried: ConfirmingLevel {}
+extension Retried: ConfirmationRelay {}
 
 extension CacheLevel {
     /// This level with its reads tried again when they fail.

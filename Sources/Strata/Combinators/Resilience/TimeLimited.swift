@@ -72,7 +72,7 @@ extension TimeLimited: AtomicLevel where Base: AtomicLevel {}
 
 extension TimeLimited: SourcedLevel where Base: SourcedLevel {}
 
-extension TimeLimited: ConfirmingLevel {}
+extension TimeLimited: ConfirmationRelay {}
 
 extension CacheLevel {
     /// This level with a limit on how long a read may take.

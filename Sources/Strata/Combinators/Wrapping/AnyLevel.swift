@@ -115,18 +115,8 @@ extension AnyLevel: AtomicLevel {
 }
 
 // So does whether it can confirm.
-extension AnyLevel: ConfirmingLevel {
-    private var confirming: (any ConfirmingLevel<Key, Value>)? { base as? any ConfirmingLevel<Key, Value> }
-
-    package var confirmation: ConfirmationPlace<Key, Value>? { confirming?.confirmation }
-
-    package func readyToConfirm(within limit: Duration) async throws {
-        try await confirming?.readyToConfirm(within: limit)
-    }
-
-    package func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation] {
-        try await confirming?.confirm(held) ?? held.map { _ in .unknown }
-    }
+extension AnyLevel: ConfirmationRelay {
+    package var confirming: (any ConfirmingLevel<Key, Value>)? { base as? any ConfirmingLevel<Key, Value> }
 }
 
 extension CacheLevel {

@@ -247,6 +247,8 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
 
 extension WritingBehind: SourcedLevel where Base: SourcedLevel {}
 
+extension WritingBehind: ConfirmationRelay {}
+
 extension AtomicLevel {
     /// This level, writing to the source of truth after it has cached.
     ///

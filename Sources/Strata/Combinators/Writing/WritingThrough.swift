@@ -201,6 +201,8 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
 extension WritingThrough: SourcedLevel where Base: SourcedLevel {}
 
+extension WritingThrough: ConfirmationRelay {}
+
 extension AtomicLevel {
     /// This level, writing to the source of truth before it caches.
     ///

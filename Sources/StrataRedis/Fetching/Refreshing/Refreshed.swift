@@ -84,6 +84,8 @@ public struct Refreshed<Base: CacheLevel>: TransparentLevel {
 
 extension Refreshed: AtomicLevel where Base: AtomicLevel {}
 
+extension Refreshed: ConfirmationRelay {}
+
 extension Refreshed: SourcedLevel where Base: SourcedLevel {}
 
 #if ServiceLifecycle
