@@ -67,7 +67,11 @@ struct RestorationTests {
         try await RedisServer.withServer { server in
             #expect(try await restored(around: server) { $0.retry().timeout(.seconds(600)) } == keys.count)
             #expect(try await restored(around: server) { $0.writing { _, _ in } } == keys.count)
-            let behind = try await restored(around: server) { $0.writingBehind { _ in } write: { _, _ in } }
+            let behind = try await restored(around: server) {
+                $0.writingBehind { _ in
+                } write: { _, _ in
+                }
+            }
             #expect(behind == keys.count)
         }
     }
