@@ -84,17 +84,6 @@ extension PendingWrites {
         return true
     }
 
-    /// A write under way is told to be lost.
-    ///
-    /// - Returns: Whether it is under way, and was not told before.
-    mutating func claim(_ write: Write, of batch: Batch) -> Bool {
-        guard let place = places[write.key], place.batch == batch.number, place.underWay?.isTold == false else {
-            return false
-        }
-        places[write.key]?.underWay?.isTold = true
-        return true
-    }
-
     /// A write of a batch has ended.
     ///
     /// - Returns: Whether it was under way until now.
@@ -150,12 +139,12 @@ extension PendingWrites {
 
     /// Drops all that is under way, since it does not end.
     ///
-    /// - Returns: The writes that were not told before.
+    /// - Returns: The writes.
     mutating func abandonAll(_ error: any Error) -> [Write] {
         var lost: [Write] = []
         for (key, place) in places {
             for write in [place.underWay, place.waiting].compactMap(\.self) {
-                if !write.isTold { lost.append(write) }
+                lost.append(write)
                 cost -= write.cost
                 counts.givenUp += 1
                 complete(write.waiters, error)

@@ -27,8 +27,6 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         /// When it may be tried again.
         var dueAt = MonotonicInstant.distantPast
         var lastError: (any Error)?
-        /// Whether the closure for lost writes has it.
-        var isTold = false
 
         init(_ key: Key, _ entry: Entry<Value>, cost: Int, at now: MonotonicInstant) {
             self.key = key

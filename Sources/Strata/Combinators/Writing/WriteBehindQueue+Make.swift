@@ -105,9 +105,11 @@ extension WriteBehindQueue {
         await each(writes) { [self] write in
             let cause = write.lastError ?? error
             await retract(write)
-            // Before: who waits for it is told after the closure was.
-            if change({ $0.claim(write, of: batch) }) { lose(write, cause) }
-            change { $0.end(write, of: batch, .givenUp(cause)) }
+            change {
+                $0.end(write, of: batch, .givenUp(cause))
+            } beforeOthersAreTold: { wasUnderWay in
+                if wasUnderWay { lose(write, cause) }
+            }
         }
     }
 

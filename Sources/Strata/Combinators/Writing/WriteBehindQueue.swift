@@ -67,16 +67,25 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     // MARK: Changing
 
     /// Changes the state, and does what follows.
+    ///
+    /// - Parameters:
+    ///   - body: The change.
+    ///   - first: Called with its result before callers that wait hear of it.
+    /// - Returns: The result.
     @discardableResult
-    func change<Result>(_ body: (inout Pending) -> Result) -> Result {
-        changeAll { body(&$0.writes) }
+    func change<Result>(
+        _ body: (inout Pending) -> Result,
+        beforeOthersAreTold first: (Result) -> Void = { _ in }
+    ) -> Result {
+        changeAll({ body(&$0.writes) }, first)
     }
 
-    private func changeAll<Result>(_ body: (inout State) -> Result) -> Result {
+    private func changeAll<Result>(_ body: (inout State) -> Result, _ first: (Result) -> Void = { _ in }) -> Result {
         let (result, consequences) = state.withLock { state in
             let result = body(&state)
             return (result, advance(&state))
         }
+        first(result)
         perform(consequences)
         return result
     }
