@@ -303,8 +303,9 @@ struct WritingBehindTests {
     func several(batchIsTold: Bool) async throws {
         let calls = Locked<[[String]]>([])
         var options = Self.patient
+        // Nothing goes before it is flushed.
         options.delay = .seconds(600)
-        options.batch = 4
+        options.batch = 8
         options.concurrency = 1
         options.isTransient = { ($0 as? CacheError)?.code != .conflict }
         let cache = memory.writingBehindSeveral(options) { [lost] in
