@@ -19,7 +19,7 @@ extension RedisLevel {
         after error: any Error
     ) async throws -> Finding? {
         guard let changes = shared.changes, request.maySpareReplica, (error as? RedisError)?.isOfAbsence == true,
-            let offset = clock(of: names).known
+            let offset = clock(of: names).last
         else { return nil }
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let change = changes.last(of: names.fingerprint)

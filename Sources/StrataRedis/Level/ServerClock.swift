@@ -14,9 +14,6 @@ final class ServerClock: Sendable {
         var isMeasuring = false
     }
 
-    /// How long calls use a reading while a new one is taken.
-    private static let longestValidity: Duration = .seconds(20)
-
     /// A client that is kept alive where it is the level's own, and not where it is a node's.
     private enum Reference: Sendable {
         case kept(RedisClient)
@@ -30,11 +27,19 @@ final class ServerClock: Sendable {
     private let reference: Reference
     /// How old a reading is when a new one is taken.
     private let validity: Duration
+    /// How long calls use a reading while a new one is taken.
+    private let longestValidity: Duration
     private let state = Locked(State())
 
-    init(_ redis: RedisClient, validity: Duration = .seconds(10), keeps: Bool = true) {
+    init(
+        _ redis: RedisClient,
+        validity: Duration = .seconds(10),
+        longestValidity: Duration = .seconds(20),
+        keeps: Bool = true
+    ) {
         reference = keeps ? .kept(redis) : .loose(LooseClient(client: redis))
         self.validity = validity
+        self.longestValidity = longestValidity
     }
 
     /// The server's client; `nil` when the node has left the cluster.
@@ -52,7 +57,7 @@ final class ServerClock: Sendable {
     func offset() async throws -> Int64 {
         let now = MonotonicInstant.coarse
         let (known, isDue) = state.withLock { state -> (Int64?, Bool) in
-            guard let offset = state.offset, now < state.takenAt.advanced(by: Self.longestValidity) else {
+            guard let offset = state.offset, now < state.takenAt.advanced(by: longestValidity) else {
                 return (nil, false)
             }
             guard now >= state.takenAt.advanced(by: validity), !state.isMeasuring else { return (offset, false) }
@@ -64,11 +69,10 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
-    /// The offset, if there is a reading that is good enough; asks nobody.
-    var known: Int64? {
-        let now = MonotonicInstant.coarse
-        return state.withLock { now < $0.takenAt.advanced(by: Self.longestValidity) ? $0.offset : nil }
-    }
+    /// The offset as it was read last, however long ago; asks nobody.
+    ///
+    /// For what a replica answers while the server stands still, which can be asked for no newer one.
+    var last: Int64? { state.withLock { $0.offset } }
 
     /// Whether a reading is being taken in the background.
     var isMeasuring: Bool { state.withLock { $0.isMeasuring } }

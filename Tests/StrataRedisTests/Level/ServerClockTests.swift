@@ -33,6 +33,18 @@ struct ServerClockTests {
         }
     }
 
+    @Test("a reading that calls use no more is still there for what replicas answer, however long the server is silent")
+    func silent() async throws {
+        try await RedisServer.withServer { server in
+            let clock = ServerClock(try TestServer.client(of: server), longestValidity: .seconds(-1))
+            #expect(clock.last == nil)
+            let offset = try await clock.offset()
+            try await server.kill()
+            await #expect(throws: RedisError.self) { try await clock.offset() }
+            #expect(clock.last == offset)
+        }
+    }
+
     @Test(
         "a time that no server shows is no time, and no crash",
         arguments: ["-9223372037", "-9223372036", "9223372037", "9223372036854775807", "-9223372036854775808", "x"]

@@ -10,7 +10,10 @@ struct ReplicaMap: Sendable, Equatable {
 
     init() {}
 
-    /// Reads a reply to CLUSTER SHARDS: the replicas that are online.
+    /// Reads a reply to CLUSTER SHARDS: the replicas that have not failed.
+    ///
+    /// One that is "loading" is so for the node that was asked, which may not have heard of its offset yet: others, and the
+    /// replica itself, may know better for many seconds.
     init(shards reply: RESPValue, from source: RedisEndpoint, usesTLS: Bool = false) {
         for shard in reply.array ?? [] {
             guard let nodes = SlotMap.fields(shard)["nodes"]?.array,
@@ -18,7 +21,7 @@ struct ReplicaMap: Sendable, Equatable {
                     .flatMap({ SlotMap.endpoint(of: $0, toldBy: source, usesTLS: usesTLS) })
             else { continue }
             let others = nodes.map { SlotMap.fields($0) }
-                .filter { $0["role"]?.string == "replica" && $0["health"]?.string == "online" }
+                .filter { $0["role"]?.string == "replica" && $0["health"]?.string != "fail" }
             add(others.compactMap { SlotMap.endpoint(of: $0, toldBy: source, usesTLS: usesTLS) }, of: primary)
         }
     }
