@@ -111,13 +111,13 @@ final class ConnectionGroup: Sendable {
     var inFlight: Int { connections.reduce(0) { $0 + $1.inFlight } }
 
     /// What drives it, in the order in which events are to be handled.
-    func drivers(buffer: UnsafeMutableRawBufferPointer) -> [any LoopDriver] {
+    func drivers(_ resources: LoopResources) -> [any LoopDriver] {
         var thread = LoopThread(
             configuration: configuration,
             wakeup: loop.wakeup,
-            material: configuration.tls.flatMap { TLSMaterial($0, logger: logger) },
+            material: resources.material(of: configuration, logger: logger),
             limit: ReconnectLimit(burst: connections.count + 5),
-            buffer: buffer
+            buffer: resources.buffer
         )
         thread.tracking = ReadTracking(connections, timeout: configuration.commandTimeout)
         configuration.warn(logger)

@@ -51,20 +51,19 @@ final class IOLoop: Sendable {
     // MARK: The thread
 
     private func run() {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
+        let resources = LoopResources()
         var round = LoopRound()
         while true {
-            take(into: &round, buffer)
+            take(into: &round, resources)
             round.pump()
             if let waiting = round.beginBusyWait() {
-                let found = watch(&round, buffer)
+                let found = watch(&round, resources)
                 waiting.busyWait.ended(found: found)
                 if found { continue }
             }
             // What came in between would otherwise wait for the next event.
             wakeup.announceSleep()
-            take(into: &round, buffer)
+            take(into: &round, resources)
             round.pump()
             let ended = round.removeFinished()
             for group in ended { group.hasEnded() }
@@ -75,11 +74,11 @@ final class IOLoop: Sendable {
     }
 
     /// Takes over the groups that have come.
-    private func take(into round: inout LoopRound, _ buffer: UnsafeMutableRawBufferPointer) {
+    private func take(into round: inout LoopRound, _ resources: LoopResources) {
         let arrivals = state.withLock { state in
             state.arrivals.isEmpty ? [] : exchange(&state.arrivals, with: [])
         }
-        for group in arrivals { round.add(group, group.drivers(buffer: buffer)) }
+        for group in arrivals { round.add(group, group.drivers(resources)) }
     }
 
     /// Whether the thread ends: nothing has come while the last group went.
@@ -94,9 +93,9 @@ final class IOLoop: Sendable {
     /// Looks for events and new calls without sleeping, for ``BusyWait/span`` at most.
     ///
     /// - Returns: Whether something came.
-    private func watch(_ round: inout LoopRound, _ buffer: UnsafeMutableRawBufferPointer) -> Bool {
+    private func watch(_ round: inout LoopRound, _ resources: LoopResources) -> Bool {
         wakeup.announceWatch()
-        take(into: &round, buffer)
+        take(into: &round, resources)
         round.pump()
         round.list(wakeup.descriptor)
         let end = MonotonicInstant.now.advanced(byNanoseconds: BusyWait.span)

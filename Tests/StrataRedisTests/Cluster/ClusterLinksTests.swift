@@ -90,6 +90,16 @@ struct ClusterLinksTests {
         #expect(listener.told == [])
     }
 
+    @Test("keys went to a node that serves slots of their part: nothing is void when that is forgotten")
+    func exposureToOwner() {
+        _ = whole()
+        links.exposed(9_000, to: nodes[Self.z]!)
+        #expect(links.exposures == 1)
+        links.seen(next(after: first))
+        #expect(links.exposures == 0)
+        #expect(listener.told == [])
+    }
+
     @Test(
         "nodes to which keys went are forgotten in time, also while the cluster is not seen, and their parts are void then"
     )

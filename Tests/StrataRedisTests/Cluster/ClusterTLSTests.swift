@@ -40,6 +40,19 @@ struct ClusterTLSTests {
         }
     }
 
+    @Test("the files that were read for one node serve for all, also when another is found while they are replaced")
+    func material() throws {
+        let (one, other) = (RedisEndpoint.tcp(host: "a", port: 1), RedisEndpoint.tcp(host: "b", port: 1))
+        var configuration = try RedisConfiguration(cluster: [one])
+        let resources = LoopResources()
+        #expect(resources.material(of: configuration, logger: nil) == nil)
+        configuration.tls = TLSOptions()
+        let first = try #require(resources.material(of: configuration.node(at: one), logger: nil))
+        #expect(resources.material(of: configuration.node(at: other), logger: nil) === first)
+        configuration.tls?.serverName = "c"
+        #expect(resources.material(of: configuration.node(at: other), logger: nil) !== first)
+    }
+
     @Test("values, links, slots that move: not one connection of ours is in plain text")
     func encrypted() async throws {
         let authority = try await TestAuthority.make()

@@ -37,8 +37,8 @@ struct RefreshRound {
 }
 
 extension ClusterRouter: Watched {
-    /// How soon after the beginning of a round the next one may begin.
-    static let pause: Duration = .seconds(1)
+    /// How soon after the beginning of a round the next one may begin, at the longest.
+    static let longestPause: Duration = .seconds(1)
     /// The same while no node has told of the cluster.
     static let firstPause: Duration = .milliseconds(50)
     /// For how long a map with a lower epoch than the known one's is taken for an old one.
@@ -52,7 +52,9 @@ extension ClusterRouter: Watched {
         let now = MonotonicInstant.now
         let (round, due) = state.withLock { state -> (UInt64?, MonotonicInstant?) in
             guard !state.isStopped, state.hasBegun else { return (nil, nil) }
-            let pause = state.view == nil && state.round == nil ? Self.firstPause : Self.pause
+            // The map is relied on for twice the interval, so that is how often it may be asked for.
+            let next = min(Self.longestPause, configuration.linkPingInterval)
+            let pause = state.view == nil && state.round == nil ? min(Self.firstPause, next) : next
             let due = state.lastRound.advanced(by: pause)
             guard state.lastRound == .distantPast || now >= due else { return (nil, due) }
             state.lastRound = now

@@ -4,8 +4,8 @@ internal import Strata
 /// The way to the node that serves a key: the map of slots, the nodes, and what keeps both true.
 ///
 /// The map is asked for when the client begins, each ``RedisConfiguration/linkPingInterval``, and when a call finds out that it
-/// is old: one round at a time, at most one a second. A call whose slot has moved follows the node's answer at once and does
-/// not wait for a round.
+/// is old: one round at a time, at most one a second, or one each such interval where that is shorter. A call whose slot has
+/// moved follows the node's answer at once and does not wait for a round.
 ///
 /// Each node has a ``RedisClient`` of its own: connections, invalidation link, breakers. All share one I/O thread.
 final class ClusterRouter: Sendable {
@@ -29,8 +29,8 @@ final class ClusterRouter: Sendable {
 
     /// So many nodes that are in no map are talked to, besides those of the configuration.
     static let mostStrays = 16
-    /// So many slots are moved in the map by redirections from one round to the next.
-    static let mostPatches = 1_024
+    /// So many slots are moved in the map by redirections from one round to the next: each is work for every keyspace.
+    static let mostPatches = 64
 
     let configuration: RedisConfiguration
     let seeds: [RedisEndpoint]

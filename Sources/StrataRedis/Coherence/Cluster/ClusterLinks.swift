@@ -34,13 +34,15 @@ final class ClusterLinks: ClusterObserver {
 
         /// Forgets nodes to which keys were seen to go a while ago.
         ///
-        /// - Returns: The parts that they counted for.
+        /// - Returns: The parts that they counted for. One that serves slots of a part by now counts for it as before.
         mutating func endExposures(at now: MonotonicInstant) -> Set<Int> {
             var parts: Set<Int> = []
             for part in exposed.indices where !exposed[part].isEmpty {
-                let standing = exposed[part].filter { $0.value.until >= now }
-                if standing.count < exposed[part].count { parts.insert(part) }
-                exposed[part] = standing
+                let ended = exposed[part].filter { $0.value.until < now }.keys
+                guard !ended.isEmpty else { continue }
+                let owners = view?.map.owners(of: KeyspacePart.all[part].slots) ?? []
+                if !owners.isSuperset(of: ended) { parts.insert(part) }
+                for endpoint in ended { exposed[part][endpoint] = nil }
             }
             return parts
         }
