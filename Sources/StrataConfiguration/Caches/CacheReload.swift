@@ -82,9 +82,7 @@ public final class CacheReload: Sendable {
         do {
             try plan.read(reader)
             let terms = try terms(redis)
-            // What takes effect at the next start must not keep that from succeeding.
-            var next = caches.redis.configuration
-            try redis.read(RedisConfiguration.settings.filter { !$0.isReloadable }, into: &next)
+            try checkNextStart(redis)
             // All of it is looked at before any of it is taken.
             for status in caches.statuses { _ = try plan.settings(for: status.name) }
             try adjust(terms)
@@ -111,6 +109,18 @@ public final class CacheReload: Sendable {
         }
         try reader.read(RedisConfiguration.terms, into: &terms)
         return terms
+    }
+
+    /// What takes effect at the next start must not keep that from succeeding.
+    ///
+    /// Where the configuration names no server and did not when the client was made, code has named it, and will again.
+    private func checkNextStart(_ reader: SettingReader) throws(ConfigurationError) {
+        if ServerSettings.places.contains(where: { made[$0] != nil || reader.has($0) }) {
+            _ = try RedisConfiguration(reader)
+        } else {
+            var next = caches.redis.configuration
+            try reader.read(RedisConfiguration.settings.filter { !$0.isReloadable }, into: &next)
+        }
     }
 
     private func adjust(_ terms: RedisConfiguration) throws {

@@ -30,6 +30,9 @@ struct ServerSettings: Sendable {
         var timeout: Duration?
     }
 
+    /// The keys that name the server; one of them is needed.
+    static let places = ["url", "endpoints", "sentinels.endpoints"]
+
     static let settings: [Setting<ServerSettings>] =
         [
             secret("url", \.url),

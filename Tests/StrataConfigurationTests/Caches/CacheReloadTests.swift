@@ -88,6 +88,26 @@ struct CacheReloadTests {
         #expect(try service.cache("sessions").lower.level.freshness.freshFor == .seconds(7))
     }
 
+    @Test(
+        "with what the next start would fail nothing changes: a server that is none, keys that contradict each other",
+        arguments: [
+            ("url", "http://hunter2/"), ("endpoints", "127.0.0.1:6379"), ("sentinels.password", "hunter2"),
+            ("topology", "cluster"), ("credentials.username", "hunter2"), ("url", nil),
+        ] as [(String, ConfigContent?)]
+    )
+    func nextStart(key: String, content: ConfigContent?) throws {
+        let service = try Service([:])
+        service.set("redis.redisBudget", "100ms")
+        service.set("redis." + key, content)
+        service.apply()
+        #expect(service.caches.redis.redisBudget == .milliseconds(500))
+        let lines = service.lines("cannot be used")
+        #expect(lines.count == 1 && lines[0].contains(key) && !lines[0].contains("hunter2"), "\(lines)")
+        service.set("redis." + key, key == "url" ? "redis://127.0.0.1:1" : nil)
+        service.apply()
+        #expect(service.caches.redis.redisBudget == .milliseconds(100))
+    }
+
     @Test("what waits for the next start is named once, by its keys, and secrets show by their keys alone")
     func fixed() throws {
         let service = try Service(["strata.redis.connections": 1])
@@ -96,7 +116,7 @@ struct CacheReloadTests {
         #expect(service.log.lines.isEmpty)
         service.set("redis.connections", 2)
         service.set("redis.url", "redis://:hunter2@127.0.0.1:2")
-        service.set("redis.sentinels.password", "hunter3")
+        service.set("redis.password", "hunter3")
         service.set("caches.products.codec", "cbor")
         service.set("caches.products.compression", "test")
         service.set("defaults.memory.lifetime", "1m")
@@ -105,8 +125,7 @@ struct CacheReloadTests {
         #expect(lines.count == 1, "\(lines)")
         let keys = [
             "caches.products.codec", "caches.products.compression", "caches.products.memory.lifetime",
-            "redis.connections",
-            "redis.sentinels.password", "redis.url",
+            "redis.connections", "redis.password", "redis.url",
         ]
         #expect(lines.first?.hasSuffix("keys=" + keys.joined(separator: ", ")) == true, "\(lines)")
         #expect(service.log.lines.allSatisfy { !$0.text.contains("hunter") })
