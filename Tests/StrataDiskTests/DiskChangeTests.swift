@@ -180,7 +180,7 @@ struct DiskChangeTests {
     @Test("above a source the disk has the truth; what is too large, or of a newer release, changes nothing")
     func refused() async throws {
         let disk = DiskLevel<String, [Int]>(folder.store(), namespace: "lists", limit: 2_000)
-        let cache = memory.compose(disk).compose(ClosureFetcher { _ in [5] })
+        let cache = memory.compose(disk).compose(ClosureFetcher { _ in [5] }, fillWaitLimit: .seconds(60))
         #expect(try await cache.get("list") == [5])
         try await cache.apply(ListActions().addLast(6), to: "list")
         #expect(try await cache.get("list") == [5, 6])

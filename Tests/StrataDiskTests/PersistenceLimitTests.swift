@@ -29,7 +29,9 @@ struct PersistenceLimitTests {
         )
         disk.wall = hand.clock
         let source = Source<ProviderRecord.Key, ProviderRecord>.perCall(freshness: Self.policy, failureBackOff: nil)
-        return (ProviderCache(disk, memory: .entries(10_000), over: source), disk)
+        // A read waits for the disk however long that takes on a busy machine.
+        let cache = ProviderCache(disk, memory: .entries(10_000), over: source, fillWaitLimit: .seconds(60))
+        return (cache, disk)
     }
 
     /// A record of about a thousand bytes, which ends some time or never.

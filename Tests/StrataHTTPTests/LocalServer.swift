@@ -122,8 +122,12 @@ final class LocalServer: Sendable {
     private func serve(_ connection: Connection, _ answer: @Sendable (Request) async -> Answer) async throws {
         try await connection.executeThenClose { inbound, outbound in
             var parts = inbound.makeAsyncIterator()
+            var isAsked = false
+            // One that was given up before its request was read is given up, too.
+            defer { if !isAsked { abort() } }
             while let part = try await parts.next() {
                 guard case .head(let head) = part else { continue }
+                isAsked = true
                 var body = ""
                 while let rest = try await parts.next(), case .body(let bytes) = rest { body += String(buffer: bytes) }
                 let request = Request(

@@ -76,7 +76,9 @@ struct ServerTimeTests {
 
     @Test("Replicas are left to their primary; both have lost the time once")
     func replicas() async throws {
-        let set = try await RedisReplication.start()
+        var configuration = RedisReplication.Configuration()
+        configuration.downAfter = .seconds(20)
+        let set = try await RedisReplication.start(configuration)
         try await set.primary.command("SET", "k", "v", "PX", "1000000")
         try await set.primary.command("WAIT", "1", "5000")
         try await clock.advance(by: .seconds(400), with: set.servers)

@@ -1,7 +1,7 @@
 import StrataTesting
 import Testing
 
-@Suite("Several servers together", .timeLimit(.minutes(1)))
+@Suite("Several servers together", .timeLimit(.minutes(3)))
 struct TopologyTests {
     @Test("Replicas follow the primary, and Sentinels replace it when it dies")
     func failover() async throws {
@@ -33,6 +33,7 @@ struct TopologyTests {
     func cluster() async throws {
         var configuration = RedisCluster.Configuration()
         configuration.replicasPerPrimary = 1
+        configuration.nodeTimeout = .seconds(20)
         let cluster = try await RedisCluster.start(configuration)
         #expect(cluster.primaries.count == 3)
         #expect(cluster.replicas.count == 3)
@@ -54,7 +55,10 @@ struct TopologyTests {
 
     @Test("Each server of a replicated set can stand still, die, and come back with and without its data")
     func replicationFaults() async throws {
-        let set = try await RedisReplication.start()
+        var configuration = RedisReplication.Configuration()
+        // Longer than a busy machine keeps a server from answering.
+        configuration.downAfter = .seconds(20)
+        let set = try await RedisReplication.start(configuration)
         let (primary, replica, sentinel) = (set.primary, set.replicas[0], set.sentinels[0])
         try await primary.command("SET", "k", "v")
         try await arrival(of: "v", at: [replica])
@@ -82,6 +86,9 @@ struct TopologyTests {
         }
 
         // The primary stands still for long enough to be replaced; when it goes on, it becomes a replica.
+        for sentinel in set.sentinels {
+            try await sentinel.command("SENTINEL", "SET", set.name, "down-after-milliseconds", "500")
+        }
         try await primary.pause()
         let promoted = try await set.waitForFailover(from: primary, within: .seconds(50))
         try await primary.resume()

@@ -36,7 +36,8 @@ extension ProviderCache {
     init(
         _ disk: DiskLevel<ProviderRecord.Key, ProviderRecord>,
         memory limit: MemoryLimit<ProviderRecord>,
-        over source: Source<ProviderRecord.Key, ProviderRecord>
+        over source: Source<ProviderRecord.Key, ProviderRecord>,
+        fillWaitLimit: Duration = .milliseconds(250)
     ) {
         let memory = MemoryLevel<ProviderRecord.Key, ProviderRecord>(limit: limit)
         disk.sweeps.listen { keys in
@@ -48,7 +49,8 @@ extension ProviderCache {
             freshFor: freshness.freshFor,
             staleFor: max(freshness.staleWhileRevalidate, freshness.staleIfError)
         )
-        self.init(levels: memory.compose(disk.compose(source)), lifetime: lifetime) { report in
+        self.init(levels: memory.compose(disk.compose(source, fillWaitLimit: fillWaitLimit)), lifetime: lifetime) {
+            report in
             try await disk.removeExpired { report(ProviderRecord.Key(keyBytes: $0)) }
         }
     }

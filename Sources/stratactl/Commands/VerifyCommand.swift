@@ -19,7 +19,12 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var space: KeyspaceOptions
 
-    @Option(help: ArgumentHelp("Ends after so many seconds; without it, with Ctrl-C.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "Ends so many seconds after it is told of changes; without it, with Ctrl-C.",
+            valueName: "seconds"
+        )
+    )
     private var seconds: Double?
 
     @Option(help: ArgumentHelp("How many changes to follow in a second, 1 to 60.", valueName: "n"))
@@ -60,7 +65,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let keyspace = try space.resolved(connection)
         let delays = try seconds(of: delays).map { Duration.seconds($0) }
         let (rate, limit, format) = (rate, limit, output.format)
-        let end = seconds.map { MonotonicInstant.now.advanced(by: .seconds($0)) } ?? .distantFuture
+        let span = seconds.map { Duration.seconds($0) }
         let page = try await connection.withClient { redis in
             try await KeyspaceInspector(redis, keyspace).checkPresence()
             // Says at once that the user may not ask, and by whom an answer is to be had.
@@ -80,7 +85,7 @@ struct VerifyCommand: AsyncParsableCommand {
             let findings = monitor.inconsistencies(bufferingNewest: VerifyPage.mostFindings)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await monitor.run() }
-                group.addTask { try await Self.wait(for: monitor, until: end) }
+                group.addTask { try await Self.wait(for: monitor, span) }
                 try await group.next()
                 group.cancelAll()
             }
@@ -93,17 +98,18 @@ struct VerifyCommand: AsyncParsableCommand {
         if page.isInconsistent { throw Failure(.failed, nil) }
     }
 
-    /// Returns at the end, or when the person wants it.
-    private static func wait(for monitor: ConsistencyMonitor, until end: MonotonicInstant) async throws {
-        let patient = min(MonotonicInstant.now.advanced(by: patience), end)
-        try await Interruption.wait(until: patient)
-        let report = monitor.report
-        guard report.isListening || .now < patient else {
-            throw Failure(
-                .failed,
-                "changes are not told: \(report.refusal ?? "the server has not agreed to it in time")"
-            )
+    /// Returns a while after changes are told, or when the person wants it.
+    private static func wait(for monitor: ConsistencyMonitor, _ span: Duration?) async throws {
+        let patient = MonotonicInstant.now.advanced(by: patience)
+        while !monitor.report.isListening, !Interruption.isWanted {
+            guard .now < patient else {
+                throw Failure(
+                    .failed,
+                    "changes are not told: \(monitor.report.refusal ?? "the server has not agreed to it in time")"
+                )
+            }
+            try await Interruption.wait(until: MonotonicInstant.now.advanced(by: .milliseconds(50)))
         }
-        try await Interruption.wait(until: end)
+        try await Interruption.wait(until: span.map { MonotonicInstant.now.advanced(by: $0) } ?? .distantFuture)
     }
 }

@@ -63,8 +63,7 @@ struct UnclaimedFlightTests {
     @Test("what was begun for nobody is unclaimed, unless somebody has joined")
     func launched() async throws {
         flights.launch("k") { 1 }
-        await flights.drain(within: .seconds(30))
-        #expect(log.outputs == [1])
+        while log.outputs != [1] { try await nextTurn() }
         flights.launch("k") { [held] in
             try await held.pass()
             return 2

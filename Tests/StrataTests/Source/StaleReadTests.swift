@@ -271,7 +271,8 @@ struct StaleReadTests {
         let cache = cache(policy)
         await #expect(throws: CacheError.self) { try await cache.get("k") }
         await cache.drain(within: .seconds(30))
-        try await source.cancelled()
+        // Its time may be over before its task gets to ask.
+        if source.calls > 0 { try await source.cancelled() }
         source.hold(nil)
         // The limit holds for this read, too.
         while (try? await cache.get("k")) != "value" { try await nextTurn() }

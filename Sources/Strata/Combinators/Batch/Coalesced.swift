@@ -42,6 +42,9 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// How many keys wait in the window that is open.
     package var collected: Int { collection.collected }
 
+    /// How many reads wait for the end of the open window.
+    package var waiting: Int { collection.waiting }
+
     /// The level's, at once.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys, request)
@@ -153,6 +156,8 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     var collected: Int { open.withLock { $0 }?.inOrder.count ?? 0 }
+
+    var waiting: Int { open.withLock { $0 }?.read.waiting ?? 0 }
 
     func outcome(of key: Key) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)

@@ -75,7 +75,7 @@ struct ConditionedTests {
     @Test("A046 above another level a condition that does not hold sends the read on, and what is found is kept")
     func aboveAnother() async throws {
         let lower = ProbeLevel(["k": 2])
-        let cache = probe.conditioned(condition(false)).compose(lower)
+        let cache = probe.conditioned(condition(false)).compose(lower, fillWaitLimit: .seconds(600))
         #expect(try await cache.get("k") == 2)
         #expect(probe.calls == [.set("k", 2)])
     }

@@ -60,7 +60,8 @@ extension WritingBehindTests {
         await gate.arrivals()
         try await cache.set(2, for: "k")
         await cache.drain(within: .milliseconds(1))
-        #expect(lost.all.map(\.value) == [2] && cache.statistics.pending == 0)
+        // The first, too, where its task does not get to end in the moment that it has for that.
+        #expect(lost.all.last?.value == 2 && cache.statistics.pending == 0)
         #expect(memory.resident("k", at: .coarse) == nil)
         gate.open()
     }
