@@ -139,7 +139,8 @@ extension RedisClient {
         return found
     }
 
-    /// A function that reads a keyspace's marks, for calls from the I/O thread.
+    /// A function that reads a keyspace's marks, for calls from the I/O thread: by the script that makes them where they are
+    /// missing, or for a glimpse by an HMGET, and the script where that does not find them whole.
     ///
     /// It holds the way to the server and not the client, so that a listener does not keep the client alive.
     ///
@@ -177,7 +178,22 @@ extension RedisClient {
                     for argument in arguments { writer.argument(argument) }
                 }
             }
-            post("EVALSHA", TagScripts.advance.digest) { post("EVAL", TagScripts.advance.source, nil) }
+            @Sendable func ask() {
+                post("EVALSHA", TagScripts.advance.digest) { post("EVAL", TagScripts.advance.source, nil) }
+            }
+            guard question.isGlimpse else { return ask() }
+            lookout.post(
+                deadline: MonotonicInstant.coarse.advanced(by: timeout),
+                slot: HashSlot.of(marks),
+                expecting: .list
+            ) { outcome in
+                guard let reply = try? outcome.get() else { return completion(nil) }
+                // What is missing, makes no sense, or is older than what is known here is the script's to decide.
+                let whole = Self.tagNumbers([], in: reply)?.marks.flatMap { $0.sequence >= question.known ? $0 : nil }
+                if let whole { completion(whole) } else { ask() }
+            } encode: { writer in
+                Self.encodeTagNumbers([], RedisKey(marks), &writer)
+            }
         }
     }
 }

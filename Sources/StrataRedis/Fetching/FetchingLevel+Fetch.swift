@@ -23,6 +23,8 @@ extension FetchingLevel {
         _ slot: Fetch<Key, Value>.Slot?
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
+            // Before the source is asked.
+            await level.shared.tags(of: lease.names.part).learn(level.redis)
             var fetched: Fetched<Value>
             do {
                 fetched = try await callSource(key, lease.names, finding.entry, request, slot)

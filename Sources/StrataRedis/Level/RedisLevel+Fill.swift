@@ -10,7 +10,8 @@ extension RedisLevel {
     func claim(_ names: KeyNames, _ rights: FillRights) async {
         var ticket = shared.ticket(for: names.fingerprint)
         // Before anything is asked below: what is invalidated from now on voids what that answers.
-        let asOf = shared.tags(of: names.part).asOf
+        let tags = shared.tags(of: names.part)
+        var asOf = tags.asOf
         var lease: FillLease?
         var hasAsked = false
         await redis.budgeted {
@@ -18,6 +19,10 @@ extension RedisLevel {
                 do {
                     lease = try await leaseToFill(names, rights)
                     hasAsked = true
+                    if lease != nil, asOf == 1 {
+                        await tags.learn(redis)
+                        asOf = tags.asOf
+                    }
                 } catch {}
             }
             // Levels above may keep what is not stored here.

@@ -20,6 +20,10 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// When the keyspace was last used, and when the marks were last read to keep them warm.
     private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
     private let lastGlimpse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
+    /// When the script that renews their time to live was last run for that.
+    private let lastRenewal = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
+    /// How often it is run; without the link that is how often the marks are read for this.
+    private static let renewalPause: Int64 = 60_000_000_000
 
     init(keyspace: Keyspace, part: KeyspacePart? = nil, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
@@ -113,20 +117,25 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// second while the keyspace is used, then at pauses of an eighth of the time since its last use, up to a minute,
     /// so they are used more than any entry. Without the link reads use them, and one look a minute is enough to renew
     /// their time to live.
+    ///
+    /// The look that renews is a script; the others are one HMGET.
     private func keepWarm(at now: MonotonicInstant) {
         let last = lastGlimpse.load(ordering: .relaxed)
         let pause = now.nanoseconds - last
         guard pause >= 1_000_000_000 else { return }
         let idle = now.nanoseconds - lastUse.load(ordering: .relaxed)
-        let (isListening, question) = table.withLock { table in
+        var (isListening, question) = table.withLock { table in
             (table.isListening, TagTable.Look(epoch: table.epoch, known: table.highest))
         }
-        guard pause >= (isListening ? min(idle / 8, 60_000_000_000) : 60_000_000_000),
+        guard pause >= (isListening ? min(idle / 8, Self.renewalPause) : Self.renewalPause),
             lastGlimpse.compareExchange(expected: last, desired: now.nanoseconds, ordering: .relaxed).exchanged
         else { return }
+        question.isGlimpse = now.nanoseconds - lastRenewal.load(ordering: .relaxed) < Self.renewalPause
+        if !question.isGlimpse { lastRenewal.store(now.nanoseconds, ordering: .relaxed) }
+        let known = question.known
         lookout(question) { [weak self] marks in
             guard let marks else { return }
-            self?.changeFromAnswer { $0.glimpsed(marks, known: question.known) }
+            self?.changeFromAnswer { $0.glimpsed(marks, known: known) }
         }
     }
 
@@ -262,6 +271,15 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// No round trip while the link stands, otherwise one.
     func asOfNow(_ redis: RedisClient) async throws -> InvalidationNumber {
         isKnown ? asOf : try await ask(redis).sequence
+    }
+
+    /// Asks for the number where none is known yet: an entry without one counts as older than all, and is void where it is stored.
+    ///
+    /// No round trip but that one, in a process that has not been told the number and has not read an entry either. Without an
+    /// answer the number stays unknown.
+    func learn(_ redis: RedisClient) async {
+        guard gate.sequence(ofPart: gatePart) == 0 else { return }
+        _ = try? await ask(redis)
     }
 
     /// Notes marks.

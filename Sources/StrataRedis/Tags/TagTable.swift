@@ -33,6 +33,9 @@ struct TagTable: Sendable {
         var epoch: UInt64
         /// The highest number that this instance knows: a server that knows only lower ones has lost data.
         var known: InvalidationNumber
+        /// Whether marks that are whole are only read: no script, for which a server that is paused for writes keeps the
+        /// reads behind it waiting.
+        var isGlimpse = false
     }
 
     enum Verdict: Sendable, Hashable {

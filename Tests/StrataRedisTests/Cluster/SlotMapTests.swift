@@ -97,6 +97,11 @@ struct SlotMapTests {
         let old = ReplicaMap(slots: slots, from: source)
         #expect(old.replicas == [.tcp(host: "a", port: 1): [.tcp(host: "r", port: 1)]])
         #expect(ReplicaMap(shards: .null, from: source).replicas.isEmpty)
+        // A later answer lacks some of them.
+        var later = ReplicaMap(slots: slots, from: source)
+        let (a, c) = (RedisEndpoint.tcp(host: "a", port: 1), RedisEndpoint.tcp(host: "c", port: 1))
+        later.keep(from: map) { _, primary in primary == c }
+        #expect(later.replicas == [a: [.tcp(host: "r", port: 1)], c: try #require(map.replicas[c])])
     }
 
     @Test("SLOTS: the same, and a node that does not know its own name is the one that was asked")

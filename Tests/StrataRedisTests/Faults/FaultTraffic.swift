@@ -22,7 +22,7 @@ final class FaultTraffic: Sendable {
 
     private let tally = Locked(Tally())
     private let isOver = Locked(false)
-    private let tasks: Int
+    let tasks: Int
     private let keys: Int
 
     init(tasks: Int = 8, keys: Int = 50) {
@@ -135,6 +135,14 @@ struct FaultService {
                 return began.duration(to: .now)
             }
             number += 1
+            try await nextTurn()
+        }
+    }
+
+    /// Reads a key until Redis has its value.
+    func fill(_ key: String) async throws {
+        while (try? await level.level.get(key)) == nil {
+            _ = try await level.get(key)
             try await nextTurn()
         }
     }

@@ -104,11 +104,33 @@ struct BesideTests {
                     calls.withLock { $0.append(Set(keys)) }
                     return Dictionary(uniqueKeysWithValues: keys.map { ($0, "value of \($0)") })
                 }
+            try await level.level.listens()
             let entries = try await level.entries(for: ["a", "b", "c"], ReadRequest(options: Self.beside))
             #expect(entries.map { $0?.value } == ["value of a", "value of b", "value of c"])
             #expect(calls.withLock { $0 } == [["a", "b", "c"]])
             #expect(level.level.statistics.stores == 3)
             #expect(try await level.level.get("b") == "value of b")
+        }
+    }
+
+    @Test("a process that has been told of no number yet stores what all may use", arguments: [false, true])
+    func fresh(together: Bool) async throws {
+        try await RedisServer.withServer { server in
+            let writer = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+            try await writer.clear()
+            // Without a link no number comes by itself.
+            let redis = try TestServer.client(of: server)
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
+                .fetching { "value of \($0)" }
+            let request = ReadRequest(options: Self.beside)
+            if together {
+                #expect(
+                    try await level.entries(for: ["k", "l"], request).map { $0?.value } == ["value of k", "value of l"]
+                )
+            } else {
+                #expect(try await level.entry(for: "k", request)?.value == "value of k")
+            }
+            #expect(try await writer.get("k") == "value of k")
         }
     }
 }

@@ -51,6 +51,12 @@ final class ClusterReplicas: Watched {
         let (begins, before) = state.withLock { state -> (Bool, State) in
             let before = state
             guard !state.isStopped else { return (false, before) }
+            var map = map
+            // What a replica has is proved by its own answers and its primary's, whatever a third node has heard of it.
+            map.keep(from: state.map) { replica, primary in
+                view.byEndpoint[primary] != nil && view.byEndpoint[replica] == nil
+                    && state.lag.proof(of: replica, primary, at: .now, since: .distantPast) != nil
+            }
             state.view = view
             state.map = map
             state.lag.keep(map)

@@ -36,6 +36,21 @@ struct ReplicaMap: Sendable, Equatable {
         }
     }
 
+    /// Keeps replicas of an earlier map that this one does not know, for there are nodes that leave out those of whose offset they
+    /// have not heard.
+    ///
+    /// - Parameters:
+    ///   - map: The earlier map.
+    ///   - isKept: Whether a replica of a primary, in this order, is still one as far as is known otherwise.
+    mutating func keep(from map: ReplicaMap, where isKept: (RedisEndpoint, RedisEndpoint) -> Bool) {
+        let known = Set(replicas.values.joined())
+        for (primary, others) in map.replicas {
+            let room = Self.mostReplicas - (replicas[primary]?.count ?? 0)
+            let kept = others.filter { !known.contains($0) && isKept($0, primary) }.prefix(max(0, room))
+            if !kept.isEmpty { replicas[primary, default: []] += kept }
+        }
+    }
+
     private mutating func add(_ endpoints: [RedisEndpoint], of primary: RedisEndpoint) {
         guard replicas.count < SlotMap.mostNodes || replicas[primary] != nil else { return }
         let all = Set(replicas[primary] ?? []).union(endpoints).subtracting([primary])
