@@ -35,6 +35,7 @@ final class CacheMember: Sendable {
             configuration.redisBudget = .seconds(20)
             configuration.breaker.slowAfter = .seconds(20)
             configuration.healthWindow = .seconds(60)
+            configuration.linkPingTimeout = .seconds(60)
         }
         let (stream, feed) = AsyncStream.makeStream(of: String.self)
         answers = feed

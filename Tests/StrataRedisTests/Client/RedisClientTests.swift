@@ -204,6 +204,7 @@ struct RedisClientTests {
             var configuration = try RedisConfiguration(url: proxy.url)
             configuration.commandTimeout = .seconds(20)
             configuration.connectTimeout = .seconds(10)
+            configuration.healthWindow = .seconds(20)
             let redis = try RedisClient(configuration)
             try await redis.set("n", Array("0".utf8))
 

@@ -8,6 +8,15 @@ import Testing
 struct ClusterClientTests {
     private let base = TestServer.uniqueName()
 
+    /// A configuration that is patient enough for a busy machine.
+    private func patient(_ url: String) throws -> RedisConfiguration {
+        var configuration = try RedisConfiguration(url: url)
+        configuration.connectTimeout = .seconds(20)
+        configuration.commandTimeout = .seconds(20)
+        configuration.sentinels?.timeout = .seconds(5)
+        return configuration
+    }
+
     @Test("strings of all slots are written, read by one call, counted and removed")
     func strings() async throws {
         let cluster = try await TestCluster.shared()
@@ -83,14 +92,12 @@ struct ClusterClientTests {
 
     @Test("seeds that are all dead, one that is no cluster, and a database that a cluster has not: each a clear error")
     func wrong() async throws {
-        let dead = try RedisClient("redis-cluster://127.0.0.1:1,127.0.0.1:2")
+        let dead = try RedisClient(patient("redis-cluster://127.0.0.1:1,127.0.0.1:2"))
         let silent = await #expect(throws: RedisError.self) { try await dead.get("a") }
         #expect(silent?.code == .connectionFailed)
         try await RedisServer.withServer { server in
-            var configuration = try RedisConfiguration(url: server.url)
+            var configuration = try patient(server.url)
             configuration.topology = .cluster
-            configuration.commandTimeout = .seconds(20)
-            configuration.connectTimeout = .seconds(20)
             let single = try RedisClient(configuration)
             let error = await #expect(throws: RedisError.self) { try await single.get("a") }
             #expect(error?.code == .wrongServer)
@@ -109,18 +116,15 @@ struct ClusterClientTests {
         let cluster = try await TestCluster.shared()
         let node = cluster.primaries[2]
         for url in ["\(node.url)?topology=auto", "redis://127.0.0.1:1,127.0.0.1:\(node.port ?? 0)?topology=auto"] {
-            var configuration = try RedisConfiguration(url: url)
-            configuration.connectTimeout = .seconds(20)
-            configuration.commandTimeout = .seconds(20)
-            configuration.sentinels?.timeout = .seconds(5)
-            let redis = try RedisClient(configuration)
+            let redis = try RedisClient(patient(url))
             #expect(redis.configuration.topology == .cluster && redis.configuration.sentinels == nil)
             let keys = (0..<60).map { RedisKey("\(base)-auto-\($0)") }
             for key in keys { try await redis.set(key, [1]) }
             #expect(try await redis.get(keys) == Array(repeating: [1], count: 60))
             await redis.shutDown()
         }
-        let database = #expect(throws: RedisError.self) { try RedisClient("\(node.url)/1?topology=auto") }
+        let other = try patient("\(node.url)/1?topology=auto")
+        let database = #expect(throws: RedisError.self) { try RedisClient(other) }
         #expect(database?.code == .invalidConfiguration)
     }
 

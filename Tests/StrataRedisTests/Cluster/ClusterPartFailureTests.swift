@@ -31,7 +31,8 @@ struct ClusterPartFailureTests {
             let missing = TestCluster.keys("missing", of: cluster)
             for key in held { try await instance.level.set("old", for: key) }
             let asked = Shared<[String]>([])
-            let fetching = instance.level.fetching { key in
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let fetching = instance.level.fetching(options) { key in
                 asked.withLock { $0.append(key) }
                 return "new"
             }
@@ -103,7 +104,7 @@ struct ClusterPartFailureTests {
     @Test("an invalidation that is repeated closes the breaker of its node")
     func breaker() async throws {
         try await with {
-            $0.redisBudget = .seconds(2)
+            $0.commandTimeout = .seconds(20)
             $0.breaker.minimumCalls = 1
             // It would not be tried by itself.
             $0.breaker.pause = .seconds(600) ... .seconds(600)
@@ -111,7 +112,10 @@ struct ClusterPartFailureTests {
             let keys = TestCluster.keys("key", of: cluster)
             for key in keys { try await instance.level.set("value", for: key) }
             try await cluster.primaries[0].pause()
+            let budget = instance.redis.redisBudget
+            try instance.redis.adjust(redisBudget: .seconds(2))
             await #expect(throws: RedisError.self) { try await instance.level.remove(keys[0]) }
+            try instance.redis.adjust(redisBudget: budget)
             #expect(instance.redis.outageStatistics.breakers[.remove]?.state == .open)
             try await cluster.primaries[0].resume()
             while instance.redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }

@@ -137,16 +137,17 @@ struct KeyTrackingTests {
     @Test("a fetch elsewhere wakes those who wait for it")
     func waiters() async throws {
         let gate = AsyncGate()
+        let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
         try await RedisServer.withServer { server in
             let (one, other) = (try instance(server.url), try instance(server.url, "other"))
             for instance in [one, other] { try await instance.listen() }
             let fetching = other.memory.compose(
-                other.level.fetching { _ in
+                other.level.fetching(options) { _ in
                     try await gate.pass()
                     return "fetched"
                 }
             )
-            let waiting = one.memory.compose(one.level.fetching { _ in "a second fetch" })
+            let waiting = one.memory.compose(one.level.fetching(options) { _ in "a second fetch" })
             async let theirs = fetching.get("k")
             await gate.arrivals()
             async let mine = waiting.get("k")

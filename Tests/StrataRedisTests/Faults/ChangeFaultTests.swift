@@ -37,7 +37,7 @@ struct ChangeFaultTests {
             // What is held is dropped.
             proxy.resetConnections()
             proxy.resume(.toClient)
-            let code = await outcome
+            let code = try await outcome
             // Only the first answer was to be lost.
             let found = (code, runs.withLock { $0 }, try await direct.level.get("k"), try await one.cache.get("k"))
             await one.redis.shutDown()
@@ -145,21 +145,19 @@ struct ChangeFaultTests {
     func pending() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let one = try ListInstance(proxy.url, keyspace) { configuration in
-                configuration.commandTimeout = .seconds(1)
-                configuration.redisBudget = .seconds(1)
-            }
+            let one = try ListInstance(proxy.url, keyspace)
             try await one.listen()
             try await one.cache.set([1], for: "k")
-            proxy.stall(.toServer)
-            await #expect(throws: RedisError.self) { try await one.cache.remove("k") }
-            proxy.resume(.toServer)
+            try proxy.admit(.refuse)
             proxy.resetConnections()
+            await #expect(throws: RedisError.self) { try await one.cache.remove("k") }
+            #expect(one.redis.outageStatistics.pendingInvalidations == 1)
+            try proxy.admit(.accept)
             while (try? await one.redis.ping()) == nil { try await nextTurn() }
             for number in 2...4 {
                 var isDone = false
                 while !isDone {
-                    let code = await cacheCode {
+                    let code = try await cacheCode {
                         try await one.cache.update("k", within: .seconds(60)) { old in (old ?? []) + [number] }
                     }
                     isDone = code == nil

@@ -39,8 +39,17 @@ struct Holder {
         try await beginFetch()
         try await order("answer warm")
         try await says("got warm")
-        try await order("remove")
-        try await says("done")
+        if isPatient {
+            try await order("remove")
+            try await says("done")
+        } else {
+            try await removes()
+        }
+    }
+
+    /// Has it remove the key, again and again until that succeeds: at its defaults it may not be connected yet.
+    func removes() async throws {
+        repeat { try await order("remove") } while try await next() != "done"
     }
 
     func order(_ line: String) async throws { try await process.send(line) }

@@ -16,7 +16,7 @@ struct HolderFaultTests {
         source.set("other")
         source.gate.open()
         return RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(keyspace), codec: .text)
-            .fetching(LeaseOptions(duration: .milliseconds(300))) { [source] _ in try await source.fetch() }
+            .fetching(LeaseOptions(duration: .seconds(60))) { [source] _ in try await source.fetch() }
     }
 
     /// Begins a get and returns when it waits for the holder.
@@ -58,10 +58,11 @@ struct HolderFaultTests {
     func killedInRenewal() async throws {
         try await RedisServer.withServer { server in
             // Long enough for a busy machine to renew it in time.
-            let holder = try await Holder(server.url, keyspace, lease: 4_000)
+            let holder = try await Holder(server.url, keyspace, lease: 6_000)
             let other = try other(of: server)
             try await holder.beginFetch()
-            let end = try await other.level.redis.time() + .milliseconds(9_600)
+            // Longer than a lease that is renewed once.
+            let end = try await other.level.redis.time() + .milliseconds(8_400)
             while try await other.level.redis.time() < end {
                 #expect(try await other.level.redis.exists(names.lease) == 1)
             }
@@ -76,7 +77,7 @@ struct HolderFaultTests {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
             // Long enough for a busy machine to get to the store: no instance stores after the end of its lease.
-            let holder = try await Holder(proxy.url, keyspace, lease: 3_000)
+            let holder = try await Holder(proxy.url, keyspace, lease: 10_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)
@@ -100,7 +101,7 @@ struct HolderFaultTests {
     func killedAfterTheStore() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
-            let holder = try await Holder(proxy.url, keyspace, lease: 2_000)
+            let holder = try await Holder(proxy.url, keyspace, lease: 10_000)
             let other = try other(of: server)
             try await holder.beginFetch()
             let call = try await wait(in: other)

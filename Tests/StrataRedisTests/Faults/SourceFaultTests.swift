@@ -30,9 +30,10 @@ struct SourceFaultTests {
     @Test("one that hangs holds its key for as long as it is renewed at most; ended late, it stores nothing")
     func hangs() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .seconds(2), renewalLimit: .seconds(1))
+            let options = LeaseOptions(duration: .seconds(4), renewalLimit: .seconds(2))
+            let long = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             let one = try await FaultInstance(server.url, keyspace, slow, options: options)
-            let other = try await FaultInstance(server.url, keyspace, quick)
+            let other = try await FaultInstance(server.url, keyspace, quick, options: long)
             slow.set("old")
             quick.set("new")
             quick.gate.open()
@@ -52,7 +53,11 @@ struct SourceFaultTests {
     @Test("one that throws is shared: who waits in other instances gets the failure, and nobody tries at once")
     func throwsForAll() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(failureBackOff: .seconds(100) ... .seconds(1_000))
+            let options = LeaseOptions(
+                duration: .seconds(60),
+                renewalLimit: .seconds(600),
+                failureBackOff: .seconds(100) ... .seconds(1_000)
+            )
             let one = try await FaultInstance(server.url, keyspace, slow, options: options)
             let other = try await FaultInstance(server.url, keyspace, quick, options: options)
             slow.fail(true)

@@ -45,12 +45,13 @@ struct WireFaultTests {
         try await RedisServer.withServer { server in
             let source = CountingSource()
             source.gate.open()
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             var proxies: [FaultProxy] = []
             var fleet: [FaultInstance] = []
             for _ in 0..<2 {
                 let proxy = try await FaultProxy.start(to: server.endpoint)
                 proxies.append(proxy)
-                fleet.append(try await FaultInstance(proxy.url, keyspace, source))
+                fleet.append(try await FaultInstance(proxy.url, keyspace, source, options: options))
                 proxy.set(.delayed(by: .milliseconds(50)))
             }
             try await withThrowingTaskGroup(of: Void.self) { group in

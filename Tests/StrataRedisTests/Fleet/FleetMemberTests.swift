@@ -260,10 +260,11 @@ struct FleetMemberTests {
             #expect(try await inspector.findings(of: "key-\(number)")["web-1/7"]?.state == "fresh")
         }
         // What all primaries tell comes once.
-        let events = try await KeyspaceWatch(one.redis, keyspace)
+        let (events, took) = try await KeyspaceWatch(one.redis, keyspace)
             .listening { events in
                 var heard = events.makeAsyncIterator()
                 while let event = await heard.next(), event != .listening {}
+                let start = MonotonicInstant.now
                 for number in 0..<8 { try await cache.remove("key-\(number)") }
                 try await cache.invalidate(tag: "red")
                 try await cache.clear()
@@ -272,13 +273,15 @@ struct FleetMemberTests {
                     all.append(event)
                     if event == .cleared { break }
                 }
-                return all
+                return (all, start.duration(to: .now))
             }
+        // What a busy machine tells over a second later is news again.
+        let copies = took < .milliseconds(900) ? 1...1 : 1...cluster.primaries.count
         for number in 0..<8 {
             let removed = WatchEvent.removed(InspectedKey("key-\(number)".keyBytes, in: keyspace))
-            #expect(events.count { $0 == removed } == 1)
+            #expect(copies.contains(events.count { $0 == removed }))
         }
-        #expect(events.count { $0 == .tags(["red"]) } == 1)
+        #expect(copies.contains(events.count { $0 == .tags(["red"]) }))
         running.cancel()
         await running.value
     }

@@ -37,9 +37,10 @@ struct BatchFetchingTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let library = Library()
 
-    private func instance(of server: RedisServer, options: LeaseOptions = LeaseOptions()) throws
-        -> FetchingLevel<String, String>
-    {
+    private func instance(
+        of server: RedisServer,
+        options: LeaseOptions = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+    ) throws -> FetchingLevel<String, String> {
         RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
             .fetchingSeveral(options) { [library] in try await library.fetch($1) }
     }
@@ -203,7 +204,7 @@ struct BatchFetchingTests {
             let leading = Task { try await holder.get(keys) }
             await library.gate.arrivals()
             let own = Library()
-            let client = try TestServer.client(of: server) { $0.redisBudget = .seconds(1) }
+            let client = try TestServer.client(of: server)
             let other = RedisLevel<String, String>(client, keyspace: keyspace)
                 .fetchingSeveral(LeaseOptions(fetchLimit: 2)) { try await own.fetch($1) }
             let batch = Task { try await other.get(keys) }

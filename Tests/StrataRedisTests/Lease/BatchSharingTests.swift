@@ -176,7 +176,7 @@ struct BatchSharingTests {
             let asked = Shared(0)
             let policy = FreshnessPolicy(freshFor: .seconds(600), staleWhileRevalidate: .seconds(600))
             let level = RedisLevel<String, String>(client, keyspace: keyspace, freshness: policy)
-                .fetchingSeveral { keys in
+                .fetchingSeveral(LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))) { keys in
                     _ = asked.next()
                     return Dictionary(keys.map { ($0, "new \($0)") }) { first, _ in first }
                 }

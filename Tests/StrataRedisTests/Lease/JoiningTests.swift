@@ -35,7 +35,8 @@ struct JoiningTests {
         let level = RedisLevel<String, String>(redis, keyspace: keyspace, freshness: freshness)
         // Reads that begin before that are not joined by later ones.
         try await level.listens()
-        return Instance(level.fetching(LeaseOptions(failureBackOff: nil)) { [source] _ in try await source.fetch() })
+        let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600), failureBackOff: nil)
+        return Instance(level.fetching(options) { [source] _ in try await source.fetch() })
     }
 
     @Test("each counts as a miss, one fetch is made, and memory has the value afterwards")

@@ -21,12 +21,12 @@ struct OldValueTests {
         leaseDuration: Duration
     ) async throws -> Task<String?, any Error> {
         let level = cache.level
-        try await level.set("old", for: "k", lifetime: EntryLifetime(freshFor: .seconds(2)))
+        try await level.set("old", for: "k", lifetime: EntryLifetime(freshFor: .seconds(6)))
         let reload = Task { try await cache.get("k", .reload) }
         await source.gate.arrivals()
+        // Longer than a lease that is renewed once.
+        let end = try await level.redis.time() + leaseDuration * 1.4
         while try await level.get("k") != nil { try await nextTurn() }
-        // Then it is renewed at least once.
-        let end = try await level.redis.time() + leaseDuration
         while try await level.redis.time() < end { try await nextTurn() }
         return reload
     }
@@ -34,7 +34,7 @@ struct OldValueTests {
     @Test("a value that has its time out while it is replaced has not been changed by others")
     func expires() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .seconds(4))
+            let options = LeaseOptions(duration: .seconds(6))
             let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
             let reload = try await outlive(cache, leaseDuration: options.duration)
             #expect(try await cache.level.get("k") == nil)
@@ -49,7 +49,7 @@ struct OldValueTests {
     @Test("one that somebody deletes has been, also after its time")
     func deleted() async throws {
         try await RedisServer.withServer { server in
-            let options = LeaseOptions(duration: .seconds(4))
+            let options = LeaseOptions(duration: .seconds(6))
             let cache = try level(server).fetching(options) { [source] _ in try await source.fetch() }
             let reload = try await outlive(cache, leaseDuration: options.duration)
             #expect(try await server.command(bytes: [Array("DEL".utf8), names.value.bytes]).integer == 1)

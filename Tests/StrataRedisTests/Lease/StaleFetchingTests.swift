@@ -39,10 +39,11 @@ struct StaleFetchingTests {
     func whileRevalidating() async throws {
         try await RedisServer.withServer { server in
             let policy = stale(revalidate: true)
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             let fleet = try (0..<4)
                 .map { _ in
                     RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, freshness: policy)
-                        .fetching { [source] _, _ in
+                        .fetching(options) { [source] _, _ in
                             // Fresh for long: who is late to compete finds that nothing is left to do.
                             guard let value = try await source.fetch() else { return .absent() }
                             return .value(value, lifetime: EntryLifetime(freshFor: .seconds(600)))

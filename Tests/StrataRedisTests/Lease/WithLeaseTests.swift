@@ -66,7 +66,8 @@ struct WithLeaseTests {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
             let gate = AsyncGate()
-            let holder = Task { try await redis.withLease(name) { _ in try await gate.pass() } }
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let holder = Task { try await redis.withLease(name, options: options) { _ in try await gate.pass() } }
             await gate.arrivals()
             let error = await #expect(throws: CacheError.self) {
                 try await redis.withLease(name, options: LeaseOptions(waitLimit: .milliseconds(50))) { _ in }
@@ -133,9 +134,13 @@ struct WithLeaseTests {
                 try await gate.pass()
                 return "value"
             }
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
             let instances = try (0..<3)
                 .map { _ in
-                    slow.pooled(across: RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(name)))
+                    slow.pooled(
+                        across: RedisLevel(try TestServer.client(of: server), keyspace: Keyspace(name)),
+                        options
+                    )
                 }
             let tasks = instances.map { instance in Task { try await instance.get("k") } }
             await gate.arrivals()

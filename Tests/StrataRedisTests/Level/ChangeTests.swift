@@ -33,7 +33,7 @@ struct ChangeTests {
             let whole = try ListInstance(server.url, keyspace)
             try await whole.level.set([1], for: "k")
             let limited = try ListInstance(server.url.replacing("redis://", with: "redis://app:pw@"), keyspace)
-            #expect(await cacheCode { try await limited.level.update("k", append(2)) } == .outcomeUnknown)
+            #expect(try await cacheCode { try await limited.level.update("k", append(2)) } == .outcomeUnknown)
             #expect(try await whole.level.get("k") == [1, 2])
         }
     }
@@ -185,7 +185,7 @@ struct ChangeTests {
         try await RedisServer.withServer { server in
             let (one, other) = try (ListInstance(server.url, keyspace), ListInstance(server.url, keyspace))
             var runs = 0
-            let code = await cacheCode {
+            let code = try await cacheCode {
                 try await one.cache.update("k", within: .milliseconds(50)) { _ in
                     runs += 1
                     try await other.level.update("k", append(runs))
@@ -219,7 +219,7 @@ struct ChangeTests {
                 #expect(try await one.level.get(key) == [5], "\(key)")
             }
             try await newer.level.set([9], for: "newer")
-            #expect(await cacheCode { try await one.cache.update("newer", append(1)) } == .codec)
+            #expect(try await cacheCode { try await one.cache.update("newer", append(1)) } == .codec)
             #expect(try await newer.level.get("newer") == [9])
         }
     }
@@ -231,7 +231,8 @@ struct ChangeTests {
             try await small.cache.set([1], for: "k")
             let large = Array(repeating: 1 << 40, count: 1_000)
             #expect(
-                await cacheCode { try await small.cache.apply(ListActions().addAllLast(large), to: "k") } == .tooLarge
+                try await cacheCode { try await small.cache.apply(ListActions().addAllLast(large), to: "k") }
+                    == .tooLarge
             )
             #expect(try await small.cache.get("k") == [1])
             let (one, other) = try (ListInstance(server.url, keyspace), ListInstance(server.url, keyspace))

@@ -108,6 +108,7 @@ struct FillTests {
     func beside(change: Change) async throws {
         try await RedisServer.withServer { server in
             let (one, other) = (try level(of: server), try level(of: server))
+            try await one.listens()
             let options = ReadOptions(skipsReading: [.redis])
             let cache = one.compose(fetcher)
             let call = Task { try await cache.get("k", options) }

@@ -36,11 +36,11 @@ struct ListInstance {
 }
 
 /// The code of the error of a cache that a body throws.
-func cacheCode(_ body: () async throws -> Void) async -> CacheError.Code? {
+func cacheCode(_ body: () async throws -> Void) async throws -> CacheError.Code? {
     do {
         try await body()
         return nil
-    } catch {
-        return (error as? CacheError)?.code
+    } catch let error as CacheError {
+        return error.code
     }
 }

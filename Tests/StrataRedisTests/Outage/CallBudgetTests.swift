@@ -177,6 +177,7 @@ struct CallBudgetTests {
         })
         var configuration = try RedisConfiguration(url: server.endpoint.url)
         configuration.commandTimeout = .seconds(600)
+        configuration.connectTimeout = .seconds(20)
         configuration.healthWindow = .seconds(600)
         configuration.redisBudget = .milliseconds(50)
         let redis = try RedisClient(configuration)

@@ -11,6 +11,8 @@ struct CrowdTests {
         try await RedisServer.withServer { server in
             // As a service has it, but that a machine may stand still for seconds.
             var configuration = try RedisConfiguration(url: server.url)
+            configuration.connectTimeout = .seconds(20)
+            configuration.healthWindow = .seconds(20)
             configuration.redisBudget = .seconds(20)
             configuration.commandTimeout = .seconds(20)
             configuration.breaker.slowAfter = .seconds(20)

@@ -162,8 +162,8 @@ struct InvalidationReplayTests {
             // A replica takes over that had not got the first invalidation.
             try await server.command("DEL", marks)
             for (field, value) in before where value != "" { try await server.command("HSET", marks, field, value) }
-            try proxy.admit(.accept)
             let known = level.shared.tags(of: nil).highest
+            try proxy.admit(.accept)
             try await settled(redis)
             #expect(level.shared.tags(of: nil).highest > known)
             for key in ["k", "other"] { #expect(try await level.get(key) == nil) }

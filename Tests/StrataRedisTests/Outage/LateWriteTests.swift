@@ -26,7 +26,7 @@ struct LateWriteTests {
         configuration.commandTimeout = budget
         configuration.connectTimeout = .seconds(20)
         configuration.linkPingTimeout = .seconds(60)
-        configuration.healthWindow = .seconds(1)
+        configuration.healthWindow = .seconds(3)
         configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
         let fleet = Fleet(
             proxy: proxy,
@@ -50,7 +50,7 @@ struct LateWriteTests {
     @Test("its bytes are frozen on the way until others have changed the value: theirs stays")
     func frozen() async throws {
         try await RedisServer.withServer { server in
-            let fleet = try await fleet(of: server, budget: .seconds(8))
+            let fleet = try await fleet(of: server, budget: .seconds(20))
             let keys = ["a", "b", "c"]
             fleet.proxy.stall(.toServer, of: .live)
             try fleet.proxy.admit(.refuse)
@@ -76,7 +76,7 @@ struct LateWriteTests {
     @Test("it is sent again over a new connection: the first bytes, which arrive later, do not count")
     func twice() async throws {
         try await RedisServer.withServer { server in
-            let fleet = try await fleet(of: server, budget: .seconds(8))
+            let fleet = try await fleet(of: server, budget: .seconds(20))
             fleet.proxy.stall(.toServer, of: .live)
             try await fleet.writer.set("mine", for: "k")
             #expect(try await fleet.other.get("k") == "mine")

@@ -143,7 +143,8 @@ struct OutageTests {
     func killed(keepingData: Bool) async throws {
         let durable = RedisServer.Configuration(directives: ["appendonly yes", "appendfsync always"])
         try await RedisServer.withServer(durable) { server in
-            let cache = try cache(server.url) { $0.redisBudget = .seconds(20) }
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let cache = try cache(server.url, options) { $0.redisBudget = .seconds(20) }
             #expect(try await cache.get("k") == "source k")
             try await server.kill()
             try await ask(cache, until: .open)

@@ -10,6 +10,8 @@ struct FetchedTagsTests {
 
     private let keyspace = Keyspace(TestServer.uniqueName())
     private let gate = AsyncGate()
+    /// Leases that do not end before their time on a busy machine.
+    private let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
 
     /// A source whose values bear a tag, and which can be held after it has looked.
     final class TaggingSource: Sendable {
@@ -37,7 +39,7 @@ struct FetchedTagsTests {
         MemoryLevel(limit: .entries(10))
             .compose(
                 RedisLevel(try TestServer.client(of: server), keyspace: keyspace)
-                    .fetching { [source] _, _ in try await source.fetch() }
+                    .fetching(options) { [source] _, _ in try await source.fetch() }
             )
     }
 
@@ -67,14 +69,14 @@ struct FetchedTagsTests {
                 return MemoryLevel(limit: .entries(10))
                     .compose(
                         together
-                            ? level.fetchingSeveral { (asked: [String], _: [String: FetchContext<String>]) in
+                            ? level.fetchingSeveral(options) { (asked: [String], _: [String: FetchContext<String>]) in
                                 calls.increment()
                                 let found = found.withLock { $0 }
                                 return Dictionary(
                                     uniqueKeysWithValues: asked.map { ($0, .found(found[$0], tags: ["of \($0)"])) }
                                 )
                             }
-                            : level.fetching { key, _ in
+                            : level.fetching(options) { key, _ in
                                 calls.increment()
                                 return .found(found.withLock { $0[key] }, tags: ["of \(key)"])
                             }

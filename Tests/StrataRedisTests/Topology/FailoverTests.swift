@@ -11,7 +11,7 @@ struct FailoverTests {
 
     /// A set whose primary may stand still for a moment, on a busy machine, without being replaced.
     private func withSet(_ body: (RedisReplication) async throws -> Void) async throws {
-        try await RedisReplication.withSet({ $0.downAfter = .seconds(2) }, body)
+        try await RedisReplication.withSet({ $0.downAfter = .seconds(5) }, body)
     }
 
     /// Two instances that hear each other at the primary of a set.
@@ -144,9 +144,11 @@ struct FailoverTests {
             var primary = set.primary
             for _ in 0..<2 {
                 var promoted: RedisServer?
-                // The Sentinels give up one for which they find no replica fit.
+                // The Sentinels give up one for which they find no replica fit. One that took long is not undone by another.
                 while promoted == nil {
-                    _ = try? await set.sentinels[0].command("SENTINEL", "FAILOVER", set.name)
+                    if (try? await set.currentPrimary()) === primary {
+                        _ = try? await set.sentinels[0].command("SENTINEL", "FAILOVER", set.name)
+                    }
                     promoted = try? await set.waitForFailover(from: primary, within: .seconds(5))
                     try Task.checkCancellation()
                 }
@@ -162,7 +164,7 @@ struct FailoverTests {
         let authority = try await TestAuthority.make()
         let tls = RedisServer.TLS(try await authority.issue(), authorities: authority.certificate)
         try await RedisReplication.withSet {
-            $0.downAfter = .seconds(2)
+            $0.downAfter = .seconds(5)
             $0.server.tls = tls
         } _: { set in
             let instances = try (0..<2)

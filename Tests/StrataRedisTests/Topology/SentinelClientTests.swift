@@ -173,12 +173,14 @@ struct SentinelClientTests {
     func outdated() async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
         let (oldPort, newPort) = try (#require(old.port), #require(new.port))
-        let isCutOff = Locked(false)
+        let (isCutOff, isKnown) = (Locked(false), Locked(false))
         let informed = try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }
-        let lagging = try await FakeSentinel.start { _ in (oldPort, 4) }
+        // Not before the new primary is known: by chance it would be the only one to answer in time.
+        let lagging = try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil }
         let hosts = [lagging, informed].map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
         let redis = try client("redis-sentinel://\(hosts),127.0.0.1:1/?master=m")
         try await redis.set("k", [1])
+        isKnown.withLock { $0 = true }
         isCutOff.withLock { $0 = true }
         // What was found a moment ago may serve once more.
         var isRefused = false

@@ -7,6 +7,7 @@ extension RedisReplication {
     /// Starts a set whose servers take down what they were asked by whom.
     static func watched(_ adjust: (inout Configuration) -> Void = { _ in }) async throws -> RedisReplication {
         var configuration = Configuration()
+        configuration.deadline = .seconds(60)
         configuration.server.directives = ["slowlog-log-slower-than 0", "slowlog-max-len 100000"]
         adjust(&configuration)
         return try await start(configuration)

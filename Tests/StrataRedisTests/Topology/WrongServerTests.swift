@@ -20,6 +20,7 @@ struct WrongServerTests {
         configuration.connectTimeout = .seconds(20)
         configuration.commandTimeout = .seconds(20)
         configuration.redisBudget = .seconds(20)
+        configuration.sentinels?.timeout = .seconds(20)
         configuration.reconnectDelay = .nanoseconds(1) ... .milliseconds(1)
         adjust(&configuration)
         return try RedisClient(configuration, logger: (log ?? self.log).logger)
@@ -102,7 +103,7 @@ struct WrongServerTests {
         await redis.shutDown()
         await closing.stop()
         let silent = try await ScriptedServer.start(script: [.hang])
-        let waiting = try client(silent.url) { $0.connectTimeout = .milliseconds(50) }
+        let waiting = try client(silent.url) { $0.connectTimeout = .seconds(2) }
         let late = await #expect(throws: RedisError.self) { try await waiting.ping() }
         #expect(late?.code == .connectionFailed && late?.message.hasPrefix("connected, and not answered") == true)
         await waiting.shutDown()
