@@ -81,7 +81,7 @@ public struct RedisConfiguration: Sendable {
     public var queuedBytesLimit = 16 << 20
     /// With replies owed and no call answered in time for this long, a connection counts as dead.
     ///
-    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life.
+    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life, and so is a large value that keeps going out.
     public var healthWindow: Duration = .seconds(2)
     /// After this long without traffic a connection is pinged.
     public var keepalive: Duration = .seconds(15)

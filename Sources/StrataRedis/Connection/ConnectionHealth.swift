@@ -23,6 +23,8 @@ struct ConnectionHealth: Sendable {
     /// When a reply was last read that the server had taken long for.
     private(set) var slowReplyAt = MonotonicInstant.distantPast
     private var arrivedSinceSign = 0
+    /// How much had been sent when the system first refused to take more; `nil` while it takes all.
+    private var backlog: UInt64?
     /// Up to where the stream of bytes was handed to the system, and when; the oldest first.
     private var sendings = RingBuffer<(end: UInt64, at: MonotonicInstant)>(capacity: 8)
 
@@ -38,6 +40,19 @@ struct ConnectionHealth: Sendable {
         look(at: now, areOwed: wereOwed)
         arrivedSinceSign += bytes
         if arrivedSinceSign >= Self.progress { begin(at: now) }
+    }
+
+    /// So much has been sent by now.
+    ///
+    /// What the system takes after it has refused some is a sign of life, too: the server reads a large value, or many. One that
+    /// stands still lets no more through than fits into the buffers on the way, and those fill at the speed of the network.
+    @inline(__always)
+    mutating func progressed(to sent: UInt64, isBacked: Bool, at now: MonotonicInstant) {
+        if let mark = backlog, sent >= mark + UInt64(Self.progress) {
+            begin(at: now)
+            backlog = nil
+        }
+        backlog = isBacked ? backlog ?? sent : nil
     }
 
     /// The thread looks at the connection.
@@ -75,6 +90,7 @@ struct ConnectionHealth: Sendable {
     mutating func reset() {
         sendings.removeAll()
         arrivedSinceSign = 0
+        backlog = nil
         wereOwed = false
     }
 }

@@ -16,6 +16,9 @@ extension ConnectionMachine {
         _ completions: inout [Completion]
     ) -> Action? {
         health.look(at: now, areOwed: !slots.isEmpty)
+        if phase == .ready {
+            health.progressed(to: sentBytes(unsent: unsent), isBacked: unsent > 0, at: now)
+        }
         if now >= earliestDeadline { expireCalls(now: now, unsent: unsent, &completions) }
         if draining, slots.isEmpty || now >= drainDeadline, phase != .closed { return close(&completions) }
         if let error = condemnation.take(), phase == .opening || phase == .handshaking || phase == .ready {

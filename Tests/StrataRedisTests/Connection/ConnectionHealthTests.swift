@@ -30,6 +30,24 @@ struct ConnectionHealthTests {
         #expect(rig.ending(of: 2) == .failure(.connectionLost, .ambiguous))
     }
 
+    @Test("a large value that keeps going out is a sign of life, and a trickle is none")
+    func sending() throws {
+        let rig = try MachineRig.ready { $0.healthWindow = .seconds(2) }
+        try rig.submit(1, words: ["SET", "k", String(repeating: "x", count: 1 << 20)])
+        _ = rig.takeBytes()
+        var unsent = 1 << 20
+        for _ in 0..<5 {
+            #expect(rig.advance(by: .milliseconds(1_900), unsent: unsent) == [])
+            unsent -= 64 << 10
+        }
+        // The server takes 16 KiB less a byte, and then nothing.
+        #expect(rig.advance(by: .milliseconds(100), unsent: unsent) == [])
+        unsent -= (16 << 10) - 1
+        #expect(rig.advance(by: .milliseconds(1_800), unsent: unsent) == [])
+        #expect(rig.advance(by: .milliseconds(200), unsent: unsent) == [.close])
+        #expect(rig.ending(of: 1) == .failure(.connectionLost, .ambiguous))
+    }
+
     @Test("the window begins with the first reply owed, not with the last that came")
     func windowAfterSilence() throws {
         let rig = try MachineRig.ready { ($0.healthWindow, $0.keepalive) = (.seconds(2), .seconds(60)) }
