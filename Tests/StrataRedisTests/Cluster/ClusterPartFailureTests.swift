@@ -16,7 +16,7 @@ struct ClusterPartFailureTests {
     ) async throws {
         try await TestCluster.with(server: .init(directives: ["cluster-require-full-coverage no"])) { cluster in
             let instance = try ClusterInstance(cluster, keyspace) {
-                $0.commandTimeout = .seconds(3)
+                $0.commandTimeout = .seconds(20)
                 adjust(&$0)
             }
             try await instance.level.ready(within: .seconds(20))

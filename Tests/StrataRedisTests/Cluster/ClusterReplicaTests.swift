@@ -28,9 +28,9 @@ struct ClusterReplicaTests {
     }
 
     /// A server that a busy machine makes slow is not given up.
-    private static func wait(_ configuration: inout RedisConfiguration) {
-        configuration.redisBudget = .seconds(8)
-        configuration.commandTimeout = .seconds(8)
+    private static func bePatient(_ configuration: inout RedisConfiguration) {
+        configuration.redisBudget = .seconds(4)
+        configuration.commandTimeout = .seconds(4)
         configuration.breaker.slowAfter = .seconds(10)
     }
 
@@ -43,7 +43,7 @@ struct ClusterReplicaTests {
             $0.username = user
             $0.password = user.map { _ in Secret("pw") }
             $0.replicaLagLimit = limit
-            Self.wait(&$0)
+            Self.bePatient(&$0)
         }
         try await instance.level.ready(within: .seconds(20))
         return instance
@@ -81,7 +81,7 @@ struct ClusterReplicaTests {
 
     /// Returns when calls about a key do not wait for its primary any more.
     ///
-    /// For that long the first call that fails is enough.
+    /// Meanwhile the first call that fails is enough for that, and it waits for a shorter time.
     private func givesUp(_ key: String, _ instance: ClusterInstance) async throws {
         let (budget, breaker) = (instance.redis.redisBudget, instance.redis.breaker)
         var impatient = breaker
@@ -268,9 +268,7 @@ struct ClusterReplicaTests {
     @Test("without the option no replica is talked to, and a primary's failure is an error as ever")
     func off() async throws {
         try await with { cluster in
-            let reader = try ClusterInstance(cluster, keyspace) {
-                Self.wait(&$0)
-            }
+            let reader = try ClusterInstance(cluster, keyspace, Self.bePatient)
             try await reader.level.ready(within: .seconds(20))
             try await reader.level.set("value", for: "key")
             let (primary, replica) = try await servers("key", cluster)

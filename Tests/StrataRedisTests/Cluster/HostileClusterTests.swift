@@ -39,7 +39,7 @@ struct HostileClusterTests {
         var configuration = try RedisConfiguration(cluster: [.tcp(host: "127.0.0.1", port: port.value)])
         configuration.commandTimeout = timeout
         configuration.connectTimeout = .seconds(5)
-        // A connection that a busy machine keeps waiting is not made anew: that would be another attempt.
+        // A connection that waits on a busy machine is not made anew, which would be one attempt more.
         configuration.healthWindow = .seconds(60)
         return try RedisClient(configuration)
     }

@@ -45,7 +45,7 @@ struct ConsistencyMonitorTests {
         while report.total[0] == before {
             try await nextTurn()
             report = monitor.report
-            // A check that came too late says nothing: another set is followed in its place.
+            // A check that came too late says nothing: another set is followed.
             guard report.abandoned > abandoned else { continue }
             abandoned = report.abandoned
             try await writer.cache.set("old", for: key, tags: tags)
@@ -132,7 +132,7 @@ struct ConsistencyMonitorTests {
                     try await two.cache.set("old", for: "a")
                     var (report, sets) = (monitor.report, 1)
                     while report.total.contains(where: { $0.consistent == 0 }) {
-                        // A check that was not answered, or came too late, says nothing: another set is followed in its place.
+                        // A check without an answer, or that came too late, says nothing: another set is followed.
                         let ended = report.total.reduce(report.abandoned) { $0 + $1.byName.values.reduce(0, +) }
                         if ended >= sets * report.delays.count {
                             try await two.cache.set("old", for: "another \(sets)")

@@ -275,7 +275,7 @@ struct FleetMemberTests {
                 }
                 return (all, start.duration(to: .now))
             }
-        // What a busy machine tells over a second later is news again.
+        // A copy that comes over a second later, on a busy machine, is news again.
         let copies = took < .milliseconds(900) ? 1...1 : 1...cluster.primaries.count
         for number in 0..<8 {
             let removed = WatchEvent.removed(InspectedKey("key-\(number)".keyBytes, in: keyspace))

@@ -144,7 +144,7 @@ struct FailoverTests {
             var primary = set.primary
             for _ in 0..<2 {
                 var promoted: RedisServer?
-                // The Sentinels give up one for which they find no replica fit. One that took long is not undone by another.
+                // The Sentinels give up one for which they find no replica fit. One that took long is not undone.
                 while promoted == nil {
                     if (try? await set.currentPrimary()) === primary {
                         _ = try? await set.sentinels[0].command("SENTINEL", "FAILOVER", set.name)

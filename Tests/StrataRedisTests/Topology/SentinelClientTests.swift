@@ -173,7 +173,8 @@ struct SentinelClientTests {
     func outdated() async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
         let (oldPort, newPort) = try (#require(old.port), #require(new.port))
-        let (isCutOff, isKnown) = (Locked(false), Locked(false))
+        let isCutOff = Locked(false)
+        let isKnown = Locked(false)
         let informed = try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }
         // Not before the new primary is known: by chance it would be the only one to answer in time.
         let lagging = try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil }
