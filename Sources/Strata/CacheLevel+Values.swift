@@ -94,7 +94,9 @@ extension CacheLevel {
         let request = ReadRequest(options: options)
         try TagLimits.check(options.tags)
         guard !request.spares(self) else { return Array(repeating: nil, count: keys.count) }
-        return try await entries(for: keys, request).map { permitted($0, options)?.value }
+        let entries = try await entries(for: keys, request)
+        guard options.forbidsSome else { return entries.map { $0?.value } }
+        return entries.map { permitted($0, options)?.value }
     }
 
     /// Sets a value in this level and those below it.
@@ -138,7 +140,7 @@ extension CacheLevel {
 
     /// The entry, unless the options forbid to return it.
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
-        guard let entry, options.staleness == .never || options.maximumAge != nil else { return entry }
+        guard let entry, options.forbidsSome else { return entry }
         let now = (clock ?? .system).now
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
         // A value that the source has just given is current, whatever its age says.
@@ -151,4 +153,9 @@ extension CacheLevel {
 
 extension CacheError {
     @usableFromInline static var missing: CacheError { CacheError(code: .miss, message: "no level has the key") }
+}
+
+extension ReadOptions {
+    /// Whether not every entry that a level has may be returned.
+    fileprivate var forbidsSome: Bool { staleness == .never || maximumAge != nil }
 }

@@ -35,11 +35,15 @@ extension Composed {
         var missing: [Int] = []
         var held: Set<Int> = []
         for index in keys.indices {
-            let (key, single, found) = (keys[index], request.of(keys[index]), entries[index])
-            let above = found.flatMap { judged($0, key, heard[index], at: start) }
+            guard let found = entries[index] else {
+                missing.append(index)
+                continue
+            }
+            let (key, single) = (keys[index], request.of(keys[index]))
+            let above = judged(found, key, heard[index], at: start)
             entries[index] = above
             let decision = above.map { verdict(on: $0, of: key, single, at: now) } ?? .useless
-            if let found { note(decision, on: found, above, of: key, heard[index], single, at: now) }
+            note(decision, on: found, above, of: key, heard[index], single, at: now)
             switch decision {
             case .serve: continue
             case .serveAndRefresh:
@@ -51,7 +55,7 @@ extension Composed {
                 held.insert(index)
                 missing.append(index)
             case .useless:
-                if found != nil { held.insert(index) }
+                held.insert(index)
                 entries[index] = nil
                 missing.append(index)
             }
@@ -76,7 +80,9 @@ extension Composed {
         let left = LeftFlights()
         heard = heard.map { $0.asking(upper.gate) }
         let wanted = missing.map { keys[$0] }
-        defer { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
+        defer {
+            if !left.isEmpty { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
+        }
         do {
             var asked = request.filling
             asked.left = left
@@ -90,6 +96,7 @@ extension Composed {
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
             // Where it is not known which have failed, nothing is known of those without an entry.
             guard notes != nil || !request.leavesOutFailures else { return entries }
+            guard !held.isEmpty else { return entries }
             let gone = found.places.indices.filter { found.entries[$0] == nil && held.contains(found.places[$0]) }
             await withTaskGroup { group in
                 for number in gone {

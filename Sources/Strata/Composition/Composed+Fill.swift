@@ -146,6 +146,10 @@ extension Composed {
             guard let entry = below.entries[number] else { return nil }
             let place = below.places[number]
             let (key, ticket) = (keys[place], below.tickets[number])
+            // A request is not copied where no record asks for that.
+            guard request.recorder != nil else {
+                return await filling(entry, for: key, ticket, heard[place], request, askedAt: start)
+            }
             return await filling(entry, for: key, ticket, heard[place], request.of(key), askedAt: start)
         }
         guard ledger != nil, below.places.count > 1 else {

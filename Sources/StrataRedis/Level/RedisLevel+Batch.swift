@@ -53,11 +53,7 @@ extension RedisLevel {
             try Task.checkCancellation()
         } else {
             let (found, asked) = try await counting { try await read(names) }
-            var decoded: [Finding] = []
-            decoded.reserveCapacity(names.count)
-            for (index, bytes) in found.enumerated() {
-                decoded.append(try await decode(bytes, names[index], tickets[index], pending[index]))
-            }
+            let decoded = try await decode(found, names, tickets, pending)
             outcomes = try await admitted(decoded, of: nil, asked).map { .success($0) }
         }
         if let recorder = request.recorder, !recorder.isOfSeveral {

@@ -72,26 +72,71 @@ extension RedisLevel {
             return .nothing
         }
         let offset = try await clock(of: names).offset()
+        let found = decode(bytes, names, ticket, pending, clockOffset: offset)
+        guard case .unusable(.newerSchema, let stamp) = found, try await isVoid(bytes, names, pending) else {
+            return counted(found)
+        }
+        return counted(.void(stamp: stamp, because: .voided))
+    }
+
+    /// The entries of the values of several keys, valid or not, as for a single one.
+    func decode(
+        _ values: [[UInt8]?],
+        _ names: [KeyNames],
+        _ tickets: [Ticket],
+        _ pending: [PendingInvalidations.Reach]
+    ) async throws -> [Finding] {
+        var findings: [Finding] = []
+        findings.reserveCapacity(values.count)
+        var known: (clock: ServerClock, offset: Int64)?
+        for (index, bytes) in values.enumerated() {
+            let clock = clock(of: names[index])
+            guard let bytes, known?.clock === clock, let offset = known?.offset else {
+                findings.append(try await decode(bytes, names[index], tickets[index], pending[index]))
+                if bytes != nil { known = (clock, try await clock.offset()) }
+                continue
+            }
+            let found = decode(bytes, names[index], tickets[index], pending[index], clockOffset: offset)
+            if case .unusable(.newerSchema, _) = found {
+                findings.append(try await decode(bytes, names[index], tickets[index], pending[index]))
+            } else {
+                findings.append(counted(found))
+            }
+        }
+        return findings
+    }
+
+    /// What was found, counted where that is all there is to it.
+    private func counted(_ finding: Finding) -> Finding {
+        switch finding {
+        case .void(_, because: .invalidationPending), .void(_, because: .voided): counters.add(\.voided)
+        case .void: counters.add(\.misses)
+        case .unusable: counters.add(\.unusable)
+        case .nothing, .entry: break
+        }
+        return finding
+    }
+
+    /// The entry of some bytes, valid or not, unless a pending invalidation voids it.
+    private func decode(
+        _ bytes: [UInt8],
+        _ names: KeyNames,
+        _ ticket: Ticket,
+        _ pending: PendingInvalidations.Reach,
+        clockOffset offset: Int64
+    ) -> Finding {
         do {
             let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             guard !pending.covers(entry.tags) else {
-                counters.add(\.voided)
                 return .void(stamp: Envelope.stamp(of: bytes), because: .invalidationPending)
             }
             // The lease of a fetch in its place keeps the value longer than that.
             guard redis.clock.now < entry.staleUntil else {
-                counters.add(\.misses)
                 return .void(stamp: Envelope.stamp(of: bytes), because: .expired)
             }
             return .entry(freshness.completing(entry), bytes: bytes)
         } catch {
-            let stamp = Envelope.stamp(of: bytes)
-            if error == .newerSchema, try await isVoid(bytes, names, pending) {
-                counters.add(\.voided)
-                return .void(stamp: stamp, because: .voided)
-            }
-            counters.add(\.unusable)
-            return .unusable(error, stamp: stamp)
+            return .unusable(error, stamp: Envelope.stamp(of: bytes))
         }
     }
 
