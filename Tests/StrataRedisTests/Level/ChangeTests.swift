@@ -54,20 +54,21 @@ struct ChangeTests {
             let list = try #require(try await one.level.entry(for: "list", ReadRequest()))
             #expect(list.value == [1, 2] && list.tags == ["t"])
             #expect(list.freshUntil > now.advanced(by: .seconds(590)))
-            #expect(list.freshUntil <= now.advanced(by: .seconds(600)))
+            // On a busy machine the server's clock is known to some milliseconds.
+            #expect(list.freshUntil <= now.advanced(by: .seconds(601)))
             #expect(list.freshUntil.duration(to: list.staleUntil) == .seconds(60))
             let other = try #require(try await one.level.entry(for: "other", ReadRequest()))
             #expect(other.value == [1, 2] && other.tags == ["t"])
-            #expect(other.freshUntil <= now.advanced(by: .seconds(200)))
+            #expect(other.freshUntil <= now.advanced(by: .seconds(201)))
             #expect(other.freshUntil > now.advanced(by: .seconds(100)))
-            #expect(other.age(at: now).map { $0 >= .seconds(400) } == true)
+            #expect(other.age(at: now).map { $0 >= .seconds(399) } == true)
             // Memory keeps it as long.
             let above = try #require(try await one.memory.entry(for: "other", ReadRequest()))
-            #expect(above.freshUntil <= now.advanced(by: .seconds(201)))
+            #expect(above.freshUntil <= now.advanced(by: .seconds(202)))
             // Named: that.
             try await one.cache.update("other", lifetime: EntryLifetime(freshFor: .seconds(5)), tags: [], append(3))
             let named = try #require(try await one.level.entry(for: "other", ReadRequest()))
-            #expect(named.tags.isEmpty && named.freshUntil <= MonotonicInstant.now.advanced(by: .seconds(5)))
+            #expect(named.tags.isEmpty && named.freshUntil <= MonotonicInstant.now.advanced(by: .seconds(6)))
         }
     }
 
