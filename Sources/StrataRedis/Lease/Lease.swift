@@ -81,13 +81,14 @@ struct Lease: Sendable {
     let grantedAt: MonotonicInstant
     /// The same by the cache's clock, as the times of entries.
     let askedAt: MonotonicInstant
-    private let record: [UInt8]
+    private var record: [UInt8]
     /// The header of the value when the lease was granted; `nil` for no value.
     private(set) var replacedHeader: [UInt8]?
 
     /// Reads the value, or takes the lease.
     ///
-    /// One round trip. A caller that gets the lease ends it: see ``held(upTo:lost:while:)``.
+    /// One round trip; another one when the connection ends on the way. A caller that gets the lease ends it: see
+    /// ``held(upTo:lost:while:)``.
     ///
     /// - Parameters:
     ///   - redis: The server.
@@ -123,20 +124,30 @@ struct Lease: Sendable {
         let connection = redis.orderedConnection(for: names.value)
         let reply: RESPValue
         do {
-            reply = try await redis.guarded(.lease, for: names.value) { [record = lease.record] timeout in
-                try await redis.run(
-                    LeaseScripts.readOrLead,
-                    keys: [names.value, names.lease],
-                    arguments: [
-                        record, milliseconds(duration),
-                        Array((mode != .ordinary ? "always" : stamp == nil ? "miss" : "refresh").utf8),
-                        milliseconds(memory), stamp ?? [],
-                        milliseconds(max(duration, longestForeignLease)), milliseconds(longestBackOff + failureMemory),
-                    ],
-                    repetition: .repeatable,
-                    timeout: timeout,
-                    on: connection
-                )
+            let terms = [
+                milliseconds(duration),
+                Array((mode != .ordinary ? "always" : stamp == nil ? "miss" : "refresh").utf8),
+                milliseconds(memory), stamp ?? [],
+                milliseconds(max(duration, longestForeignLease)), milliseconds(longestBackOff + failureMemory),
+            ]
+            reply = try await redis.guarded(.lease, for: names.value) { timeout in
+                let end = MonotonicInstant.now.advanced(by: timeout)
+                do {
+                    return try await lease.ask(terms, timeout, on: connection)
+                } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
+                    let left = MonotonicInstant.now.duration(to: end)
+                    guard left > .zero else { throw error }
+                    // What was sent may still be on its way, and arrive after a removal has ended the lease: it would bring it
+                    // back. So another record is asked for, behind the end of the first.
+                    lease.postEnd(on: connection)
+                    lease.record =
+                        LeaseRecord.new(
+                            holder: redis.configuration.instanceName,
+                            traceParent: traceParent
+                        )
+                        .bytes
+                    return try await lease.ask(terms, left, on: connection)
+                }
             }
         } catch {
             // The lease may be granted to a caller that has left; others would wait until it runs out.
@@ -161,6 +172,17 @@ struct Lease: Sendable {
             return .waits(left, holder: Holder(name: printable(holder), traceParent: traceParent))
         default: return .waits(left, holder: Holder())
         }
+    }
+
+    private func ask(_ terms: [[UInt8]], _ timeout: Duration, on connection: Connection?) async throws -> RESPValue {
+        try await redis.run(
+            LeaseScripts.readOrLead,
+            keys: [names.value, names.lease],
+            arguments: [record] + terms,
+            repetition: .once,
+            timeout: timeout,
+            on: connection
+        )
     }
 
     /// Any user who may write to the server can put text there.

@@ -107,7 +107,7 @@ extension RedisLevel: AtomicLevel {
         let sealed = try await seal(entry, names, after: mark)
         shared.beginWrite(names, sealed.entry.version)
         do {
-            try await apply(ChangeScripts.replace, names) { deadline in
+            try await apply(ChangeScripts.replace, names, isOfAbsence: mark.stamp == nil) { deadline in
                 [sealed.bytes, sealed.expiry, deadline, Self.argument(mark.stamp), sealed.entry.version.bytes]
             }
         } catch {
@@ -130,23 +130,38 @@ extension RedisLevel: AtomicLevel {
     }
 
     /// Sends a change, and again when the answer was lost, as long as the budget lasts.
+    ///
+    /// A stamp that was read never comes back, so an attempt that arrives after a later one does nothing. That there is no value
+    /// may come back: then a second attempt waits until the first can no longer be applied, and there is no third.
     func apply(
         _ script: RedisScript,
         _ names: KeyNames,
+        isOfAbsence: Bool = false,
         _ arguments: (_ deadline: [UInt8]) -> [[UInt8]]
     ) async throws {
         var lost: RedisError?
         var wasLate = false
-        let end = MonotonicInstant.now.advanced(byNanoseconds: try redis.outage.limit(CallBudget.current))
+        let (start, limit) = (MonotonicInstant.now, try redis.outage.limit(CallBudget.current))
+        let end = start.advanced(byNanoseconds: limit)
+        /// Until when the next attempt may be applied.
+        var until = isOfAbsence ? start.advanced(byNanoseconds: limit / 2) : end
         while true {
             let answer: Int64?
             do {
-                answer = try await attempt(script, names, until: end, arguments, &lost)
+                answer = try await attempt(script, names, until: until, arguments, &lost)
             } catch let error as RedisError {
                 // An earlier attempt may have changed it: only the script can tell.
                 guard let lost else { throw error }
-                guard .now < end else { throw outcomeUnknown(lost) }
-                try await Task.pause(for: .milliseconds(5))
+                guard .now < end, !isOfAbsence || until < end || error.effect == .notApplied else {
+                    throw outcomeUnknown(lost)
+                }
+                var pause = Duration.milliseconds(5)
+                if until < end {
+                    let arrival = until.advanced(byNanoseconds: 2 * (clock(of: names).error + Self.clockDrift))
+                    pause = max(pause, MonotonicInstant.now.duration(to: arrival))
+                    until = end
+                }
+                try await CallBudget.charge { try await Task.pause(for: pause) }
                 continue
             }
             switch answer {
@@ -163,6 +178,7 @@ extension RedisLevel: AtomicLevel {
                 }
                 // Too early by the known clock: the server's clock was set, or it is another server.
                 wasLate = true
+                until = end
                 try await clock(of: names).readAnew()
             }
         }

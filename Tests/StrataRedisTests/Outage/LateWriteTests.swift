@@ -87,6 +87,52 @@ struct LateWriteTests {
         }
     }
 
+    @Test("a lease is asked for again: the first question, which arrives after a removal, does not bring it back")
+    func lease() async throws {
+        try await RedisServer.withServer { server in
+            let fleet = try await fleet(of: server, budget: .seconds(20))
+            let gate = AsyncGate()
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let fetching = fleet.writer.fetching(options: options) { _ in
+                try await gate.pass()
+                return "old"
+            }
+            fleet.proxy.stall(.toServer, of: .live)
+            let read = Task { try await fetching.get("cold", ReadOptions(skipsReading: [.redis])) }
+            await gate.arrivals()
+            try await fleet.other.remove("cold")
+            let name = keyspace.names(for: "cold".keyBytes).lease
+            #expect(try await fleet.other.redis.exists(name) == 0)
+            try fleet.proxy.heal()
+            // What was frozen takes the lease for nobody.
+            while try await fleet.other.redis.exists(name) == 0 { try await nextTurn() }
+            gate.open()
+            #expect(try await read.value == "old")
+            #expect(fleet.writer.statistics.stores == 0)
+            #expect(try await fleet.other.get("cold") == nil)
+            await fleet.proxy.stop()
+        }
+    }
+
+    @Test(
+        "an update where there was no value is sent again: the first bytes, which arrive after a removal, do not count"
+    )
+    func update() async throws {
+        try await RedisServer.withServer { server in
+            let fleet = try await fleet(of: server, budget: .seconds(12))
+            _ = try await fleet.writer.update("warm") { _ in "value" }
+            _ = try await fleet.writer.update("cold") { old in
+                fleet.proxy.stall(.toServer, of: .live)
+                return (old ?? "") + "mine"
+            }
+            #expect(try await fleet.other.get("cold") == "mine")
+            try await fleet.other.remove("cold")
+            try await thaw(fleet, writes: 1)
+            #expect(try await fleet.other.get("cold") == nil)
+            await fleet.proxy.stop()
+        }
+    }
+
     @Test("a removal that has to wait for late bytes holds up no other")
     func order() {
         var pending = PendingInvalidations(limit: 10)
