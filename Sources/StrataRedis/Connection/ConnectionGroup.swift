@@ -15,6 +15,8 @@ final class ConnectionGroup: Sendable {
     private let observer: ConnectionObserver
     private let logger: Logger?
     private let started = Atomic<Bool>(false)
+    /// Whether the thread drives it.
+    private let joining = Locked(false)
     private let ending = Atomic<Bool>(false)
     private let completion = Locked(Completion())
 
@@ -61,10 +63,12 @@ final class ConnectionGroup: Sendable {
     }
 
     private func join() throws {
-        guard !started.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        do { try loop.add(self) } catch {
-            started.store(false, ordering: .releasing)
-            throw error
+        // A second caller waits for the first: where the system gives no thread, neither's call may lie in a queue.
+        try joining.withLock { hasJoined in
+            guard !hasJoined else { return }
+            try loop.add(self)
+            hasJoined = true
+            started.store(true, ordering: .releasing)
         }
     }
 

@@ -69,7 +69,10 @@ extension ConnectionMachine {
         unsent: Int,
         _ completions: inout [Completion]
     ) -> Action? {
-        if settings.checksOrder, order.isDue(at: now), slots.count > 1 { beginCheck(holding: false, now: now) }
+        // Also for one call: with a reply too many each call would get the one before, and none would time out.
+        if settings.checksOrder, order.isDue(at: now), slots.indices.contains(where: { slots[$0].promise != nil }) {
+            beginCheck(holding: false, now: now)
+        }
         guard now >= quietLimit else { return nil }
         guard slots.isEmpty else {
             let error = RedisError(

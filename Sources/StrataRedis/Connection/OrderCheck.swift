@@ -4,11 +4,12 @@ internal import Strata
 ///
 /// RESP2 has no numbers: replies are matched by order alone, and when one is lost on the way every later call gets another's,
 /// for as long as the connection lives. So the server is asked for a nonce (a PING with an argument), which has to come at its
-/// place: ten times a second while several calls are under way, and at once when a call has timed out that was sent. After a
-/// timeout the replies before the nonce are held back until it is here. A call that is alone finds out by its own timeout.
+/// place: ten times a second while calls are under way, and at once when a call has timed out that was sent. After a timeout the
+/// replies before the nonce are held back until it is here.
 ///
 /// A proxy that answers PING by itself, without the argument, can show nothing: its connections are given up after a timeout,
-/// and not asked else. A server that refuses PING for now, as one does that could not save, shows nothing for now.
+/// and not asked else. A server that refuses PING for now, as one does that could not save or loads
+/// its data, shows nothing for now.
 struct OrderCheck: Sendable {
     /// How long between two nonces while nothing is suspected, in nanoseconds.
     static let interval: Int64 = 100_000_000
@@ -87,7 +88,7 @@ struct OrderCheck: Sendable {
             if reply == .status("PONG"), echoes != true {
                 echoes = false
             } else {
-                guard reply.isRefusedPing else { return .outOfOrder }
+                guard reply.isRefusedPing || reply.isUnreadiness else { return .outOfOrder }
                 isRefused = true
                 return .confirmed([])
             }
@@ -108,5 +109,11 @@ extension RESPValue {
     var isRefusedPing: Bool {
         guard case .error(let text) = self else { return false }
         return text.hasPrefix("MISCONF ") || text.hasPrefix("NOPERM ")
+    }
+
+    /// Whether this is what a server answers everything with for now: it loads its data, runs a script, or waits for its primary.
+    fileprivate var isUnreadiness: Bool {
+        guard case .error(let text) = self else { return false }
+        return ["LOADING ", "BUSY ", "MASTERDOWN "].contains { text.hasPrefix($0) }
     }
 }

@@ -9,6 +9,8 @@ final class SecureSocket {
     private let session: TLSSession
     /// How many plain bytes are in the record that is on its way.
     private var underWay = 0
+    /// So often the socket is read at a time: a server that never stops sending what is no data must not hold the thread.
+    private static let mostPulls = 8
     /// How the connection has ended, told when what came before was taken.
     private var ending: Socket.Transfer?
 
@@ -18,6 +20,8 @@ final class SecureSocket {
     }
 
     deinit {
+        // The rest of a record that is on its way must not go: its commands count as unsent, and may be sent elsewhere.
+        guard underWay == 0 else { return }
         session.close()
         _ = flush()
     }
@@ -34,7 +38,10 @@ final class SecureSocket {
     // MARK: Handshake
 
     /// Goes on with the handshake: true when it is over.
+    ///
+    /// What it leaves in the socket is there at the next call.
     func handshake() throws(RedisError) -> Bool {
+        var pullsLeft = Self.mostPulls
         while true {
             switch session.handshake() {
             case .moved, .ended:
@@ -47,6 +54,8 @@ final class SecureSocket {
             case .wouldBlock:
                 let hadOutput = wantsToSend
                 if case .failed(let error) = flush() { throw broken("\(error)") }
+                guard pullsLeft > 0 else { return false }
+                pullsLeft -= 1
                 switch pull() {
                 case .moved: continue
                 // There is room again for what OpenSSL could not write.
@@ -112,11 +121,13 @@ final class SecureSocket {
     /// - Returns: How many bytes came, or how it has ended.
     func receive(into buffer: UnsafeMutableRawBufferPointer, pulls: Bool) -> Socket.Transfer {
         var count = 0
+        var pullsLeft = pulls ? Self.mostPulls : 0
         while count < buffer.count, ending == nil {
             switch session.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...])) {
             case .moved(let more): count += more
             case .wouldBlock:
-                guard pulls else { return count > 0 ? .moved(count) : .wouldBlock }
+                guard pullsLeft > 0 else { return count > 0 ? .moved(count) : .wouldBlock }
+                pullsLeft -= 1
                 switch pull() {
                 case .moved: continue
                 case .wouldBlock: return count > 0 ? .moved(count) : .wouldBlock
