@@ -142,11 +142,10 @@ extension CacheLevel {
     private func permitted(_ entry: Entry<Value>?, _ options: ReadOptions) -> Entry<Value>? {
         guard let entry, options.forbidsSome else { return entry }
         let now = (clock ?? .system).now
+        // A value that the source has just given is current, whatever its lifetime and its age say.
+        guard entry.origin != .source else { return entry }
         if options.staleness == .never, !entry.isFresh(at: now) || entry.isSuspect { return nil }
-        // A value that the source has just given is current, whatever its age says.
-        if entry.origin != .source, let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true {
-            return nil
-        }
+        if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return nil }
         return entry
     }
 }

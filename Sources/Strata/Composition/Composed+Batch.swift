@@ -144,7 +144,7 @@ extension Composed {
         for (number, place) in places.enumerated() {
             guard below[number] == nil, let error = errors[number] else { continue }
             failed.insert(number)
-            if error is CancellationError { throw error }
+            if error is CancellationError, !request.leavesOutFailures { throw error }
             guard entries[place]?.isUsable(at: now) != true else {
                 request.of(keys[number]).recorder?.stale(because: Self.isLate(error) ? .late : .failed)
                 continue

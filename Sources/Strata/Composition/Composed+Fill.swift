@@ -262,6 +262,15 @@ extension Composed {
                     if upper.gate != nil { forgotten.append(ledger.record(entry.ticket, entry.seal, for: key)) }
                     throw error
                 }
+                guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
+                    // A tag, or everything, was invalidated while it was being stored. The level may have been told before, and
+                    // then has it still, also for those who know nothing of this.
+                    let other = ledger.record(.void, nil, for: key)
+                    forgotten.append(other)
+                    try await upper.remove(key)
+                    ledger.forget(key)
+                    return .void
+                }
                 forgotten.append(ledger.record(entry.ticket, entry.seal, for: key))
                 return heard
             }

@@ -17,6 +17,20 @@ package final class FailureNotes: Sendable {
         notes.withLock { $0.append(Note(error: error, key: key)) }
     }
 
+    /// Takes down what a level has noted that knows the keys under other names.
+    ///
+    /// - Parameters:
+    ///   - notes: What it has noted.
+    ///   - names: The keys that it was asked for.
+    ///   - keys: The same keys, in the same order, by the names that they have here.
+    func add<Name: Hashable>(_ notes: FailureNotes, of names: [Name], as keys: [some Hashable & Sendable]) {
+        guard let errors = notes.errors(of: names) else {
+            for error in notes.all { add(error) }
+            return
+        }
+        for (key, error) in zip(keys, errors) { if let error { add(error, of: key) } }
+    }
+
     /// What each of these keys has failed with; `nil` when some have failed and it is not known which.
     func errors<Key: Hashable>(of keys: [Key]) -> [(any Error)?]? {
         let notes = notes.withLock { $0 }

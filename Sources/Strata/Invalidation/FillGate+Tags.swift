@@ -32,7 +32,17 @@ extension FillGate {
     }
 
     func seal(tagFingerprints: [UInt64], others: [TagSeal] = []) -> TagSeal {
-        TagSeal(self, slots: slots(tagFingerprints), others: others)
+        // Before the counters are read: what voids everything from now on is the reason for which the seal has ended.
+        let voids = recentVoids.countOfAll
+        var (slots, sum) = ([UInt32](), UInt64(0))
+        slots.reserveCapacity(tagFingerprints.count)
+        for fingerprint in tagFingerprints {
+            // The count of the very word that the tag has: one that is read later may be another's by then, and tell nothing.
+            let (slot, word) = place(of: apart(fingerprint))
+            slots.append(UInt32(truncatingIfNeeded: slot))
+            sum &+= word & Self.countMask
+        }
+        return TagSeal(self, slots: slots, sum: sum, voids: voids, others: others)
     }
 
     func slots(_ fingerprints: [UInt64]) -> [UInt32] {

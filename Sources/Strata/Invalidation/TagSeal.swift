@@ -13,11 +13,11 @@ public final class TagSeal: Sendable, Equatable {
     /// Seals that must live, too.
     private let others: [TagSeal]
 
-    init(_ gate: FillGate, slots: [UInt32], others: [TagSeal] = []) {
+    init(_ gate: FillGate, slots: [UInt32], sum: UInt64, voids: UInt64, others: [TagSeal]) {
         self.gate = gate
         self.slots = slots
-        voids = gate.recentVoids.countOfAll
-        sum = gate.sum(ofSlots: slots)
+        self.sum = sum
+        self.voids = voids
         self.others = others
     }
 
@@ -46,7 +46,7 @@ public final class TagSeal: Sendable, Equatable {
     static func joining(_ seals: [TagSeal?]) -> TagSeal? {
         let seals = seals.compactMap { $0 }
         guard let first = seals.first, seals.count > 1 else { return seals.first }
-        return TagSeal(first.gate, slots: [], others: seals)
+        return TagSeal(first.gate, slots: [], sum: 0, voids: first.gate.recentVoids.countOfAll, others: seals)
     }
 
     /// Whether both are the same seal.

@@ -93,7 +93,7 @@ struct LateWriteTests {
             let fleet = try await fleet(of: server, budget: .seconds(20))
             let gate = AsyncGate()
             let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
-            let fetching = fleet.writer.fetching(options: options) { _ in
+            let fetching = fleet.writer.fetching(options) { _ in
                 try await gate.pass()
                 return "old"
             }

@@ -43,7 +43,8 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
         if let recorder = request.recorder, recorder.isOfSeveral {
             for index in asked { if let name = inner[index] { recorder.rename(keys[index], to: name) } }
         }
-        let found = try await base.entries(for: asked.compactMap { inner[$0] }, request.withoutBases)
+        let names = asked.compactMap { inner[$0] }
+        let found = try await base.entries(for: names, as: asked.map { keys[$0] }, request.withoutBases)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         for (position, index) in asked.enumerated() { entries[index] = marked(found[position], tickets[index]) }
         return entries
@@ -187,5 +188,29 @@ extension CacheLevel {
         _ transformer: OneWayTransformer<Other, Key>
     ) -> TransformedKeys<Self, Other> {
         TransformedKeys(self, transformer.step)
+    }
+}
+
+extension CacheLevel {
+    /// The entries of several keys, whose failures are noted under the names that the keys have above.
+    ///
+    /// - Parameters:
+    ///   - names: The keys by the names that they have here.
+    ///   - keys: The same keys in the same order, by their names above.
+    ///   - request: The read.
+    /// - Returns: The entries, in the same order.
+    /// - Throws: What the level throws.
+    func entries(
+        for names: [Key],
+        as keys: [some Hashable & Sendable],
+        _ request: ReadRequest
+    ) async throws -> [Entry<Value>?] {
+        guard let above = request.leftOut else { return try await entries(for: names, request) }
+        var request = request
+        let notes = FailureNotes()
+        request.leftOut = notes
+        let found = try await entries(for: names, request)
+        above.add(notes, of: names, as: keys)
+        return found
     }
 }

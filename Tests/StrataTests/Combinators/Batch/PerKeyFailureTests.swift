@@ -80,11 +80,33 @@ struct PerKeyFailureTests {
         expectCalls(once)
     }
 
-    @Test("where it is not known which keys have failed, those that are missing are asked for by themselves")
-    func unknown() async throws {
+    @Test("where keys have other names below, of another type or the same, a failure is that of its key above")
+    func renamed() async throws {
         let level = source().transformKeys { (key: Substring) in String(key) }.recover { _, _ in 100 }
         #expect(try await level.get(keys.map { $0[...] }) == [1, 100, nil, 2])
-        expectCalls(["a": 1, "bad": 2, "none": 2, "bb": 1])
+        expectCalls(once)
+        let turned = source()
+            .transformKeys { (key: String) in key == "x" ? "bad" : key == "bad" ? "a" : key }
+        #expect(try await turned.recover { key, _ in key == "x" ? 100 : nil }.get(["x", "bad", "bb"]) == [100, 1, 2])
+        #expect(try await turned.batchGetSome(["x", "bad"]) == [1])
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await turned.pooled().get(["x", "bad"]) }
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await turned.collecting().get("x") }
+        await #expect(throws: ProbeLevel.Failure(name: "bad")) { try await turned.retry(.init(times: 1)).get(["x"]) }
+    }
+
+    @Test("a key whose read is cancelled is left out where failures are, also beside one with an old value")
+    func cancelled() async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(9))
+        let cache = memory.compose(
+            ClosureFetcher<String, Int> { key in
+                if key == "b" { throw CancellationError() }
+                return 2
+            }
+        )
+        let now = MonotonicInstant.now
+        try await memory.store(Entry(.value(1), freshUntil: now, staleUntil: now.advanced(by: .seconds(60))), for: "a")
+        #expect(try await cache.batchGetSome(["a", "b"]) == [2])
+        #expect(memory.resident("a", at: .now)?.value == 2)
     }
 
     @Test("reads that go down together: a condition is asked once for each key, also when one fails")
