@@ -39,7 +39,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public let store: DiskStore
     /// The part of the file that belongs to this level.
     public let namespace: String
-    /// How much the level may hold, in bytes: keys, values and 128 bytes an entry.
+    /// How much the level may hold, in bytes: of each entry its value, 128 bytes, and its key and its tags twice, for they stand
+    /// in an index as well; 16 bytes more a tag.
     public let limit: Int
     /// How long values are good for that have no lifetime of their own; `nil` for ever.
     public let freshness: FreshnessPolicy?
