@@ -60,6 +60,32 @@ struct HTTPCacheTests {
         }
     }
 
+    @Test("what is forgotten while it is on its way is not kept", arguments: [0, 1, 2])
+    func forgotten(way: Int) async throws {
+        let gate = AsyncGate()
+        let counter = Counter()
+        try await LocalServer.with { _ in
+            let number = counter.next()
+            if number == 0 { try? await gate.pass() }
+            return .response(200, ["cache-control": "max-age=60"], body: "\(number)")
+        } _: { server async throws in
+            let cache = HTTPCache(in: Memory(limit: .entries(10)), HTTPFetcher())
+            let resource = server.resource()
+            let get = Task { try await cache.get(resource) }
+            await gate.arrivals()
+            switch way {
+            case 0: try await cache.remove(resource)
+            case 1: try await cache.clear()
+            default: try await cache.invalidate(tags: ["t"])
+            }
+            gate.open()
+            #expect(text(try await get.value) == "0")
+            #expect(text(try await cache.get(resource)) == "1")
+            #expect(text(try await cache.get(resource)) == "1")
+            #expect(cache.forgotten.count == 0)
+        }
+    }
+
     @Test("a 304 adds nothing to what is kept that must not be, and one of another response is not believed")
     func revalidatedFields() async throws {
         let answers = script(

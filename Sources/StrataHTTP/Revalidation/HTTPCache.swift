@@ -193,6 +193,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         _ kept: Entry<HTTPContent>?,
         isKept: Bool = true
     ) async throws -> Entry<HTTPContent> {
+        let mark = forgotten.begin(key)
+        defer { forgotten.end(key) }
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
         let outcome = try await origin.fetch(key, revalidating: kept?.value)
@@ -209,8 +211,16 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             counted.withLock { $0.fetches += 1 }
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
-        if let rights { await keep(entry, for: key, insteadOf: kept, rights) }
+        if let rights, !forgotten.isForgotten(key, since: mark) {
+            await keep(entry, for: key, insteadOf: kept, rights)
+            // What has forgotten it meanwhile may have come to the level before it did.
+            if forgotten.isForgotten(key, since: mark) { await removeOutdated(key) }
+        }
         return entry
+    }
+
+    private func removeOutdated(_ key: HTTPResource) async {
+        do { try await storage.remove(key) } catch { counted.withLock { $0.failures += 1 } }
     }
 
     private func keep(
@@ -266,6 +276,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     public func remove(_ key: HTTPResource) async throws {
         let base = HTTPResource(exchangeAt: key.url)
         forgotten.forget(base)
+        forgotten.forget(key)
         try await storage.remove(key)
         try await storage.remove(base)
     }
