@@ -6,6 +6,9 @@
    for a registered write is held while the version at the server is looked at. The new value takes the old one's place when
    memory is filled; a caller that leaves before that leaves the old one, which the link commits.
 
+   A question for a lease may be sent twice, when its connection ends, and the first arrive at any time later. The second bears
+   another record, so what the first takes then is nobody's lease, and runs out.
+
    `make model` searches three sizes to their end, and for each of these faults a size that shows it.
    Faults to plant, each of which must be found:
      NOFENCE   the store looks neither at the lease nor at the version that it replaces
@@ -15,7 +18,8 @@
      BADLOSS   tickets survive the loss of the link
      SWALLOW   a refused store drops the notice that is held for it
      REPLACE   a write that begins drops the notice that is held for the one before
-     NOCOMMIT  no process commits what the caller has left                                                                   */
+     NOCOMMIT  no process commits what the caller has left
+     TWICE     the second question for a lease bears the record of the first                                                 */
 #define N 2
 #ifndef W
 #define W 2                              /* changes at the source */
@@ -32,6 +36,9 @@
 #ifndef LOSSES
 #define LOSSES 1
 #endif
+#ifndef LATES
+#define LATES 0                          /* questions for a lease that are sent twice */
+#endif
 #ifdef NOFENCE
 #define UNFENCED true
 #else
@@ -45,6 +52,8 @@
 byte src = 0;
 short val = -1; byte stamp = 0; byte nextstamp = 1;
 byte lease = 0;
+byte late = 0;                           /* whose first question is still on its way, as a lease has them; 0 for none */
+byte lates = LATES;
 byte losses = LOSSES;
 byte writers = 2;
 chan link[N] = [4] of { bit };
@@ -84,7 +93,9 @@ proctype Instance(byte i; byte gets) {
      :: refresh ->
         atomic { if
           :: lease != 0 || (mem[i] < 0 && val >= 0) -> refresh = false
-          :: else -> lease = 1 + i; replaced = (val >= 0 -> stamp : 0) fi }
+          :: else -> lease = 1 + i; replaced = (val >= 0 -> stamp : 0);
+               if :: lates > 0 -> lates--; late = 1 + i :: skip fi
+          fi }
      :: else -> skip
      fi;
      if
@@ -191,6 +202,24 @@ end:
   od
 }
 
+proctype Network() {                                                  /* what was sent twice arrives */
+end:
+  do
+  :: atomic { late != 0 ->
+       if
+       :: lease == 0 && val < 0 ->
+#ifdef TWICE
+          lease = late
+#else
+          lease = 1 + N
+#endif
+       :: else -> skip
+       fi;
+       late = 0 }
+  :: atomic { lease == 1 + N -> lease = 0 }                           /* nobody's lease runs out */
+  od
+}
+
 proctype Writer() {                                                   /* changes the source, then invalidates */
   byte k = 0;
   do
@@ -211,7 +240,8 @@ proctype Foreign() {                                                  /* knows n
   writers--
 }
 
-init { atomic { run Instance(0, GETS); run Instance(1, OTHERS); run Link(0); run Link(1); run Writer(); run Foreign() } }
+init { atomic { run Instance(0, GETS); run Instance(1, OTHERS); run Link(0); run Link(1); run Writer(); run Foreign();
+  if :: LATES > 0 -> run Network() :: else -> skip fi } }
 
 #define still(i) (!busy[i] && len(link[i]) == 0 && look[i] == 0 && !prepared[i])
 #define rest (writers == 0 && still(0) && still(1))
