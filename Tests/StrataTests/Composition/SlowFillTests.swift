@@ -27,6 +27,19 @@ struct SlowFillTests {
         #expect(try await cache.get("k") == 2)
     }
 
+    @Test("what is stored while everything is cleared does not outlive that in a level that outlives its process")
+    func cleared() async throws {
+        let cache = above.compose(below, fillWaitLimit: .zero)
+        let gate = AsyncGate()
+        above.holdSets(gate)
+        #expect(try await cache.get("k") == 1)
+        await gate.arrivals()
+        try await cache.clear()
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(above.values == [:])
+    }
+
     @Test("a batch fills the level with its keys side by side, and waits for them together", arguments: [3, 200])
     func batch(count: Int) async throws {
         let values = Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", $0) })

@@ -5,6 +5,19 @@ import Testing
 
 @Suite("Seals")
 struct TagSealTests {
+    @Test("a seal that is taken while one of its tags is invalidated has ended with the tag's next invalidation")
+    func overlapping() async {
+        let gate = FillGate()
+        let fingerprints = (0..<1_000).map { TagName("tag \($0)").fingerprint() }
+        for _ in 0..<300 {
+            let other = Task.detached { gate.void(tagFingerprints: [fingerprints[0]]) }
+            let seal = gate.seal(tagFingerprints: fingerprints)
+            await other.value
+            gate.void(tagFingerprints: [fingerprints[0]])
+            #expect(!seal.isLive)
+        }
+    }
+
     @Test("a seal lives until one of its tags is invalidated")
     func life() throws {
         let gate = FillGate()

@@ -43,6 +43,25 @@ struct ReadOptionsTests {
         }
     }
 
+    /// Gives values that are stale at once.
+    private struct BriefFetcher: Fetcher {
+        func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+            let now = MonotonicInstant.now
+            return Entry(.value("brief"), freshUntil: now, staleUntil: now.advanced(by: .seconds(60)), origin: .source)
+        }
+    }
+
+    @Test("what the source has just given is fresh enough for whoever wants nothing stale, however short it lives")
+    func brief() async throws {
+        #expect(try await BriefFetcher().get("k", .fresh) == "brief")
+        let cache = memory.compose(BriefFetcher())
+        for _ in 0..<2 { #expect(try await cache.get("k", .fresh) == "brief") }
+        #expect(try await cache.get(["k", "l"], .fresh) == ["brief", "brief"])
+        #expect(try await cache.reloadOrRemove("k") == "brief")
+        // From memory it is not.
+        #expect(try await cache.get("k", .cached.with(staleness: .never)) == nil)
+    }
+
     @Test("cached only: no source is asked, however it is built in")
     func noSourceIsAsked() async throws {
         let own = OwnFetcher()
