@@ -52,6 +52,8 @@ final class IOLoop: Sendable {
 
     private func run() {
         let resources = LoopResources()
+        // Drivers hold its buffer, and not it.
+        defer { withExtendedLifetime(resources) {} }
         var round = LoopRound()
         while true {
             take(into: &round, resources)

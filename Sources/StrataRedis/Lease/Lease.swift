@@ -109,6 +109,9 @@ struct Lease: Sendable {
         _ mode: Mode = .ordinary,
         traceParent: TraceParent? = nil
     ) async throws -> Answer {
+        func record() -> [UInt8] {
+            LeaseRecord.new(holder: redis.configuration.instanceName, traceParent: traceParent).bytes
+        }
         let now = MonotonicInstant.now
         var lease = Lease(
             redis: redis,
@@ -117,7 +120,7 @@ struct Lease: Sendable {
             duration: duration,
             grantedAt: now,
             askedAt: redis.clock.now(at: now),
-            record: LeaseRecord.new(holder: redis.configuration.instanceName, traceParent: traceParent).bytes
+            record: record()
         )
         let memory = mode == .exclusive ? longestBackOff + failureMemory : failureMemory
         // The same for both commands, so that the second cannot overtake the first.
@@ -140,12 +143,7 @@ struct Lease: Sendable {
                     // What was sent may still be on its way, and arrive after a removal has ended the lease: it would bring it
                     // back. So another record is asked for, behind the end of the first.
                     lease.postEnd(on: connection)
-                    lease.record =
-                        LeaseRecord.new(
-                            holder: redis.configuration.instanceName,
-                            traceParent: traceParent
-                        )
-                        .bytes
+                    lease.record = record()
                     return try await lease.ask(terms, left, on: connection)
                 }
             }

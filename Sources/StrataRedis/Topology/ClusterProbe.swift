@@ -24,14 +24,15 @@ struct ClusterProbe {
     ///
     /// - Returns: Whether nodes of a cluster have answered, and no other server; false when no server has.
     func findsCluster() -> Bool {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
-        defer { buffer.deallocate() }
+        let resources = LoopResources()
+        // Drivers hold its buffer, and not it.
+        defer { withExtendedLifetime(resources) {} }
         let thread = LoopThread(
             configuration: configuration,
             wakeup: wakeup,
-            material: configuration.tls.flatMap { TLSMaterial($0, logger: nil) },
+            material: resources.material(of: configuration, logger: nil),
             limit: ReconnectLimit(burst: configuration.places.endpoints.count),
-            buffer: buffer
+            buffer: resources.buffer
         )
         let locator = PrimaryLocator(configuration, configuration.places, logger: nil)
         let askers = locator.askers(for: thread)
