@@ -12,10 +12,20 @@ extension ReadRequest {
     }
 
     /// Takes down that the options of the read leave a level out.
+    @usableFromInline
     package func skipped(_ level: some CacheLevel) {
         guard let recorder else { return }
         let now = MonotonicInstant.now
         recorder.step(.skipped, at: level.place, from: now, to: now, reason: .skipped)
+    }
+
+    /// The same for each key of a batch.
+    ///
+    /// - Returns: Nothing for each key.
+    @usableFromInline
+    package func skipped<Level: CacheLevel>(_ level: Level, for keys: [Level.Key]) -> [Entry<Level.Value>?] {
+        for key in keys { of(key).skipped(level) }
+        return Array(repeating: nil, count: keys.count)
     }
 }
 

@@ -117,6 +117,14 @@ public struct ReadRequest: Sendable {
     /// Whether a level is not to be asked, since it is a source and the read has no use for one.
     package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level is any Fetcher }
 
+    /// Whether the options of the read leave out a level.
+    ///
+    /// A level that stores values asks that itself, since it may be the lowest.
+    @usableFromInline
+    package func skipsReading(_ level: some CacheLevel) -> Bool {
+        !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
+    }
+
     /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
     /// brought one.
     ///
@@ -153,11 +161,23 @@ public struct ReadRequest: Sendable {
         return request
     }
 
-    /// The same request to a level that knows keys under other names.
-    package var withoutBases: ReadRequest {
-        guard bases != nil else { return self }
+    /// The same request to a level that knows the keys of the batch under other names.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - names: What they are called there, in the same order. Of keys that become one, the first counts.
+    ///   - value: The type of the values.
+    /// - Returns: The request.
+    func renaming<Key: Hashable & Sendable, Name: Hashable & Sendable, Value: Sendable>(
+        _ keys: [Key],
+        to names: [Name],
+        of value: Value.Type
+    ) -> ReadRequest {
         var request = self
+        request.recorder = recorder?.renaming(keys, to: names)
+        guard let old = bases as? [Key: Entry<Value>] else { return request }
         request.bases = nil
+        request.add(bases: zip(keys, names).reversed().compactMap { key, name in old[key].map { (name, $0) } })
         return request
     }
 
@@ -165,7 +185,7 @@ public struct ReadRequest: Sendable {
     mutating func add<Key: Hashable & Sendable, Value: Sendable>(bases old: [(Key, Entry<Value>)]) {
         guard !old.isEmpty else { return }
         let others = bases as? [Key: Entry<Value>] ?? [:]
-        bases = others.merging(old) { $1 }
+        bases = old.reduce(into: others) { $0[$1.0] = $1.1 }
     }
 
     /// The same request by a level that holds an old entry.

@@ -14,25 +14,31 @@ public final class ReadTraceRecorder: Sendable {
     private let own: Locked<[ReadTrace.Step]>?
     private let staleReason = Locked<ReadTrace.StaleReason?>(nil)
     /// The recorders of a batch's keys.
-    private let parts = Locked<[AnyKey: ReadTraceRecorder]>([:])
+    private let parts: [AnyKey: ReadTraceRecorder]
 
     /// An empty record.
     public init() {
         common = Common()
         own = nil
+        parts = [:]
     }
 
     private init(_ common: Common) {
         self.common = common
         own = Locked([])
+        parts = [:]
+    }
+
+    private init(_ common: Common, _ parts: [AnyKey: ReadTraceRecorder]) {
+        self.common = common
+        own = nil
+        self.parts = parts
     }
 
     /// An empty record of a read of several keys, with a part for each.
-    package init(for keys: some Sequence<any Hashable & Sendable>) {
-        common = Common()
-        own = nil
-        let parts = Dictionary(keys.map { (AnyKey($0), ReadTraceRecorder(common)) }) { first, _ in first }
-        self.parts.withLock { $0 = parts }
+    package convenience init(for keys: some Sequence<any Hashable & Sendable>) {
+        let common = Common()
+        self.init(common, Dictionary(keys.map { (AnyKey($0), ReadTraceRecorder(common)) }) { first, _ in first })
     }
 
     /// The steps so far, in order; also those of a read that failed.
@@ -47,17 +53,21 @@ public final class ReadTraceRecorder: Sendable {
     // MARK: Batches
 
     /// Whether each key has a record of its own.
-    package var isOfSeveral: Bool { parts.withLock { !$0.isEmpty } }
+    package var isOfSeveral: Bool { !parts.isEmpty }
 
     /// The record of one key of a batch; `nil` where keys have none of their own.
-    package func part(of key: some Hashable & Sendable) -> ReadTraceRecorder? { parts.withLock { $0[AnyKey(key)] } }
+    package func part(of key: some Hashable & Sendable) -> ReadTraceRecorder? { parts[AnyKey(key)] }
 
-    /// Has the record of a key continued under another name, by which levels below know it.
-    func rename(_ key: some Hashable & Sendable, to other: some Hashable & Sendable) {
-        parts.withLock { parts in
-            // Two keys may become one, whose steps are then those of the first.
-            if let part = parts[AnyKey(key)], parts[AnyKey(other)] == nil { parts[AnyKey(other)] = part }
-        }
+    /// The same record for a level that knows the keys under other names.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys.
+    ///   - names: What they are called there, in the same order. Of keys that become one, the first has the steps.
+    /// - Returns: The record, with the steps of both.
+    func renaming(_ keys: [some Hashable & Sendable], to names: [some Hashable & Sendable]) -> ReadTraceRecorder {
+        guard isOfSeveral else { return self }
+        let parts = zip(keys, names).compactMap { key, name in part(of: key).map { (AnyKey(name), $0) } }
+        return ReadTraceRecorder(common, Dictionary(parts) { first, _ in first })
     }
 
     // MARK: Steps

@@ -29,6 +29,21 @@ struct DiskLevelTests {
         #expect(level.statistics.misses == 4)
     }
 
+    @Test("a read that leaves out the disk finds nothing there, also when there is no level below")
+    func skipping() async throws {
+        let level = level()
+        let skipping = ReadOptions(skipsReading: [.memory, .disk])
+        try await level.set("1", for: "a")
+        let cache = MemoryLevel<String, String>(limit: .entries(4)).compose(level)
+        for level in [AnyLevel(level), AnyLevel(cache)] {
+            #expect(try await level.get("a", skipping) == nil)
+            #expect(try await level.get(["a", "b"], skipping) == [nil, nil])
+            let (value, trace) = try await level.getWithTrace("a", skipping)
+            #expect(value == nil && trace.steps.last?.origin == .disk && trace.steps.last?.event == .skipped)
+        }
+        #expect(level.statistics.hits + level.statistics.misses == 0)
+    }
+
     @Test("A146 a set leaves one row, found by its key, which decodes to the value")
     func onDisk() async throws {
         try await level().set("value", for: "a/../b")

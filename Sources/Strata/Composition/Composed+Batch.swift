@@ -34,6 +34,7 @@ extension Composed {
         let now = time.now(at: start)
         var missing: [Int] = []
         var held: Set<Int> = []
+        var old: [(Key, Entry<Value>)] = []
         for index in keys.indices {
             guard let found = entries[index] else {
                 missing.append(index)
@@ -44,6 +45,7 @@ extension Composed {
             entries[index] = above
             let decision = above.map { verdict(on: $0, of: key, single, at: now) } ?? .useless
             note(decision, on: found, above, of: key, heard[index], single, at: now)
+            if let above, decision == .fallBack || decision == .useless { old.append((key, above)) }
             switch decision {
             case .serve: continue
             case .serveAndRefresh:
@@ -86,7 +88,7 @@ extension Composed {
         do {
             var asked = request.filling
             asked.left = left
-            asked.add(bases: missing.compactMap { index in entries[index].map { (keys[index], $0) } })
+            asked.add(bases: old)
             asked.hasFallback = asked.hasFallback || missing.allSatisfy { entries[$0] != nil }
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }

@@ -110,11 +110,8 @@ extension Composed {
 }
 
 extension ReadRequest {
-    /// Whether the read leaves out a level.
-    func leavesOut(_ level: some CacheLevel) -> Bool {
-        spares(level)
-            || !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
-    }
+    /// Whether the read leaves out a level that has others below it.
+    func leavesOut(_ level: some CacheLevel) -> Bool { spares(level) || skipsReading(level) }
 
     /// Whether the read leaves a level unfilled.
     func leavesUnfilled(_ level: some CacheLevel) -> Bool {

@@ -133,6 +133,10 @@ extension MemoryLevel {
     @inlinable
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.awaited != nil { return nil }
+        guard !request.skipsReading(self) else {
+            request.skipped(self)
+            return nil
+        }
         guard request.recorder != nil || events.wantsReads else { return entry(for: key, at: now) }
         let start = MonotonicInstant.now
         let entry = entry(for: key, at: now)
@@ -165,6 +169,7 @@ extension MemoryLevel {
     /// Nothing suspends.
     @inlinable
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         let now = now
         guard request.recorder != nil || events.wantsReads else { return keys.map { entry(for: $0, at: now) } }
         return keys.map { entry(for: $0, among: request, at: now) }

@@ -123,6 +123,10 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     /// - Throws: ``DiskError``; `CancellationError`; ``/Strata/CacheError/Code/codec`` where the level says so.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.awaited != nil { return nil }
+        guard !request.skipsReading(self) else {
+            request.skipped(self)
+            return nil
+        }
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
         let found = try await counting { try await space.find(bytes) }
@@ -162,6 +166,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     ///
     /// - Throws: As ``entry(for:_:)``.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         let start = MonotonicInstant.now
         let bytes = keys.map(\.keyBytes)
         let found = try await counting { try await space.find(bytes) }

@@ -9,6 +9,7 @@ extension RedisLevel {
     ///   `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if let rights = request.rights { return await claim(keys, rights) }
+        guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         if shared.arrival.isPending { await linkArrives() }
         let start = MonotonicInstant.now
         let names = keys.map { self.names(for: $0) }

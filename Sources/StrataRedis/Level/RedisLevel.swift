@@ -150,6 +150,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             return nil
         }
         if request.awaited != nil { return nil }
+        guard !request.skipsReading(self) else {
+            request.skipped(self)
+            return nil
+        }
         let finding: Finding
         do {
             finding = try await redis.budgeted { try await look(up: names(for: key), request) }

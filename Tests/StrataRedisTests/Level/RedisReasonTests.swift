@@ -221,6 +221,26 @@ struct RedisReasonTests {
         }
     }
 
+    @Test("a read that leaves out Redis finds nothing there, also when there is no source below")
+    func skippingLowest() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            try await level.ready(within: .seconds(60))
+            try await level.set("set", for: "a")
+            let cache = MemoryLevel<String, String>(limit: .entries(10)).compose(level)
+            let skipping = ReadOptions(skipsReading: [.memory, .redis])
+            for level in [AnyLevel(level), AnyLevel(cache)] {
+                #expect(try await level.get("a", skipping) == nil)
+                #expect(try await level.get(["a", "b"], skipping) == [nil, nil])
+                let (value, trace) = try await level.getWithTrace("a", skipping)
+                #expect(value == nil && account(trace).last == "redis skipped (skipped)")
+            }
+            #expect(level.statistics.hits + level.statistics.misses == 0)
+            #expect(try await cache.get("a") == "set")
+        }
+    }
+
     @Test("who was waited for stands in the account, and both where the fetch changed hands")
     func waited() async throws {
         try await RedisServer.withServer { server in

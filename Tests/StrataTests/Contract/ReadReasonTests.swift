@@ -276,6 +276,20 @@ struct ReadReasonTests {
         #expect(lines[2] == "  [1] fresh from source: memory missed (absent); memory stored")
     }
 
+    @Test("of a batch whose keys have others' names below each has its own account, also a tenant's")
+    func batchRenamed() async throws {
+        let renamed = memory().compose(ProbeLevel(["bb": 2, "bbb": 3])).transformKeys { (key: String) in key + "b" }
+        let (values, trace) = try await renamed.getWithTrace(["", "b", "bb"])
+        #expect(values == [nil, 2, 3])
+        let found = ["memory miss (absent)", "memory stored"]
+        #expect(trace.traces.map { account($0) } == [["memory miss (absent)"], found, found])
+        let shared = MemoryLevel<TenantKey<String>, Int>(limit: .entries(4))
+        let tenant = shared.compose(Source<TenantKey<String>, Int> { Int($0.key) }).tenant("acme")
+        let traces = try await tenant.getWithTrace(["1", "x"]).trace.traces
+        let fetched = ["memory miss (absent)", "source fetched", "memory stored"]
+        #expect(traces.map { account($0) } == [fetched, fetched])
+    }
+
     @Test("of a batch whose keys are fetched one by one each has its own account")
     func batchFetched() async throws {
         let cache = memory().compose(Source<String, Int> { Int($0) })

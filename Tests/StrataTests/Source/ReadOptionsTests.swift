@@ -196,4 +196,20 @@ struct ReadOptionsTests {
         #expect(try await cache.get("k", ReadOptions(skipsReading: ["disk"])) == "value")
         #expect(source.calls == 2)
     }
+
+    @Test("a level without others below it can be left out, too: then there is nothing")
+    func skippingLowest() async throws {
+        let skipping = ReadOptions(skipsReading: [.memory])
+        for level in [AnyLevel(memory), AnyLevel(MemoryLevel(limit: .entries(4)).compose(memory))] {
+            try await level.set("value", for: "k")
+            #expect(try await level.get("k", skipping) == nil)
+            #expect(try await level.get(["k", "k"], skipping) == [nil, nil])
+            let (value, trace) = try await level.getWithTrace("k", skipping)
+            #expect(value == nil)
+            #expect(trace.steps.allSatisfy { $0.event == .skipped && $0.origin == .memory } && !trace.steps.isEmpty)
+            let batch = try await level.getWithTrace(["k"], skipping)
+            #expect(batch.trace.traces.map { $0.steps.map(\.event) } == [trace.steps.map(\.event)])
+            #expect(try await level.get("k") == "value")
+        }
+    }
 }

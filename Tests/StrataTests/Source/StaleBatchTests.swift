@@ -57,6 +57,35 @@ struct StaleBatchTests {
         #expect(memory.resident("a", at: .now)?.value == "old a")
     }
 
+    @Test("it is told of them also where they could not be served")
+    func toldOfUnwanted() async throws {
+        let told = Locked<[String?]>([])
+        let cache = memory.compose(
+            Source<String, String> { _, context in
+                told.withLock { $0.append(context.old) }
+                return .notModified(lifetime: .init(freshFor: .seconds(60)))
+            }
+        )
+        for key in ["a", "b"] { try await memory.store(.aged("old \(key)", fresh: 60, stored: -20), for: key) }
+        #expect(try await cache.get(["a", "b"], .reload) == ["old a", "old b"])
+        for key in ["a", "b"] { try await memory.store(.aged("old \(key)", fresh: 60, stored: -20), for: key) }
+        let recent = ReadOptions(maximumAge: .seconds(10))
+        #expect(try await cache.transformKeys { "\($0)" }.get(["a"[...], "b"[...]], recent) == ["old a", "old b"])
+        #expect(told.withLock { $0.compactMap { $0 }.sorted() } == ["old a", "old a", "old b", "old b"])
+    }
+
+    @Test("levels whose keys have other names tell it as well")
+    func toldByOtherNames() async throws {
+        let source = Source<String, String> { key, context in
+            context.old.map { $0 == "old \(key.dropFirst())" ? .notModified() : .value("another's") } ?? .value("none")
+        }
+        // The name of each is that of another.
+        let cache = memory.compose(source.transformKeys { (key: String) in "p\(key)" })
+        let keys = ["a", "pa", "ppa"]
+        for key in keys { try await age(key) }
+        #expect(try await cache.get(keys) == keys.map { "old \($0)" })
+    }
+
     @Test("one without an old value fails the batch with its own error, unless failures are left out")
     func withoutOld() async throws {
         try await age("a")

@@ -38,7 +38,7 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 
     /// What the level inside has, in one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await base.entries(for: keys.map { inner($0) }, as: keys, request.withoutBases)
+        try await base.entries(for: keys.map { inner($0) }, as: keys, request)
     }
 
     /// What the level inside has in memory.

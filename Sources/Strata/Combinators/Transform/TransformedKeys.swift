@@ -40,11 +40,8 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
         let inner = try await step.each(keys, request)
         let asked = keys.indices.filter { inner[$0] != nil }
         let tickets = inner.map { $0.map { ticketBefore($0) } ?? .none }
-        if let recorder = request.recorder, recorder.isOfSeveral {
-            for index in asked { if let name = inner[index] { recorder.rename(keys[index], to: name) } }
-        }
         let names = asked.compactMap { inner[$0] }
-        let found = try await base.entries(for: names, as: asked.map { keys[$0] }, request.withoutBases)
+        let found = try await base.entries(for: names, as: asked.map { keys[$0] }, request)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         for (position, index) in asked.enumerated() { entries[index] = marked(found[position], tickets[index]) }
         return entries
@@ -192,7 +189,7 @@ extension CacheLevel {
 }
 
 extension CacheLevel {
-    /// The entries of several keys, whose failures are noted under the names that the keys have above.
+    /// The entries of several keys, whose steps and failures are noted under the names that the keys have above.
     ///
     /// - Parameters:
     ///   - names: The keys by the names that they have here.
@@ -205,8 +202,8 @@ extension CacheLevel {
         as keys: [some Hashable & Sendable],
         _ request: ReadRequest
     ) async throws -> [Entry<Value>?] {
+        var request = request.renaming(keys, to: names, of: Value.self)
         guard let above = request.leftOut else { return try await entries(for: names, request) }
-        var request = request
         let notes = FailureNotes()
         request.leftOut = notes
         let found = try await entries(for: names, request)
