@@ -107,6 +107,9 @@ struct CacheEventTests {
         try await level.set(1, for: "d")
         level.relieve(.critical)
         #expect(await next(1, &events) == ["memory evicted (evicted) d"])
+        try await level.set(1, for: "e")
+        level.resize(to: 0)
+        #expect(await next(1, &events) == ["memory evicted (evicted) e"])
     }
 
     @Test("a level that is not filled tells why")

@@ -12,8 +12,9 @@ extension MemoryLevel: BudgetMember {
         let left = departures.removals
         guard !left.isEmpty else { return nil }
         // Also without a listener: releasing a value may run code of the user's, and no lock may be held then.
-        return { [onRemoval] in
+        return { [self] in
             if let onRemoval { left.forEach(onRemoval) }
+            if events.wants(.evicted) { tellEvictions(left) }
         }
     }
 
