@@ -288,11 +288,14 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Waits for refreshes and fills in the background, and for those of both levels.
     public func drain(within limit: Duration) async {
+        let end = time.now.advanced(by: limit)
         async let above: Void = upper.drain(within: limit)
         async let own: Void = refreshes.drain(within: limit)
-        async let filled: Void = fills.drain(within: limit)
         await lower.drain(within: limit)
-        _ = await (above, own, filled)
+        await own
+        // Refreshes have begun the last of these.
+        await fills.drain(within: max(time.now.duration(to: end), .zero))
+        await above
     }
 
     // MARK: Coherence

@@ -40,6 +40,25 @@ struct SlowFillTests {
         #expect(above.values == [:])
     }
 
+    @Test("a drain waits also for what it has been waiting for begins")
+    func drained() async throws {
+        let (fetch, store) = (AsyncGate(), AsyncGate())
+        let source = Source<String, Int> { _ in
+            try await fetch.pass()
+            return 1
+        }
+        let cache = above.compose(source, fillWaitLimit: .zero)
+        above.holdSets(store)
+        await #expect(throws: CacheError.self) { try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(1))) }
+        async let drained: Void = cache.drain(within: .seconds(60))
+        fetch.open()
+        await store.arrivals()
+        for _ in 0..<100 { try await nextTurn() }
+        store.open()
+        await drained
+        #expect(above.values == ["k": 1])
+    }
+
     @Test("a batch fills the level with its keys side by side, and waits for them together", arguments: [3, 200])
     func batch(count: Int) async throws {
         let values = Dictionary(uniqueKeysWithValues: (0..<count).map { ("\($0)", $0) })
