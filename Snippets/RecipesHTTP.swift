@@ -12,7 +12,7 @@ func httpSource() async throws {
     // snippet.recipe-http
     let store = DiskStore(path: "/var/cache/shop/http.sqlite")
     let responses = HTTPCache(in: DiskLevel(store, namespace: "http"), HTTPFetcher())
-    let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
+    let pages = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20))
         .compose(responses.pooled())
 
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -26,7 +26,7 @@ func httpSource() async throws {
 
 func httpProxy(origin: String, path: String, fields: HTTPFields) async throws -> HTTPCacheResponse {
     // snippet.recipe-http-whole
-    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
+    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20))
     let responses = HTTPCache(in: memory, HTTPFetcher())
 
     let request = HTTPCacheRequest(method: "GET", origin + path, fields: fields)  // as the caller has sent it

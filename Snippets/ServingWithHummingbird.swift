@@ -60,7 +60,7 @@ func tagged(_ pages: ResponseCache, _ routes: CachedRoutes<BasicRequestContext>)
 
 func inMemory() -> ResponseCache {
     // snippet.hummingbird-memory
-    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20) { $0.body.count })
+    let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(64 << 20))
     let pages = ResponseCache(in: memory)
     // snippet.end
     return pages

@@ -60,11 +60,12 @@ struct HTTPCacheTests {
         }
     }
 
-    @Test("what is forgotten while it is on its way is not kept", arguments: [0, 1, 2])
+    @Test("what is forgotten while it is on its way is not kept", arguments: [0, 1, 2, 3])
     func forgotten(way: Int) async throws {
         let gate = AsyncGate()
         let counter = Counter()
-        try await LocalServer.with { _ in
+        try await LocalServer.with { request in
+            guard request.method == "GET" else { return .response(204) }
             let number = counter.next()
             if number == 0 { try? await gate.pass() }
             return .response(200, ["cache-control": "max-age=60"], body: "\(number)")
@@ -76,6 +77,7 @@ struct HTTPCacheTests {
             switch way {
             case 0: try await cache.remove(resource)
             case 1: try await cache.clear()
+            case 2: _ = try await cache.respond(to: HTTPCacheRequest(method: "PUT", server.url()))
             default: try await cache.invalidate(tags: ["t"])
             }
             gate.open()
@@ -84,6 +86,13 @@ struct HTTPCacheTests {
             #expect(text(try await cache.get(resource)) == "1")
             #expect(cache.forgotten.count == 0)
         }
+    }
+
+    @Test("responses without a body take room, too")
+    func cost() {
+        let lifetime = HTTPLifetime(isStorable: true)
+        let content = HTTPContent(status: 404, fields: ["a": "bc"], body: [1, 2], lifetime: lifetime)
+        #expect(content.cost == 2 + 3 + 64 + 1_024)
     }
 
     @Test("a 304 adds nothing to what is kept that must not be, and one of another response is not believed")

@@ -19,6 +19,11 @@ private final class Counter: Sendable {
     }
 }
 
+extension HTTPCache {
+    /// Whether requests do not wait for this one where it is all that is kept of its URL.
+    fileprivate func isUncollapsed(_ target: HTTPTarget) -> Bool { isUncollapsed(target.base, target) }
+}
+
 /// Of GETs that miss the same response at once, one goes on to the server.
 @Suite("HTTPCache collapses requests (RFC 9111 §4)", .timeLimit(.minutes(1)))
 struct HTTPCollapseTests {
@@ -83,7 +88,7 @@ struct HTTPCollapseTests {
             let cache = Self.cache()
             _ = try await cache.respond(to: HTTPCacheRequest(server.url()))
             // Nothing was worth waiting for, which is remembered until something is.
-            cache.uncollapsed.end(HTTPResource(exchangeAt: server.url()))
+            cache.uncollapsed.end(Uncollapsed(key: HTTPResource(exchangeAt: server.url()), hasCookies: false))
             // The conditions of a caller are answered from what is kept, so they do not part them.
             let requests = [HTTPFields(), ["if-none-match": "\"a\""], ["if-none-match": "\"b\""]]
                 .map { HTTPCacheRequest(server.url(), fields: $0) }
@@ -131,7 +136,7 @@ struct HTTPCollapseTests {
             let responses = try await together(cache, server, gate, requests)
             #expect(Set(responses.map { $0?.body }).count == 4 && !responses.contains(nil))
             #expect(server.requests.count == 4 && cache.statistics.collapsed == 0)
-            #expect(cache.isUncollapsed(HTTPResource(exchangeAt: server.url())))
+            #expect(cache.isUncollapsed(HTTPTarget(HTTPCacheRequest(server.url()))))
         }
     }
 
@@ -142,11 +147,11 @@ struct HTTPCollapseTests {
             count.next() == 0 ? .response(503) : fresh()
         } _: { server async throws in
             let cache = Self.cache()
-            let key = HTTPResource(exchangeAt: server.url())
-            #expect(try await cache.respond(to: HTTPCacheRequest(server.url())).status == 503)
-            #expect(cache.isUncollapsed(key))
-            #expect(try await cache.respond(to: HTTPCacheRequest(server.url())).status == 200)
-            #expect(!cache.isUncollapsed(key))
+            let target = HTTPTarget(HTTPCacheRequest(server.url()))
+            #expect(try await cache.respond(to: target.request).status == 503)
+            #expect(cache.isUncollapsed(target))
+            #expect(try await cache.respond(to: target.request).status == 200)
+            #expect(!cache.isUncollapsed(target))
         }
     }
 

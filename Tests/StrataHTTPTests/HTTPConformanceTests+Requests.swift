@@ -51,6 +51,24 @@ extension HTTPConformanceTests {
                 .stored(["range": "bytes=3-4"], body: "34")
             ),
             Case(
+                "a stale part is replaced",
+                .asks(
+                    ["range": "bytes=0-3"],
+                    says: .response(
+                        206,
+                        ["cache-control": "max-age=0, stale-if-error=60", "content-range": "bytes 0-3/10"],
+                        body: "0123"
+                    ),
+                    status: 206
+                ),
+                .asks(
+                    ["range": "bytes=0-3"],
+                    says: fresh(("content-range", "bytes 0-3/10"), body: "abcd", status: 206),
+                    status: 206
+                ),
+                .stored(["range": "bytes=0-3"], status: 206, body: "abcd")
+            ),
+            Case(
                 "§3.4 parts are joined",
                 .asks(
                     ["range": "bytes=0-3"],
@@ -118,6 +136,16 @@ extension HTTPConformanceTests {
                 "§3.5 not stored",
                 .asks(["authorization": "x"], says: fresh(), sent: ["authorization": "x"]),
                 .asks(says: fresh())
+            ),
+            Case(
+                "§3.5 what is confirmed to one stays for all",
+                .asks(says: .response(200, ["cache-control": "max-age=3600", "etag": "\"a\""])),
+                .asks(
+                    ["authorization": "x", "cache-control": "no-cache"],
+                    says: .response(304, ["etag": "\"a\""]),
+                    from: .validated
+                ),
+                .stored()
             ),
         ]
             + ["public", "must-revalidate", "s-maxage=60"]

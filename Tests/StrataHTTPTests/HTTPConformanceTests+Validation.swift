@@ -142,6 +142,23 @@ extension HTTPConformanceTests {
                 .asks(["foo": "2,1"], says: fresh())
             ),
             Case(
+                "empty members",
+                .asks(["foo": "a,"], says: fresh(("vary", "foo"), body: "one")),
+                .asks(["foo": "a"], says: fresh(("vary", "foo"), body: "two")),
+                .stored(["foo": "a , "], body: "one"),
+                .stored(["foo": "a"], body: "two")
+            ),
+            Case(
+                "RFC 9110 §7.6.1 fields of the connection",
+                .asks(
+                    ["foo": "a", "connection": "close, foo"],
+                    says: fresh(("vary", "foo"), body: "none"),
+                    notSent: ["foo"]
+                ),
+                .asks(["foo": "a"], says: fresh(("vary", "foo"), body: "a"), body: "a"),
+                .stored(body: "none")
+            ),
+            Case(
                 "languages",
                 .asks(["accept-language": "en, de"], says: fresh(("vary", "accept-language"))),
                 .stored(["accept-language": "de , EN"]),

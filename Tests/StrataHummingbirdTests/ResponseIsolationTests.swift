@@ -26,7 +26,7 @@ struct ResponseIsolationTests {
             }
         }
         for host in ["shop.example/products", "shop.example/a#", "shop.example?", "a@shop.example", "", "a b"] {
-            #expect(url(apart, host, "/42") == nil, "\(host)")
+            for cache in [apart, together] { #expect(url(cache, host, "/42") == nil, "\(host)") }
         }
     }
 
@@ -57,6 +57,65 @@ struct ResponseIsolationTests {
                 // It is private now, and kept no more.
                 #expect(try await client.get().text == "5")
                 #expect(conditions.withLock { $0 } == [nil, "\"a\"", "\"a\"", "\"a\"", nil])
+            }
+    }
+
+    @Test("a HEAD never puts what answers it in the place of what answers a GET")
+    func head() async throws {
+        let handler = Handler { request, number in
+            let fields: HTTPTypes.HTTPFields = [
+                .cacheControl: "max-age=0, stale-while-revalidate=600", .contentLength: "1",
+            ]
+            guard request.method == .get else { return Response(status: .ok, headers: fields) }
+            return Response(
+                status: .ok,
+                headers: fields,
+                body: ResponseBody(byteBuffer: ByteBuffer(string: "\(number)"))
+            )
+        }
+        let cache = ResponseCache.inMemory()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await cache.run() }
+            await cache.responses.refreshes.wait { isRunning, _ in isRunning }
+            try await handler.application(cache)
+                .test(.router) { client async throws in
+                    #expect(try await client.get().text == "1")
+                    for _ in 0..<3 {
+                        let head = try await client.execute(uri: "/", method: .head)
+                        #expect(head.status == .ok && head.body.readableBytes == 0)
+                    }
+                    await cache.responses.refreshes.wait { _, pending in pending == 0 }
+                    #expect(try await client.get().text == "1")
+                    await cache.responses.refreshes.wait { _, pending in pending == 0 }
+                    #expect(try await client.get().text == "5")
+                }
+            group.cancelAll()
+        }
+    }
+
+    @Test("who waits for a caller with cookies, and gets nothing by that, waits for one without")
+    func cookieLeader() async throws {
+        let (first, second) = (AsyncGate(), AsyncGate())
+        let handler = Handler { _, number in
+            try await (number == 1 ? first : second).pass()
+            return Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(string: "\(number)")))
+        }
+        let cache = ResponseCache.inMemory()
+        try await handler.application(cache, ResponsePolicy(freshFor: .seconds(60)))
+            .test(.router) { client async throws in
+                async let own = client.get("/", [.cookie: "session=1"]).text
+                await first.arrivals()
+                let texts = try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 0..<8 { group.addTask { try await client.get().text } }
+                    while cache.responses.exchanges.waiting < 9 { try await nextTurn() }
+                    first.open()
+                    await second.arrivals()
+                    while cache.responses.exchanges.waiting < 8 { try await nextTurn() }
+                    second.open()
+                    return try await group.reduce(into: [String]()) { $0.append($1) }
+                }
+                #expect(try await own == "1")
+                #expect(texts == Array(repeating: "2", count: 8) && handler.runs == 2)
             }
     }
 

@@ -5,6 +5,22 @@ internal import Strata
 /// Nobody is handed what another has got: who has waited looks into the storage again, and is judged there by the rules
 /// for stored responses. So one caller's credentials, failure or forgotten response never becomes another's.
 extension HTTPCache {
+    /// What has come of a request that others may have waited for.
+    struct Landed: Sendable {
+        var outcome: Exchanged
+        var reuse: Reuse
+        /// Whether its caller has sent cookies.
+        var hasCookies: Bool
+    }
+
+    /// What a request has come to that was made for all who ask the same.
+    enum Collapse {
+        /// It was this caller's.
+        case own(Result<Exchanged, any Error>)
+        /// It was another's, and the storage is to be looked into; whether it says nothing of what the next one comes to.
+        case other(saysNothing: Bool)
+    }
+
     /// By what a request is the same as others; `nil` for one that asks alone.
     func collapsedKey(_ target: HTTPTarget, _ found: Found, _ wishes: RequestDirectives) -> HTTPResource? {
         let request = target.request
@@ -28,36 +44,37 @@ extension HTTPCache {
             ?? target.base
     }
 
-    /// Whether requests with this key do not wait, because what came last could not be reused: waiting would only make
-    /// them slower.
-    func isUncollapsed(_ key: HTTPResource) -> Bool {
-        collapseLimit <= .zero || uncollapsed.left(for: key, at: time.now) != nil
+    /// Whether requests like this one do not wait, because what came last could not be reused: waiting would only make them
+    /// slower.
+    func isUncollapsed(_ key: HTTPResource, _ target: HTTPTarget) -> Bool {
+        collapseLimit <= .zero || uncollapsed.left(for: Uncollapsed(key, target), at: time.now) != nil
     }
 
     /// Asks the server for all that ask the same.
-    ///
-    /// - Returns: What it says; `nil` when another request was waited for, in this process or another one.
     func collapsed(
         _ key: HTTPResource,
         _ target: HTTPTarget,
         _ found: Found,
         _ wishes: RequestDirectives
-    ) async throws -> Result<Exchanged, any Error>? {
+    ) async throws -> Collapse {
         var hasWaited = false
         // Who asks the server waits for it as long as the fetcher does.
         let limit = exchanges.isUnderWay(key) ? WaitLimit(sinceJoining: collapseLimit) : .unlimited
         do {
-            let (outcome, role) = try await exchanges.join(
+            let (landed, role) = try await exchanges.join(
                 key,
                 limit: limit,
                 joined: { hasWaited = true },
                 { _ in try await self.exchangeNoting(target, found, wishes, others: .awaited) }
             )
-            if case .elsewhere = outcome { return nil }
-            return role == .started ? .success(outcome) : nil
+            if case .elsewhere = landed.outcome { return .other(saysNothing: false) }
+            guard role != .started else { return .own(.success(landed.outcome)) }
+            // What was for a caller with cookies alone may be for all without them.
+            let isOfOther = landed.reuse == .none && landed.hasCookies != target.hasCookies
+            return .other(saysNothing: isOfOther || landed.reuse == .unknown)
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            return hasWaited || error is WaitLimitReached ? nil : .failure(error)
+            return hasWaited || error is WaitLimitReached ? .other(saysNothing: false) : .own(.failure(error))
         }
     }
 
@@ -67,18 +84,29 @@ extension HTTPCache {
         _ found: Found,
         _ wishes: RequestDirectives,
         others: Others
-    ) async throws -> Exchanged {
-        let (outcome, isReusable) = try await exchange(target, found, wishes, others: others)
-        guard let key = collapsedKey(target, found, wishes) else { return outcome }
-        if isReusable {
-            uncollapsed.end(key)
-            return outcome
+    ) async throws -> Landed {
+        let (outcome, reuse) = try await exchange(target, found, wishes, others: others)
+        if let key = collapsedKey(target, found, wishes) {
+            switch reuse {
+            case .all:
+                for hasCookies in [false, true] { uncollapsed.end(Uncollapsed(key: key, hasCookies: hasCookies)) }
+            case .none: uncollapsed.pause(Uncollapsed(key, target), for: .seconds(120))
+            case .unknown: break
+            }
         }
-        switch outcome {
-        // Say nothing of the response.
-        case .failed, .elsewhere: break
-        case .content, .validated, .reply: uncollapsed.pause(key, for: .seconds(120))
-        }
-        return outcome
+        return Landed(outcome: outcome, reuse: reuse, hasCookies: target.hasCookies)
+    }
+}
+
+/// What requests are alike that do not wait for each other.
+struct Uncollapsed: Sendable, Hashable {
+    var key: HTTPResource
+    /// A handler's response to a request with cookies may be for its caller alone, where that to others is for all.
+    var hasCookies: Bool
+}
+
+extension Uncollapsed {
+    init(_ key: HTTPResource, _ target: HTTPTarget) {
+        self.init(key: key, hasCookies: target.hasCookies)
     }
 }

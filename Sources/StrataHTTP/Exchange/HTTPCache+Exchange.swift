@@ -32,6 +32,16 @@ extension HTTPCache {
         case elsewhere
     }
 
+    /// Who is answered with what was kept.
+    enum Reuse: Sendable {
+        /// Whoever asks the same.
+        case all
+        /// Nobody: it is not kept, or not fresh.
+        case none
+        /// That is not known: it was overtaken by an invalidation, or another has asked.
+        case unknown
+    }
+
     func find(_ target: HTTPTarget) async throws -> Found {
         let base = try await found(target.base, ReadRequest())
         guard let variants = base?.value?.variants else {
@@ -55,24 +65,24 @@ extension HTTPCache {
 
     /// Asks the server by GET, and keeps what it says.
     ///
-    /// - Returns: What it says, and whether other requests may be answered with what was kept.
+    /// - Returns: What it says, and whether other requests are answered with what was kept.
     func exchange(
         _ target: HTTPTarget,
         _ found: Found,
         _ wishes: RequestDirectives = RequestDirectives([:]),
         others: Others
-    ) async throws -> (outcome: Exchanged, isReusable: Bool) {
+    ) async throws -> (outcome: Exchanged, reuse: Reuse) {
         var kept = found.entry?.value
         let conditions = kept?.conditions ?? []
         let mark = forgotten.begin(target.base)
         defer { forgotten.end(target.base) }
-        guard let rights = try await claim(target, found, others) else { return (.elsewhere, false) }
+        guard let rights = try await claim(target, found, others) else { return (.elsewhere, .unknown) }
         var start = time.now
-        var reply = try await origin.send(target.request.asking(conditions))
+        var reply = try await send(target.request.asking(conditions))
         if reply.status == 304, let content = kept, !conditions.isEmpty, !content.isMeant(by: reply) {
             kept = nil
             start = time.now
-            reply = try await origin.send(target.request.whole)
+            reply = try await send(target.request.whole)
         }
         let now = time.now
         let took = start.duration(to: now)
@@ -81,28 +91,29 @@ extension HTTPCache {
             let fields = content.fields.updated(by: reply.handedOn)
             var updated = self.content(content.status, fields, content.body, reply, target)
             if reply.tags.isEmpty { reply.tags = found.entry?.tags ?? [] }
-            let isReusable = await keep(updated, reply, target, found, rights, mark, arrivedAt: now, took: took)
+            let reuse = await keep(updated, reply, target, found, rights, mark, arrivedAt: now, took: took)
             updated.fields = fields
-            return (.validated(updated), isReusable)
+            return (.validated(updated), reuse)
         }
         if reply.isFailure, let entry = found.entry, let lifetime = kept?.lifetime,
             wishes.allowsFallback(lifetime, left: entry.left(at: now), isUnreachable: false)
         {
-            return (.failed, false)
+            return (.failed, .unknown)
         }
         counted.withLock { $0.fetches += 1 }
         let whole = content(reply.status, reply.handedOn, reply.body, reply, target)
-        var isReusable = false
+        var reuse = Reuse.none
         let isPart = [206, 304, 412, 416].contains(reply.status)
-        if !isPart || (found.entry == nil && reply.status == 206) {
+        // A part takes the place of nothing, or of another part.
+        if !isPart || reply.status == 206 && found.entry?.value?.status ?? 206 == 206 {
             let part = reply.status == 206 ? found.part : nil
             let joined = part.flatMap { whole.joined(with: $0, upTo: origin.sizeLimit) } ?? whole
-            isReusable = await keep(joined, reply, target, found, rights, mark, arrivedAt: now, took: took)
+            reuse = await keep(joined, reply, target, found, rights, mark, arrivedAt: now, took: took)
         }
-        if isPart || conditions.isEmpty { return (.reply(reply), isReusable) }
+        if isPart || conditions.isEmpty { return (.reply(reply), reuse) }
         var handedOn = whole
         handedOn.fields = reply.handedOn
-        return (.content(handedOn), isReusable)
+        return (.content(handedOn), reuse)
     }
 
     /// Keeps the response to a POST as one to GET.
@@ -124,8 +135,7 @@ extension HTTPCache {
 
     /// Forgets what is kept of a URL.
     func forget(_ url: String) async {
-        await forget(HTTPResource(exchangeAt: url), of: HTTPResource(exchangeAt: url))
-        do { try await storage.remove(HTTPResource(url)) } catch { counted.withLock { $0.failures += 1 } }
+        for key in [HTTPResource(exchangeAt: url), HTTPResource(url)] { await forget(key, of: key) }
     }
 
     func forget(_ key: HTTPResource, of base: HTTPResource) async {
@@ -159,10 +169,12 @@ extension HTTPCache {
     // MARK: Keeping
 
     /// Whether nothing but the caller's login or cookies keeps a response from being stored.
-    private func isForCaller(_ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
+    private func isForCaller(_ content: HTTPContent, _ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
         if reply.isForCaller { return true }
         guard target.request.isAuthorized, !reply.isUnstored else { return false }
-        return HTTPLifetime(status: reply.status, fields: reply.fields, rules: origin.rules).isStorable
+        // What a server has only confirmed is judged by what it has confirmed.
+        let fields = reply.status == 304 ? content.fields : reply.fields
+        return HTTPLifetime(status: content.status, fields: fields, rules: origin.rules).isStorable
     }
 
     /// - Returns: Whether it was kept, and is fresh.
@@ -175,22 +187,22 @@ extension HTTPCache {
         _ mark: Int,
         arrivedAt now: MonotonicInstant,
         took: Duration
-    ) async -> Bool {
+    ) async -> Reuse {
         let lifetime = content.lifetime
         guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
         else {
             // A failure says nothing of what is kept, nor does what is for its caller alone; anything else takes its place.
-            if found.entry != nil, content.status < 500, !isForCaller(reply, target) {
+            if found.entry != nil, content.status < 500, !isForCaller(content, reply, target) {
                 await forget(found.key, of: target.base)
             }
-            return false
+            return .none
         }
         let windows = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
         guard lifetime.freshFor > 0 || windows > 0 || !content.conditions.isEmpty else {
             if found.entry != nil { await forget(found.key, of: target.base) }
-            return false
+            return .none
         }
-        guard !forgotten.isForgotten(target.base, since: mark) else { return false }
+        guard !forgotten.isForgotten(target.base, since: mark) else { return .unknown }
         var entry = content.entry(arrivedAt: now, took: took)
         entry.tags = reply.tags
         entry.staleUntil = max(now, entry.freshUntil).advanced(by: max(.seconds(windows), keptFor))
@@ -203,12 +215,12 @@ extension HTTPCache {
             }
             if forgotten.isForgotten(target.base, since: mark) {
                 try await storage.remove(target.base)
-                return false
+                return .unknown
             }
-            return lifetime.freshFor > 0
+            return lifetime.freshFor > 0 ? .all : .none
         } catch {
             counted.withLock { $0.failures += 1 }
-            return false
+            return .none
         }
     }
 

@@ -37,6 +37,9 @@ extension HTTPCache {
     /// - Throws: ``HTTPError`` but for a status; the errors of async-http-client; `CancellationError`. A server that
     ///   cannot be reached is no error where something stale may be served.
     public func respond(to request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
+        var request = request
+        // What the server does not see must not tell responses apart.
+        request.fields = origin.seen(request.fields)
         switch request.method {
         case "GET", "HEAD": return try await read(request)
         case "OPTIONS", "TRACE": return try await pass(request)
@@ -52,8 +55,22 @@ extension HTTPCache {
         let found = try await look(for: target)
         if let response = answer(target, found, wishes) { return response }
         guard !wishes.onlyIfCached else { return HTTPCacheResponse(status: 504, source: .none) }
-        if request.method == "HEAD" { return try await head(target, found) }
-        return try await ask(target, found, wishes)
+        do {
+            let response =
+                request.method == "HEAD" ? try await head(target, found) : try await ask(target, found, wishes)
+            if response.source != .stale { counted.withLock { $0.misses += 1 } }
+            return response
+        } catch {
+            if !Task.isCancelled { counted.withLock { $0.misses += 1 } }
+            throw error
+        }
+    }
+
+    /// Sends a request on.
+    func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
+        let reply = try await countingFailures { try await origin.send(request) }
+        if reply.isFailure { counted.withLock { $0.failedFetches += 1 } }
+        return reply
     }
 
     /// What is kept of the URL; a part that does not answer the request is put aside.
@@ -75,7 +92,10 @@ extension HTTPCache {
             counted.withLock { $0.hits += 1 }
             return stored(request, entry, content, .stored)
         case .serveStale: return stale(request, entry, content)
-        case .serveAndValidate where refreshes.add(HTTPRefresh(key: found.key, target: HTTPTarget(request.whole))):
+        // What answers HEAD may not know how to answer GET.
+        case .serveAndValidate
+        where request.method == "GET"
+            && refreshes.add(HTTPRefresh(key: found.key, target: HTTPTarget(request.whole))):
             return stale(request, entry, content)
         case .serveAndValidate, .validate: return nil
         }
@@ -89,12 +109,14 @@ extension HTTPCache {
     ) async throws -> HTTPCacheResponse {
         var found = found
         var awaited: HTTPResource?
-        // The second time it is known by which fields responses vary, and there is another request to wait for.
-        for _ in 0..<2 {
-            guard let key = collapsedKey(target, found, wishes), key != awaited, !isUncollapsed(key) else { break }
-            awaited = key
-            if let outcome = try await collapsed(key, target, found, wishes) {
-                return try response(to: target, found, wishes, outcome)
+        // Another time it may be known by which fields responses vary, and there is another request to wait for.
+        for _ in 0..<3 {
+            guard let key = collapsedKey(target, found, wishes), key != awaited, !isUncollapsed(key, target) else {
+                break
+            }
+            switch try await collapsed(key, target, found, wishes) {
+            case .own(let outcome): return try response(to: target, found, wishes, outcome)
+            case .other(let saysNothing): awaited = saysNothing ? nil : key
             }
             found = try await look(for: target)
             if let response = answer(target, found, wishes) {
@@ -102,7 +124,7 @@ extension HTTPCache {
                 return response
             }
         }
-        let outcome = await Result { try await exchangeNoting(target, found, wishes, others: .beside) }
+        let outcome = await Result { try await exchangeNoting(target, found, wishes, others: .beside).outcome }
         return try response(to: target, found, wishes, outcome)
     }
 
@@ -142,7 +164,7 @@ extension HTTPCache {
 
     /// Asks for the header alone; what it says of a stored response is heeded (RFC 9111 §4.3.5).
     private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
-        let reply = try await origin.send(target.request)
+        let reply = try await send(target.request)
         counted.withLock { $0.fetches += 1 }
         if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply) {
             await forget(found.key, of: target.base)
@@ -151,7 +173,7 @@ extension HTTPCache {
     }
 
     private func pass(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
-        let reply = try await origin.send(request)
+        let reply = try await send(request)
         counted.withLock { $0.fetches += 1 }
         return Self.passed(reply)
     }
@@ -159,7 +181,7 @@ extension HTTPCache {
     /// RFC 9111 §4.4: a method that may change something, or one that is not known.
     private func change(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
         let reply: HTTPReply
-        do { reply = try await origin.send(request) } catch {
+        do { reply = try await send(request) } catch {
             // It may have been done.
             await forget(request.url)
             throw error

@@ -12,6 +12,9 @@ package protocol HTTPOrigin: Sendable {
     /// The origin's name and limits.
     var label: LevelLabel { get }
 
+    /// The fields of a request that what answers it sees.
+    func seen(_ fields: HTTPFields) -> HTTPFields
+
     /// Sends a request on as it is, and gives back whatever is said to it: no status is an error.
     func send(_ request: HTTPCacheRequest) async throws -> HTTPReply
 
@@ -49,6 +52,9 @@ package struct HTTPHandlers: HTTPOrigin {
     }
 
     package var label: LevelLabel { LevelLabel("handlers") }
+
+    /// All: the request comes as it is.
+    package func seen(_ fields: HTTPFields) -> HTTPFields { fields }
 
     package func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
         guard let handler = request.handler else { throw HTTPError(.invalidURL) }

@@ -9,6 +9,8 @@ struct HTTPTarget: Hashable, Sendable {
     /// Where the response is kept, or the list of those that vary.
     var base: HTTPResource { HTTPResource(exchangeAt: request.url) }
 
+    var hasCookies: Bool { !request.fields.values(of: "cookie").isEmpty }
+
     /// The key of the response that is chosen by these names.
     func key(_ variants: HTTPVariants, _ names: [String]) -> HTTPResource {
         HTTPResource(variantOf: base, variants.generation, HTTPVary.selecting(names, of: request.fields))

@@ -109,14 +109,13 @@ public final class HTTPFetcher: Fetcher {
                 request,
                 timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
             )
-        let delay = Int(start.duration(to: .now).components.seconds)
-        let arrival = HTTPReply.now()
         let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
         let status = Int(response.status.code)
         let hasBody = message.method != "HEAD" && status != 204 && status != 304
         let declared = hasBody ? fields["content-length"].flatMap { Int($0) } : nil
         let body = try await collect(response, declared: declared)
-        return HTTPReply(status: status, fields: fields, body: body, delay: delay, arrival: arrival)
+        // Its age counts from the request, also while the body comes (RFC 9111 §4.2.3).
+        return HTTPReply(status: status, fields: fields, body: body, delay: Self.seconds(since: start))
     }
 
     /// The client of the whole process for requests that are sent on: it does not follow redirects, and does not decode.
@@ -142,23 +141,22 @@ public final class HTTPFetcher: Fetcher {
             request,
             timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
         )
-        let delay = Int(start.duration(to: .now).components.seconds)
         let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
         let status = Int(response.status.code)
         if status == 304, let kept {
             let isMeant = kept.isMeant(by: HTTPReply(status: status, fields: fields))
             guard isMeant else { return try await ask(resource, nil) }
             let updated = kept.fields.updated(by: fields.handedOn)
-            let lifetime = lifetime(kept.status, updated, resource, delay)
+            let lifetime = lifetime(kept.status, updated, resource, start)
             let stored = stored(updated)
             return .notModified(HTTPContent(status: kept.status, fields: stored, body: kept.body, lifetime: lifetime))
         }
-        let lifetime = lifetime(status, fields, resource, delay)
-        if options.absentStatuses.contains(status) { return .absent(lifetime) }
+        if options.absentStatuses.contains(status) { return .absent(lifetime(status, fields, resource, start)) }
         guard (200..<300).contains(status) else {
             throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields))
         }
         let body = try await collect(response, declared: fields["content-length"].flatMap { Int($0) })
+        let lifetime = lifetime(status, fields, resource, start)
         return .content(HTTPContent(status: status, fields: stored(fields), body: body, lifetime: lifetime))
     }
 
@@ -168,12 +166,22 @@ public final class HTTPFetcher: Fetcher {
         return fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
     }
 
-    private func lifetime(_ status: Int, _ fields: HTTPFields, _ resource: HTTPResource, _ delay: Int) -> HTTPLifetime {
+    /// How long something has taken that began then, in whole seconds.
+    private static func seconds(since start: MonotonicInstant) -> Int {
+        Int(start.duration(to: .now).components.seconds)
+    }
+
+    private func lifetime(
+        _ status: Int,
+        _ fields: HTTPFields,
+        _ resource: HTTPResource,
+        _ start: MonotonicInstant
+    ) -> HTTPLifetime {
         HTTPLifetime(
             status: status,
             fields: fields,
             isAuthorized: resource.isAuthorized,
-            delay: delay,
+            delay: Self.seconds(since: start),
             arrival: HTTPReply.now(),
             rules: options.rules
         )
@@ -240,5 +248,8 @@ extension HTTPFetcher: HTTPOrigin {
     package var rules: HTTPLifetime.Rules { options.rules }
     package var leavesConditions: Bool { false }
     package var sizeLimit: Int { options.sizeLimit }
+
+    /// Those that do not belong to the connection to the caller.
+    package func seen(_ fields: HTTPFields) -> HTTPFields { fields.forwarded }
 }
 #endif

@@ -7,7 +7,7 @@ internal import Foundation
 #endif
 
 /// A response with a body, as it is kept.
-public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
+public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed {
     /// The number of the stored form.
     public static let schemaVersion: UInt32 = 2
 
@@ -48,6 +48,13 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned {
             conditions.append(("if-modified-since", date))
         }
         return conditions
+    }
+
+    /// About the bytes that it takes in memory: the body, the fields, and a kibibyte for the key and what goes with an entry.
+    ///
+    /// Responses without a body would else cost nothing, and whoever asks for URLs that do not exist would fill memory.
+    public var cost: Int {
+        body.count + 1_024 + fields.all.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
     }
 
     private enum CodingKeys: String, CodingKey {

@@ -38,8 +38,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// How long ``respond(to:)`` lets a GET wait for the same one that is under way; zero for not at all.
     public let collapseLimit: Duration
     let refreshes = RefreshQueue()
-    let exchanges: Flights<HTTPResource, Exchanged>
-    let uncollapsed: Pauses<HTTPResource>
+    let exchanges: Flights<HTTPResource, Landed>
+    let uncollapsed: Pauses<Uncollapsed>
     /// What lifetimes are judged by: the clock of the level that keeps the responses.
     let time: CacheClock
     let forgotten = ForgetLedger()
@@ -131,6 +131,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         guard request.options.source != .never else { return nil }
         do {
             let entry = try await refresh(key, kept, isKept: !leavesUnfilled(request))
+            counted.withLock { $0.misses += 1 }
             request.recorder?.step(.hit, at: .source, from: start, to: .now)
             return entry
         } catch {
@@ -138,7 +139,10 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             guard request.options.staleness != .never, let kept, let lifetime = kept.value?.lifetime,
                 Self.allowsStale(error), request.options.source != .always || lifetime.staleIfError > 0,
                 time.now < kept.freshUntil.advanced(by: .seconds(lifetime.staleIfError))
-            else { throw error }
+            else {
+                counted.withLock { $0.misses += 1 }
+                throw error
+            }
             counted.withLock { $0.servedStale += 1 }
             return outward(kept)
         }
@@ -197,7 +201,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         defer { forgotten.end(key) }
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
-        let outcome = try await origin.fetch(key, revalidating: kept?.value)
+        let outcome = try await countingFailures { try await origin.fetch(key, revalidating: kept?.value) }
         let now = time.now
         let entry: Entry<HTTPContent>
         switch outcome {
@@ -217,6 +221,14 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
             if forgotten.isForgotten(key, since: mark) { await removeOutdated(key) }
         }
         return entry
+    }
+
+    /// Asks the origin, and counts where that fails.
+    func countingFailures<Result>(_ ask: () async throws -> Result) async throws -> Result {
+        do { return try await ask() } catch {
+            if !Task.isCancelled { counted.withLock { $0.failedFetches += 1 } }
+            throw error
+        }
     }
 
     private func removeOutdated(_ key: HTTPResource) async {
@@ -308,8 +320,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         return LevelLabel(
             "http cache",
             counters: [
-                .init("hits", counted.hits), .init("fetches", counted.fetches),
-                .init("not_modified", counted.notModified),
+                .init("hits", counted.hits), .init("misses", counted.misses), .init("fetches", counted.fetches),
+                .init("failed_fetches", counted.failedFetches), .init("not_modified", counted.notModified),
                 .init("served_stale", counted.servedStale), .init("collapsed", counted.collapsed),
                 .init("failures", counted.failures),
             ],
@@ -322,8 +334,12 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Responses served while they were fresh.
     public var hits = 0
+    /// Requests that something could be kept for, and that were answered with nothing of what is kept.
+    public var misses = 0
     /// Responses that were fetched.
     public var fetches = 0
+    /// Requests to servers that have failed, or were answered with 500, 502, 503 or 504.
+    public var failedFetches = 0
     /// Responses of which the server has said that they are still the newest.
     public var notModified = 0
     /// Responses served while they were stale.

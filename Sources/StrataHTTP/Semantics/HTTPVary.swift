@@ -12,15 +12,17 @@ enum HTTPVary: Hashable {
 
     /// The part of a request by which responses are told apart: `nil` for a field that is not there.
     ///
-    /// Spaces around commas and the number of lines mean nothing. In lists of preferences the order and the case mean
-    /// nothing either: what is preferred is said by a weight.
+    /// Spaces around commas and the number of lines mean nothing. An empty member does where no list was meant, to whoever
+    /// takes the value as it is. In lists of preferences the order and the case mean nothing either: what is preferred is said
+    /// by a weight.
     static func selecting(_ names: [String], of request: HTTPFields) -> [(name: String, value: String?)] {
         names.map { name in
             let values = request.values(of: name)
             guard !values.isEmpty else { return (name, nil) }
-            let members = HTTPList.members(values)
-            guard preferences.contains(name) else { return (name, members.joined(separator: ",")) }
-            let normal = members.map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+            guard preferences.contains(name) else {
+                return (name, values.flatMap(HTTPList.split).map(\.trimmed).joined(separator: ","))
+            }
+            let normal = HTTPList.members(values).map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
             return (name, normal.sorted().joined(separator: ","))
         }
     }

@@ -7,15 +7,19 @@ internal import Strata
 enum CollectedBody {
     /// All of it.
     case whole([UInt8])
-    /// A larger one, from its first byte on.
-    case larger(ResponseBody)
+    /// One that is larger, or not whole, from its first byte on.
+    case other(ResponseBody)
 
     /// Collects a body; one that is larger goes on being written when the result is.
     ///
-    /// A body of a length that is known is not touched when that is above the limit. One that tells no length is written
-    /// in a task of its own, since it may have to outlast this call; the task belongs to the result, and ends with it.
-    static func of(_ body: ResponseBody, upTo limit: Int) async throws -> CollectedBody {
-        if let length = body.contentLength, length > limit { return .larger(body) }
+    /// A body of a length that is known is not touched when that is above the limit. Others are written in a task of their
+    /// own, since that may have to outlast this call; the task belongs to the result, and ends with it.
+    ///
+    /// One that is not as long as was declared is not the whole: it goes to its caller as it is.
+    static func of(_ response: Response, upTo limit: Int) async throws -> CollectedBody {
+        let body = response.body
+        let lengths = [body.contentLength, response.headers[.contentLength].flatMap { Int($0) }].compactMap(\.self)
+        if lengths.contains(where: { $0 > limit }) { return .other(body) }
         let relay = BodyRelay()
         let source = BodySource(relay, body)
         var parts: [ByteBuffer] = []
@@ -23,10 +27,10 @@ enum CollectedBody {
         while let part = try await relay.next() {
             parts.append(part)
             size += part.readableBytes
-            guard size <= limit else { return .larger(rest(parts, source)) }
+            guard size <= limit else { return .other(rest(parts, source)) }
         }
         // Trailers are not kept.
-        if relay.trailers != nil { return .larger(rest(parts, source)) }
+        guard relay.trailers == nil, lengths.allSatisfy({ $0 == size }) else { return .other(rest(parts, source)) }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(size)
         for part in parts { bytes.append(contentsOf: part.readableBytesView) }

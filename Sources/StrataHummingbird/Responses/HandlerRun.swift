@@ -86,17 +86,17 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
         }
         if !reply.fields.values(of: "set-cookie").isEmpty { reply.isForCaller = true }
         guard asked.method == "GET", isKept(reply) else { return unstored(reply, .response(response)) }
-        switch try await CollectedBody.of(response.body, upTo: policy.bodyLimit) {
+        switch try await CollectedBody.of(response, upTo: policy.bodyLimit) {
         case .whole(let bytes):
             reply.body = bytes
             if reply.status == 200, reply.fields.values(of: "etag").isEmpty {
                 reply.fields = reply.fields.with("etag", HTTPEntityTag.strong(of: reply))
             }
             return reply
-        case .larger(let body):
+        case .other(let body):
             // Setting it would drop the length that the handler has declared.
-            let larger = Response(status: response.status, headers: response.headers, body: body)
-            return unstored(reply, .response(larger))
+            let other = Response(status: response.status, headers: response.headers, body: body)
+            return unstored(reply, .response(other))
         }
     }
 

@@ -58,7 +58,7 @@ public final class ResponseCache: Service, Sendable {
         // Responses bring their own lifetimes; this one says how long an invalidation is worth repeating.
         let policy = FreshnessPolicy(freshFor: .seconds(86_400), jitter: 0, earlyRefresh: 0)
         self.init(
-            in: MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(memory) { $0.body.count + 1_024 })
+            in: MemoryLevel<HTTPResource, HTTPContent>(limit: .cost(memory))
                 .compose(RedisLevel(redis, keyspace: keyspace, codec: .cbor, freshness: policy)),
             site: site,
             collapseLimit: collapseLimit
@@ -135,8 +135,9 @@ public final class ResponseCache: Service, Sendable {
         // What other methods change is forgotten, however long the path is.
         let isRead = request.method == .get || request.method == .head
         guard !isRead || path.utf8.count <= Self.longestPath else { return nil }
-        if let site { return site + path }
         let host = request.head.authority ?? "localhost"
+        guard Self.isHost(host) || !isRead else { return nil }
+        if let site { return site + path }
         guard Self.isHost(host) else { return nil }
         return "\(request.head.scheme ?? "http")://\(host.lowercased())\(path)"
     }
