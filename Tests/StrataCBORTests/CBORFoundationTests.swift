@@ -219,6 +219,8 @@ struct CBORFoundationTests {
         #expect(try decimal("f93e00") == 1.5)
         #expect(try decimal("c249010000000000000000") == Decimal(string: "18446744073709551616"))
         #expect(try decimal("63312e35") == 1.5)
+        #expect(try decimal("652b2e356532") == 50)
+        #expect(try decimal("65332e452d32") == Decimal(string: "0.03"))
         #expect(try decimal("d865 c4 9f 20 c2 41 0f ff") == 1.5)
         #expect(try decimal("c48218800a") == Decimal(string: "100e127"))
         #expect(try decimal("c4821881 01") == Decimal(string: "100e127"))
@@ -228,7 +230,9 @@ struct CBORFoundationTests {
             "6161", "60", "80", "c480", "c48101", "c483010203", "c4826161 01", "c482 1b7fffffffffffffff 01",
             "c482 3b7fffffffffffffff 01", "c482190100 01",
             "c482 01 c2 51 0100000000000000000000000000000000", "c482 00 c3 50 ffffffffffffffffffffffffffffffff", "40",
-            "f6",
+            "f6", "f97c00", "f9fc00", "fa7f800000", "fb7ff0000000000000", "fbfff0000000000000", "fb7e37e43c8800759c",
+            "fb01a56e1fc2f8f359", "6531392c3939", "653132616263", "62312d", "6145", "626535", "612e", "623165",
+            "6331652b", "622031", "623120", "6330 7831",
         ] {
             #expect(throws: DecodingError.self) { try decimal(document) }
         }

@@ -85,15 +85,43 @@ extension CBORReader {
         case CBORMajor.unsigned, CBORMajor.negative, CBORMajor.tag:
             return try decimal(exponent: 0, mantissa: inner)
         case CBORMajor.simple:
-            return Decimal(try double(at: inner))
+            let number = try double(at: inner)
+            // Foundation's initialiser ends the process when it gets one that is infinite.
+            let value = number.isInfinite ? .nan : Decimal(number)
+            guard number.isNaN || !value.isNaN else { throw doesNotFit(Decimal.self, at: place) }
+            return value
         case CBORMajor.text:
-            guard let value = Decimal(string: try string(at: inner)) else {
+            let text = try string(at: inner)
+            // It would read as much as is a number, and leave out the rest.
+            guard isDecimal(text), let value = Decimal(string: text) else {
                 throw corrupted("The text is no decimal number.", at: place)
             }
             return value
         default:
             throw mismatch(Decimal.self, at: place)
         }
+    }
+
+    /// Whether a text is a number as JSON writes them, which may begin with a plus, a dot or zeros, and end with a dot.
+    private func isDecimal(_ text: String) -> Bool {
+        var rest = text.utf8[...]
+        func digits() -> Int {
+            let count = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+            rest = rest.dropFirst(count)
+            return count
+        }
+        func skip(_ characters: String) -> Bool {
+            guard let first = rest.first, characters.utf8.contains(first) else { return false }
+            rest = rest.dropFirst()
+            return true
+        }
+        _ = skip("+-")
+        var count = digits()
+        if skip(".") { count += digits() }
+        guard count > 0 else { return false }
+        guard skip("eE") else { return rest.isEmpty }
+        _ = skip("+-")
+        return digits() > 0 && rest.isEmpty
     }
 
     private func decimalFraction(at place: Place) throws -> Decimal {
