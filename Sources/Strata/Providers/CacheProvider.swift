@@ -32,7 +32,8 @@ public protocol CacheProvider<Value>: Sendable {
     ///
     /// By default the name of the type, with its module and the types that it lies in, and that of the case without its
     /// arguments. That name is found by reflection at each read, which takes about a microsecond. Write the name yourself
-    /// where reads are frequent, where the type is generic or may be renamed, or where it describes itself in another way.
+    /// where reads are frequent, where the type is generic, private or may be renamed, or where it describes itself in another
+    /// way: the file of a private type is no part of its name, so two of one name would share records.
     var name: String { get }
     /// What tells the records of the provider apart; ``ProviderKey/single`` by default.
     var key: ProviderKey { get }

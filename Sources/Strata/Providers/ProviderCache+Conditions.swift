@@ -92,7 +92,7 @@ extension ProviderCache {
     func succession(of provider: some CacheProvider) -> Succession {
         // Its end, where a level has set one, begins anew.
         let kept: Succession.Lifetime = provider.lifetime == .unlimited ? .named(.unlimited) : .kept
-        return Succession(lifetime: kept, tags: provider.allTags, first: lifetime)
+        return Succession(lifetime: kept, tags: provider.allTags, first: lifetime(of: provider))
     }
 
     /// The value of a record that is to be changed; `nil` for one of an older release or of another type.

@@ -34,7 +34,8 @@ public final class ProviderRecord: Sendable {
         guard bytes.count >= 4 else { throw .other }
         let schema = bytes[..<4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
         guard schema == provider.schema else { throw schema > provider.schema ? .newer : .other }
-        if let value = value.withLock({ $0 }) as? Provider.Value { return value }
+        // In two steps: where the value's type is an optional, the cast makes one of nothing.
+        if let kept = value.withLock({ $0 }), let value = kept as? Provider.Value { return value }
         guard let decoded = try? Provider.codec.decode(Array(bytes[4...])) else { throw .other }
         value.withLock { $0 = decoded }
         return decoded

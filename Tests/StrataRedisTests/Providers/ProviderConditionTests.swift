@@ -77,6 +77,28 @@ struct ProviderConditionTests {
         #expect(try await cache.compareAndSet(Pages.all, from: nil, to: nil))
     }
 
+    @Test("a record that a change makes lives as long as its provider says", arguments: ProviderBacking.allCases)
+    func made(backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        #expect(try await cache.update(Token.of(0)) { _ in "a" } == "a")
+        #expect(try await cache.compareAndSet(Token.of(1), from: nil, to: "a"))
+        for id in 0..<2 {
+            let key = ProviderRecord.Key(Token.of(id))
+            let entry = try #require(try await cache.levels.entry(for: key, ReadRequest()))
+            #expect(entry.freshUntil < MonotonicInstant.now.advanced(by: .seconds(100)))
+        }
+    }
+
+    @Test("a value that may be nothing comes back from the bytes, too", arguments: ProviderBacking.allCases)
+    func optional(backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let provider = Provider<String?>("optional")
+        for value in ["value", nil] {
+            try await place.cache().set(value, for: provider)
+            #expect(try await place.cache().value(of: provider) == .some(value))
+        }
+    }
+
     @Test("the record of a newer release is left alone, and that of an older one counts as none")
     func releases() async throws {
         let cache = try await ProviderPlace(.redis).cache()
