@@ -51,6 +51,9 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether ``version`` was drawn for the write that is under way: a shared level then stores the entry under it.
     @usableFromInline
     package var hasNewVersion = false
+    /// Whether a level is being filled with what a read has found below it; else a user sets it.
+    @usableFromInline
+    package var isFill = false
     /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
     /// has set.
     @usableFromInline
@@ -152,6 +155,7 @@ public struct Entry<Value: Sendable>: Sendable {
         )
         mapped.isJoined = isJoined
         mapped.hasNewVersion = hasNewVersion
+        mapped.isFill = isFill
         mapped.rights = rights
         return mapped
     }

@@ -65,6 +65,8 @@ extension Composed {
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
         var entry = below
+        entry.isFill = true
+        defer { entry.isFill = false }
         // A level without a gate may return a ticket that another composition gave it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
@@ -238,7 +240,7 @@ extension Composed {
         }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                try await upper.remove(key)
+                try await refuse(entry, for: key)
                 return .void
             }
             return try await upper.commit(entry, for: key)
@@ -248,7 +250,7 @@ extension Composed {
             try await ledger.exclusively(key) { () async throws -> Ticket? in
                 guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
                     // What was set or changed meanwhile stays.
-                    if !isKnown(key, in: ledger) { try await upper.remove(key) }
+                    if !isKnown(key, in: ledger) { try await refuse(entry, for: key) }
                     return .void
                 }
                 // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
@@ -277,6 +279,14 @@ extension Composed {
         }
         for other in forgotten { try await removeVoid(other) }
         return try heard.get()
+    }
+
+    /// Removes above what may not be kept there.
+    ///
+    /// A level that writes a source gets what a user has set all the same.
+    private func refuse(_ entry: Entry<Value>, for key: Key) async throws {
+        guard !entry.isFill, let value = entry.value else { return try await upper.remove(key) }
+        try await UncachedWrite.$value.withValue(value) { try await upper.remove(key) }
     }
 
     /// Whether the upper level has something of a key, and nothing has voided that.

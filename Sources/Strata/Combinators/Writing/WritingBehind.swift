@@ -127,7 +127,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     ///   `CancellationError`, and then the value is not written, and the key is removed; while draining
     ///   ``CacheError/Code/notWritten``.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        guard entry.value != nil, entry.rights == nil, entry.ticket == .none, !entry.isJoined else {
+        guard entry.value != nil, entry.rights == nil, !entry.isFill else {
             guard !queue.has(key) else {
                 entry.rights?.refuse(because: .changedMeanwhile)
                 return .void

@@ -71,7 +71,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
     /// - Throws: What the source throws, and then the key is removed, because it may have been written all the same;
     ///   ``CacheError/Code/notForgotten``; `CancellationError`.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        guard let value = entry.value, entry.rights == nil, entry.ticket == .none else {
+        guard let value = entry.value, entry.rights == nil, !entry.isFill else {
             return try await base.commit(entry, for: key)
         }
         return try await turns.exclusively(key) {

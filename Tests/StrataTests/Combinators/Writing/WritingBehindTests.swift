@@ -164,6 +164,9 @@ struct WritingBehindTests {
         next.open()
         try await writer.flush()
         #expect(try await filled.get("k") == 3)
+        try await filled.set(4, for: "k")
+        try await writer.flush()
+        #expect(try await source.read("k") == 4)
     }
 
     @Test("what fails is tried again, and its key is read from what is pending", arguments: [0, 1])

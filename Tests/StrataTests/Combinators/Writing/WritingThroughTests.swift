@@ -215,6 +215,24 @@ struct WritingThroughTests {
         #expect(try await cache.get("k", .reload) == 1)
         try await cache.remove("k")
         #expect(source.writes.isEmpty && source.values == ["k": 1])
+        // What is set there is written.
+        try await cache.set(2, for: "k")
+        #expect(source.values == ["k": 2])
+        #expect(try await cache.get("k") == 2)
+        #expect(source.writes.count == 1)
+    }
+
+    @Test("what is set above a level that is being changed is written, although it is not cached")
+    func overtaken() async throws {
+        let (level, gate) = (ProbeLevel(), AsyncGate())
+        let cache = cache.compose(level)
+        level.holdSets(gate)
+        let set = Task { try await cache.set(2, for: "k") }
+        await gate.arrivals()
+        try await cache.remove("k")
+        gate.open()
+        try await set.value
+        #expect(source.values == ["k": 2] && memory.resident("k", at: .now) == nil)
     }
 
     @Test("a cache that cannot compare is left without the value; one that cannot forget says so")
