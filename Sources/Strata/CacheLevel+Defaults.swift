@@ -2,13 +2,17 @@ extension CacheLevel {
     /// Does nothing.
     public func relieve(_ pressure: MemoryPressure) {}
 
-    /// Asks for each key by itself, all at the same time.
+    /// Asks for each key by itself, all at the same time, and once for one that is named twice.
     ///
     /// The first failure cancels the rest, unless the request leaves out failures.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        try await keys.concurrently { key in
+        var places: [Key: Int] = [:]
+        var single: [Key] = []
+        for key in keys where places.updateValue(places[key] ?? single.count, forKey: key) == nil { single.append(key) }
+        let entries = try await single.concurrently { key in
             try await request.leavingOut(key) { try await entry(for: key, request.of(key, in: Value.self)) }
         }
+        return single.count == keys.count ? entries : keys.map { key in places[key].flatMap { entries[$0] } }
     }
 
     /// Stores the entry.

@@ -99,6 +99,7 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
     /// One entry of several: no better than the worst of them.
     private func joined(_ entries: [Entry<Base.Value>?]) -> Entry<Value>? {
         var joined = Entry<Value>(.value([]), staleUntil: .distantFuture)
+        joined.storedAt = entries.compactMap { $0?.storedAt }.min() ?? .distantPast
         var values: Value = []
         values.reserveCapacity(entries.count)
         var isAbsent = false
@@ -111,7 +112,7 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
             joined.fetchDuration = max(joined.fetchDuration, entry.fetchDuration)
             joined.isSuspect = joined.isSuspect || entry.isSuspect
             joined.tags += entry.tags.filter { !joined.tags.contains($0) }
-            joined.origin = entry.origin
+            if joined.origin == .source { joined.origin = entry.origin }
             seals.append(entry.seal)
             if entry.ticket == .void { joined.ticket = .void }
         }

@@ -52,7 +52,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The entries of the level that answers first; each level is asked by one call.
     ///
-    /// By ``RaceRule/firstValue``, the first that has them all.
+    /// By ``RaceRule/firstValue`` each key has the first value that comes.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
         if request.spares(first) {
@@ -62,17 +62,44 @@ where First.Key == Second.Key, First.Value == Second.Value {
         guard !request.spares(second) else {
             return try await first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
         }
-        return try await FirstOutcome.of(
-            [
-                { [pair] in
-                    try await pair.first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
-                },
-                { [pair] in
-                    try await pair.second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
-                },
-            ],
-            decides: { [rule] in rule == .firstOutcome || (try? $0.get().allSatisfy { $0?.value != nil }) == true }
+        guard rule == .firstOutcome else { return try await firstValues(of: keys, request) }
+        return try await FirstOutcome.of([
+            { [pair] in try await pair.first.entries(for: keys, request).map { pair.marked($0, isFirst: true) } },
+            { [pair] in try await pair.second.entries(for: keys, request).map { pair.marked($0, isFirst: false) } },
+        ])
+    }
+
+    /// The first value of each key that comes; a miss where there is none, and the failure of a key that no level could tell of.
+    private func firstValues(of keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        let merged = Locked(RacedBatch<Value>(count: keys.count))
+        @Sendable func ask(_ level: some CacheLevel<Key, Value>, isFirst: Bool) async -> Bool {
+            let notes = FailureNotes()
+            var found: [Entry<Value>?]
+            do { found = try await level.entries(for: keys, request.going(on: notes)) } catch {
+                found = Array(repeating: nil, count: keys.count)
+                notes.add(error)
+            }
+            let any = notes.all.first
+            // Where it is not known which have failed, it may be each that has no entry.
+            let errors = notes.errors(of: keys) ?? found.map { $0 == nil ? any : nil }
+            return merged.withLock { merged in
+                merged.add(found.map { pair.marked($0, isFirst: isFirst) }, errors)
+                return merged.isComplete
+            }
+        }
+        _ = try await FirstOutcome.of(
+            [{ [pair] in await ask(pair.first, isFirst: true) }, { [pair] in await ask(pair.second, isFirst: false) }],
+            decides: { (try? $0.get()) == true }
         )
+        let outcomes = merged.withLock { $0.outcomes }
+        return try zip(keys, outcomes)
+            .map { key, outcome in
+                do { return try outcome?.get() } catch {
+                    guard request.leavesOutFailures else { throw error }
+                    request.leftOut?.add(error, of: key)
+                    return nil
+                }
+            }
     }
 
     /// The value in either level's memory.
@@ -96,6 +123,31 @@ where First.Key == Second.Key, First.Value == Second.Value {
             rule == .firstOutcome ? "raced, the first outcome wins" : "raced, the first value wins",
             parts: [first.label, second.label]
         )
+    }
+}
+
+/// What two levels have told of the keys of a batch.
+private struct RacedBatch<Value: Sendable>: Sendable {
+    /// The best of each key so far: a value before a miss, a miss before a failure; `nil` for nothing yet.
+    private(set) var outcomes: [Result<Entry<Value>?, any Error>?]
+
+    init(count: Int) {
+        outcomes = Array(repeating: nil, count: count)
+    }
+
+    /// Whether each key has a value.
+    var isComplete: Bool { outcomes.allSatisfy { (try? $0?.get())??.value != nil } }
+
+    mutating func add(_ entries: [Entry<Value>?], _ errors: [(any Error)?]) {
+        for (index, entry) in entries.enumerated() {
+            switch (outcomes[index], entry, errors[index]) {
+            case (nil, nil, let error?): outcomes[index] = .failure(error)
+            case (nil, _, _), (.failure, _?, _), (.failure, nil, nil): outcomes[index] = .success(entry)
+            case (.success(let old), let entry?, _) where old?.value == nil && (old == nil || entry.value != nil):
+                outcomes[index] = .success(entry)
+            default: break
+            }
+        }
     }
 }
 

@@ -91,6 +91,29 @@ struct BatchTests {
         #expect(held.ended.calls.sorted() == ["cancelled a", "cancelled b"])
     }
 
+    @Test("a key that is named twice is asked for once")
+    func repeated() async throws {
+        let asked = CallLog()
+        let cache = MemoryLevel<String, String>(limit: .entries(4))
+            .compose(
+                ClosureFetcher { key in
+                    asked.add(key)
+                    return key.uppercased()
+                }
+            )
+        #expect(try await cache.get(["a", "b", "a"]) == ["A", "B", "A"])
+        #expect(asked.calls.sorted() == ["a", "b"])
+    }
+
+    @Test("a list is as old as its oldest entry")
+    func age() async throws {
+        let memory = MemoryLevel<String, String>(limit: .entries(4))
+        try await memory.store(.aged("A", fresh: 600, stored: -10), for: "a")
+        try await memory.store(.aged("B", fresh: 600, stored: -30), for: "b")
+        #expect(try await memory.allBatch().get(["a", "b"], ReadOptions(maximumAge: .seconds(300))) == ["A", "B"])
+        #expect(try await memory.allBatch().get(["a", "b"], ReadOptions(maximumAge: .seconds(20))) == nil)
+    }
+
     // MARK: The strict batch
 
     @Test(

@@ -179,6 +179,20 @@ struct ResilienceTests {
         await #expect(throws: (any Error).self) { try await level.get("k") }
     }
 
+    @Test("A180 by the other rule each key of a batch has the value that one of them has")
+    func firstValues() async throws {
+        let (east, west) = (ProbeLevel(["a": 1, "both": 3]), ProbeLevel(["b": 2, "both": 3]))
+        let level = east.race(west, .firstValue)
+        #expect(try await level.get(["a", "b", "both", "none"]) == [1, 2, 3, nil])
+        let third = west.race(ProbeLevel(["c": 4]), .firstValue)
+        #expect(try await east.race(third, .firstValue).get(["c", "b"]) == [4, 2])
+        west.failGets("down")
+        #expect(try await level.get(["a", "both", "none"]) == [1, 3, nil])
+        east.failGets("down too")
+        await #expect(throws: ProbeLevel.Failure.self) { try await level.get(["a", "b"]) }
+        #expect(try await level.batchGetSome(["a", "b"]) == [])
+    }
+
     @Test("A180 by the other rule an absence that is remembered is not the end while a value may come")
     func firstValueOverAbsence() async throws {
         let gate = AsyncGate()
