@@ -122,6 +122,15 @@ final class KeyspaceCoherence: PartListener {
         }
     }
 
+    /// A write with which the level is filled has failed.
+    ///
+    /// Where it may have happened all the same, its echo may have been taken for that, and what is kept of the key is older.
+    func failWrite(_ names: KeyNames, _ version: EntryVersion, _ error: any Error) {
+        abandonWrite(names, version)
+        guard (error as? RedisError)?.effect != .notApplied else { return }
+        gate.void(names.fingerprint, because: .replaced)
+    }
+
     /// Keeps the ticket of a value that this process has written and with which levels above are being filled.
     ///
     /// Whether or not they are, the older value is served no longer than the trust lasts that was given before the

@@ -337,7 +337,8 @@ struct LinkMachine: ~Copyable, Sendable {
 
     /// Twice the interval, because a PONG proves what was before the PING before it; and the time an answer may take.
     private var trustedUntil: MonotonicInstant {
-        told.advanced(byNanoseconds: 2 * settings.pingInterval + settings.pingTimeout)
+        told.advanced(byNanoseconds: settings.pingInterval).advanced(byNanoseconds: settings.pingInterval)
+            .advanced(byNanoseconds: settings.pingTimeout)
     }
 
     private mutating func ping(now: MonotonicInstant) {

@@ -57,7 +57,10 @@ extension FetchingLevel {
     /// Other processes learn only its type, and its code if it can travel: its text may hold what others must not read.
     /// Callers of this process get the error itself during the back-off.
     private func ending(of key: Key, after failure: SourceFailure, failures: Int) -> Lease.Ending {
-        let doubled = options.failureBackOff.map { min($0.lowerBound * (1 << min(failures, 20)), $0.upperBound) }
+        let factor = 1 << min(failures, 20)
+        let doubled = options.failureBackOff.map {
+            $0.lowerBound < $0.upperBound / factor ? $0.lowerBound * factor : $0.upperBound
+        }
         guard let backOff = failure.retryAfter ?? doubled, backOff > .zero else { return .withoutValue }
         sourceErrors.pause(key, for: backOff, because: failure.cause)
         return .failure(TransferredError.text(of: failure.cause), attempts: failures + 1, backOff: backOff)
@@ -129,14 +132,13 @@ extension FetchingLevel {
             case .leaseLost, .changedMeanwhile: level.counters.add(\.refusedStores)
             }
             if let refusal = outcome.refusal { refused(refusal, key, recorder, since: begin) }
-        } catch is CancellationError {
             level.shared.abandonWrite(lease.names, kept.version)
-            throw CancellationError()
         } catch {
+            level.shared.failWrite(lease.names, kept.version, error)
+            if error is CancellationError { throw CancellationError() }
             level.counters.add(\.failures)
             refused(by: error, key, recorder, since: begin)
         }
-        level.shared.abandonWrite(lease.names, kept.version)
         return .entry(kept)
     }
 

@@ -6,7 +6,9 @@ extension FetchingLevel {
     /// While another process has the lease, this one waits for an event of the key, and not for the lease: the stored
     /// value, an end without a value, or an invalidation. Without the link it looks again at random intervals. In any
     /// case it competes again when the lease could have ended. It fetches nothing beside a lease that stands: a caller
-    /// that has waited for ``LeaseOptions/waitLimit`` gives up.
+    /// that has waited for ``LeaseOptions/waitLimit`` gives up. The exception is one that has waited for five leases in turn which
+    /// brought no value that it may use: the source says that its answers are not to be kept, and all instances would fetch
+    /// one after the other.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -59,7 +61,7 @@ extension FetchingLevel {
             switch answer {
             case .value(let bytes):
                 finding = try await level.open(bytes, names, ticket, pending)
-                if let entry = finding.entry, entry.isFresh(at: time.now) { return .entry(entry) }
+                if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             case .leads(let lease, let failures):
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
@@ -71,15 +73,28 @@ extension FetchingLevel {
                 slot?.leave()
                 if !waiting.hasWaited { level.counters.add(\.waits) }
                 let deadline = try waiting.deadline(holder, remaining, isTold: level.shared.isTold(names.fingerprint))
+                guard waiting.leases <= Waiting.mostLeases else {
+                    return .entry(try await fetchUncoordinated(key, names, request, slot))
+                }
                 // A value that was read on the I/O thread counts only while no invalidation is pending.
                 guard let news = try await level.shared.waiters.wait(number, until: deadline), pending == .nothing,
                     level.redis.outage.replay.reach(over: names, level.keyspace) == .nothing
                 else { continue }
                 finding = try await level.open(news.bytes, names, news.ticket, .nothing)
-                if let entry = finding.entry, entry.isFresh(at: time.now) { return .entry(entry) }
+                if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             }
         }
         return .entry(try await fetchUncoordinated(key, names, request, slot))
+    }
+
+    /// Whether a read that has waited for a value is served with what has come.
+    private func isServed(_ entry: Entry<Value>, _ request: ReadRequest) -> Bool {
+        let now = time.now
+        guard !entry.isFresh(at: now) else { return true }
+        // Its source gives what is stale at once: another fetch would bring no better one.
+        guard request.verdict(on: entry, at: now) == .serveAndRefresh else { return false }
+        request.recorder?.stale(because: .refreshing)
+        return true
     }
 
     private func ask(
@@ -161,8 +176,13 @@ private struct Waiting {
     private let clock: CacheClock
     private let since: MonotonicInstant
     private let giveUp: MonotonicInstant
+    /// After as many leases that have brought nothing the next one will bring nothing either.
+    static let mostLeases = 5
+
     private let durations: WorkDurations
     private(set) var hasWaited = false
+    /// How many leases were waited for.
+    private(set) var leases = 0
     private var holder = Lease.Holder()
     /// Since when the present holder is waited for.
     private var begin: MonotonicInstant
@@ -188,6 +208,7 @@ private struct Waiting {
         isTold: Bool
     ) throws -> MonotonicInstant {
         let now = clock.running
+        if !hasWaited || holder != self.holder { leases += 1 }
         if hasWaited, holder != self.holder { note(until: now) }
         hasWaited = true
         self.holder = holder

@@ -20,6 +20,8 @@ struct Lease: Sendable {
         var name = ""
         /// The span of its read; `nil` for one that is not traced.
         var traceParent: TraceParent?
+        /// What tells its lease from others of the same holder.
+        var token: [UInt8] = []
     }
 
     /// Which answers satisfy a caller that asks for the lease.
@@ -166,8 +168,9 @@ struct Lease: Sendable {
             if case .failed(let attempts, _) = other { return .leads(lease, failures: attempts) }
             return .leads(lease, failures: 0)
         case (4, .failed(_, let message)): return .failed(printable(message), retryAfter: left)
-        case (_, .held(_, let holder, let traceParent)):
-            return .waits(left, holder: Holder(name: printable(holder), traceParent: traceParent))
+        case (_, .held(let token, let holder, let traceParent)):
+            let holder = Holder(name: printable(holder), traceParent: traceParent, token: token)
+            return .waits(left, holder: holder)
         default: return .waits(left, holder: Holder())
         }
     }

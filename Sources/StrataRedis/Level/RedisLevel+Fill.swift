@@ -90,7 +90,7 @@ extension RedisLevel {
                 if outcome != .stored { shared.abandonWrite(names, sealed.entry.version) }
                 return outcome
             } catch {
-                shared.abandonWrite(names, sealed.entry.version)
+                shared.failWrite(names, sealed.entry.version, error)
                 throw error
             }
         }

@@ -138,7 +138,7 @@ struct StaleFetchingTests {
     func hardTimeoutWithOld() async throws {
         try await RedisServer.withServer { server in
             var policy = stale(revalidate: false)
-            policy.hardTimeout = .seconds(1)
+            policy.hardTimeout = .seconds(3)
             let cache = try instance(of: server, freshness: policy)
             try await writeOld(cache)
             let (value, trace) = try await cache.getWithTrace("k")
@@ -146,7 +146,7 @@ struct StaleFetchingTests {
             let crowd = (0..<4).map { _ in Task { try await cache.get("k") } }
             for caller in crowd { #expect(try await caller.value == "old") }
             #expect(try await cache.get(["k"]) == ["old"])
-            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(700))) == "old")
+            #expect(try await cache.get("k", ReadOptions(hardTimeout: .milliseconds(2_900))) == "old")
             // Memory that has nothing joins the read below.
             let composed = MemoryLevel<String, String>(limit: .entries(10)).compose(cache)
             let joining = (0..<4).map { _ in Task { try await composed.get("k") } }

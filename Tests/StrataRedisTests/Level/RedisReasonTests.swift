@@ -246,35 +246,72 @@ struct RedisReasonTests {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
             let cache = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text).fetching { _ in "value" }
-            let lease = cache.level.names(for: "k").lease
-            func hold(_ name: String) async throws {
-                let record = LeaseRecord.new(holder: name).bytes
-                try await redis.set(lease, record, expiringIn: .seconds(50))
-            }
-            /// As the end of a lease is told.
-            func wake() async throws {
-                let message = KeyspaceEvent.ended.message(for: cache.level.names(for: "k"))
-                try await redis.publish(message, to: keyspace.events)
-            }
-            /// How often the server has run a script.
-            func scripts() async throws -> Int {
-                let text = try await server.command("INFO", "commandstats").text
-                return text.split(separator: "\r\n").filter { $0.hasPrefix("cmdstat_eval") }
-                    .compactMap { $0.split(separator: "=").dropFirst().first?.split(separator: ",").first }
-                    .reduce(0) { $0 + (Int($1) ?? 0) }
-            }
-            try await hold("web-1")
+            let names = cache.level.names(for: "k")
+            let others = OtherLeases(server: server, redis: redis, keyspace: keyspace, names: names)
+            try await others.hold("web-1")
             let read = Task { try await cache.getWithTrace("k").trace }
             while cache.level.statistics.waits == 0 { try await nextTurn() }
-            try await hold("web-2")
-            let before = try await scripts()
-            try await wake()
-            while try await scripts() == before { try await nextTurn() }
-            try await redis.delete(lease)
-            try await wake()
+            try await others.hand(to: "web-2")
+            try await redis.delete(others.names.lease)
+            try await others.wake()
             let steps = try await read.value.steps
             #expect(steps.filter { $0.event == .waited }.map(\.whom) == ["web-1", "web-2"])
             #expect(try await read.value.description.contains("redis waited for web-1"))
         }
+    }
+
+    @Test("who has waited for five leases that brought nothing fetches beside the sixth")
+    func inVain() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server)
+            let cache = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text).fetching { _ in "value" }
+            let names = cache.level.names(for: "k")
+            let others = OtherLeases(server: server, redis: redis, keyspace: keyspace, names: names)
+            try await others.hold("web")
+            let read = Task { try await cache.get("k") }
+            while cache.level.statistics.waits == 0 { try await nextTurn() }
+            for _ in 0..<5 {
+                #expect(cache.level.statistics.fetches == 0)
+                try await others.hand(to: "web")
+            }
+            #expect(try await read.value == "value")
+            // The lease stands, and is its holder's.
+            #expect(try await redis.get(others.names.lease) != nil)
+            #expect(cache.level.statistics.uncoordinatedFetches == 1)
+        }
+    }
+}
+
+/// Leases of other processes, one after the other.
+private struct OtherLeases {
+    let server: RedisServer
+    let redis: RedisClient
+    let keyspace: Keyspace
+    let names: KeyNames
+
+    func hold(_ name: String) async throws {
+        let record = LeaseRecord.new(holder: name).bytes
+        try await redis.set(names.lease, record, expiringIn: .seconds(50))
+    }
+
+    /// As the end of a lease is told.
+    func wake() async throws {
+        try await redis.publish(KeyspaceEvent.ended.message(for: names), to: keyspace.events)
+    }
+
+    /// Hands the lease over to another holder, and waits until who waits for it has looked.
+    func hand(to name: String) async throws {
+        try await hold(name)
+        let before = try await scripts()
+        try await wake()
+        while try await scripts() == before { try await nextTurn() }
+    }
+
+    /// How often the server has run a script.
+    private func scripts() async throws -> Int {
+        let text = try await server.command("INFO", "commandstats").text
+        return text.split(separator: "\r\n").filter { $0.hasPrefix("cmdstat_eval") }
+            .compactMap { $0.split(separator: "=").dropFirst().first?.split(separator: ",").first }
+            .reduce(0) { $0 + (Int($1) ?? 0) }
     }
 }

@@ -20,10 +20,13 @@ struct RestartedDiskTests {
     init() throws { folder = try ScratchFolder() }
 
     /// A process: its own memory and client, and the disk of the one before it.
-    private func start(_ server: RedisServer) async throws -> (cache: Cache, redis: RedisLevel<String, String>) {
+    private func start(
+        _ server: RedisServer,
+        budget: Duration = .seconds(20)
+    ) async throws -> (cache: Cache, redis: RedisLevel<String, String>) {
         let client = try TestServer.client(of: server) {
-            $0.redisBudget = .seconds(2)
-            $0.commandTimeout = .seconds(3)
+            $0.redisBudget = budget
+            $0.commandTimeout = budget + .seconds(1)
         }
         let level = RedisLevel<String, String>(client, keyspace: keyspace, codec: .text)
         let store = DiskStore(path: folder.path + "/cache.sqlite")
@@ -80,7 +83,7 @@ struct RestartedDiskTests {
     func outage() async throws {
         try await with { server, other in
             try await start(server).cache.set("old", for: "k")
-            let cache = try await start(server).cache
+            let cache = try await start(server, budget: .seconds(2)).cache
             try await other.set("new", for: "k")
             try await server.pause()
             for _ in 0..<2 {
