@@ -12,6 +12,18 @@ package struct InstanceFigures: Sendable {
 
         package var total: Int { hits + misses }
 
+        /// Adds those of another level or instance.
+        ///
+        /// A sum that is too large stays the largest number, since anybody who may write to the keyspace can write records.
+        package mutating func add(_ other: Reads) {
+            (hits, misses) = (Self.sum(hits, other.hits), Self.sum(misses, other.misses))
+        }
+
+        private static func sum(_ one: Int, _ other: Int) -> Int { min(one + min(other, most), most) }
+
+        /// So that two of them can be added.
+        private static let most = Int.max / 4
+
         /// The share of hits; `nil` without reads.
         package var ratio: Double? { total == 0 ? nil : Double(hits) / Double(total) }
     }

@@ -13,6 +13,9 @@ package struct EntrySample: Sendable {
     /// How many of those have one of the tags, and are not void.
     package private(set) var tagged = 0
 
+    /// Of a keyspace that was not looked at.
+    package init() {}
+
     /// How many of all values are void, if those that were not looked at are like the others.
     package var estimatedVoid: Int { estimate(void) }
     /// The same of those with one of the tags.

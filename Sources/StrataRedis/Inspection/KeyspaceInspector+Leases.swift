@@ -18,6 +18,13 @@ extension KeyspaceInspector {
         return (found, false)
     }
 
+    /// The leases of some keys, or the failures in their place, in the same order; `nil` where there is none.
+    ///
+    /// One round trip for every few keys.
+    package func leases(of keys: [InspectedKey]) async throws -> [LeaseInspection?] {
+        try await keys.concurrently { try await lease(of: $0) }
+    }
+
     /// The lease of a key, or the failure in its place; `nil` when there is none.
     ///
     /// One round trip.

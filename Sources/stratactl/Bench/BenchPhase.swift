@@ -20,6 +20,8 @@ struct BenchPhase: Sendable {
 
     private struct Part: Sendable {
         var durations: [Int32] = []
+        /// Of all, also of those that are not kept.
+        var longest: Int32 = 0
         var calls = 0
         var failed = 0
         var error: String?
@@ -54,7 +56,7 @@ struct BenchPhase: Sendable {
             medianMicroseconds: quantile(0.5),
             p95Microseconds: quantile(0.95),
             p99Microseconds: quantile(0.99),
-            longestMicroseconds: quantile(1),
+            longestMicroseconds: Double(parts.map(\.longest).max() ?? 0) / 1000,
             error: parts.compactMap(\.error).first
         )
     }
@@ -76,6 +78,7 @@ struct BenchPhase: Sendable {
             }
             now = .now
             let duration = Int32(clamping: begin.nanoseconds(to: now))
+            part.longest = max(part.longest, duration)
             if part.durations.count < Self.kept {
                 part.durations.append(duration)
             } else {

@@ -6,9 +6,9 @@ struct ClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Removes all values and leases of a keyspace, and nothing else.",
         discussion: """
-            Shows first what there is to remove. Without --yes it ends there, with exit status 2. With --yes it walks over \
-            the database with SCAN and removes in batches, and tells its progress on the standard error output; what it \
-            removed before an error or an interruption stays removed.
+            Without --yes it counts what there is to remove, and ends there, with exit status 2. With --yes it voids all at \
+            once, then walks over the database with SCAN and removes in batches, and tells its progress on the standard \
+            error output; what it removed before an error or an interruption stays removed, and the rest void.
             """
     )
 
@@ -21,20 +21,22 @@ struct ClearCommand: AsyncParsableCommand {
         let keyspace = try space.resolved(connection)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
-            let counts = try await inspector.counts()
+            // With --yes nothing is counted before: that takes as long as the database is large, and values are served meanwhile.
+            var counts = KeyspaceCounts()
+            if !consent.yes { counts = try await inspector.counts() }
             // An unused name must leave nothing behind, not even the mark of its clear.
             if counts == KeyspaceCounts() { try await inspector.checkPresence() }
+            var removed: Int?
+            if consent.yes {
+                var progress = ClearProgress()
+                counts = try await inspector.clear { progress.report($0) }
+                progress.finish(counts)
+                removed = counts.values + counts.leases
+            }
             if output.format != .json {
                 var table = Table(.left("KEYSPACE"), .right("VALUES"), .right("LEASES"))
                 table.rows = [[RemovalResult.printable(keyspace), String(counts.values), String(counts.leases)]]
                 StandardOutput.table(table, in: output.format)
-            }
-            var removed: Int?
-            if consent.yes {
-                var progress = ClearProgress(expected: counts)
-                let done = try await inspector.clear { progress.report($0) }
-                progress.finish(done)
-                removed = done.values + done.leases
             }
             try RemovalResult(keyspace, redis, counts, removed: removed, keys: nil).report(in: output.format)
         }
@@ -45,12 +47,7 @@ struct ClearCommand: AsyncParsableCommand {
 private struct ClearProgress {
     private static let interval: Duration = .milliseconds(500)
 
-    let expected: KeyspaceCounts
     private var last = ContinuousClock.now
-
-    init(expected: KeyspaceCounts) {
-        self.expected = expected
-    }
 
     mutating func report(_ removed: KeyspaceCounts) {
         let now = ContinuousClock.now
@@ -61,8 +58,7 @@ private struct ClearProgress {
 
     func finish(_ removed: KeyspaceCounts) {
         StandardError.line(
-            "stratactl: removed \(removed.values) of about \(Quantity.text(expected.values, "value")), "
-                + "\(removed.leases) of about \(Quantity.text(expected.leases, "lease"))"
+            "stratactl: removed \(Quantity.text(removed.values, "value")), \(Quantity.text(removed.leases, "lease"))"
         )
     }
 }

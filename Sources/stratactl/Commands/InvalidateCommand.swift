@@ -21,7 +21,12 @@ struct InvalidateCommand: AsyncParsableCommand {
     @Option(name: .customLong("tag"), parsing: .singleValue, help: "A tag; may be given several times.")
     var tags: [String] = []
 
-    @Option(help: ArgumentHelp("How many entries to look at before, up to 100000.", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "How many entries to look at before, up to 100000. With 0 and --yes the database is not walked over.",
+            valueName: "n"
+        )
+    )
     var samples = 1000
 
     @Option(help: ArgumentHelp("How long to wait for instances, 0 to 60; with 0 none is asked.", valueName: "seconds"))
@@ -41,7 +46,10 @@ struct InvalidateCommand: AsyncParsableCommand {
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
             var progress = WalkProgress()
-            let sample = try await EntrySample.take(inspector, tags: tags, samples: samples) { progress.report($0) }
+            var sample = EntrySample()
+            if samples > 0 || !consent.yes {
+                sample = try await EntrySample.take(inspector, tags: tags, samples: samples) { progress.report($0) }
+            }
             // An unused name must leave nothing behind.
             if sample.values == 0 { try await inspector.checkPresence() }
             var number: UInt64?
@@ -130,7 +138,10 @@ struct InvalidateCommand: AsyncParsableCommand {
         func report(in format: OutputOptions.Format) throws {
             let place = "\(PrintableText.escape(Array(keyspace.utf8))) at \(endpoint)"
             let about = looked == values ? "" : "about "
-            let plan = "\(about)\(Quantity.text(estimatedTagged, "entry", "entries")) of \(values)"
+            let plan =
+                values == 0 && done
+                ? "an unknown number of entries"
+                : "\(about)\(Quantity.text(estimatedTagged, "entry", "entries")) of \(values)"
             switch format {
             case .json: try JSONDocument.print(self)
             case .table, .plain:

@@ -54,7 +54,7 @@ struct SweepCommand: AsyncParsableCommand {
         var progress = WalkProgress()
         let done = try await level.sweep(rate: rate) { progress.report($0.looked) }
         let removed = Quantity.text(done.removed, "entry", "entries")
-        let time = TimeSpan.milliseconds(try await redis.time())
+        let time = await AuditLine.time(of: redis)
         AuditLine.write("sweep", "\(RemovalResult.printable(keyspace)) removed \(removed)", at: time, redis)
         return done
     }

@@ -69,7 +69,7 @@ struct WarmCommand: AsyncParsableCommand {
             Interruption.expect()
             let failure = await Self.warm(warming, instances, keys.count)
             let tally = warming.tally
-            let time = TimeSpan.milliseconds(try await redis.time())
+            let time = await AuditLine.time(of: redis)
             let subject =
                 "\(RemovalResult.printable(keyspace)) read \(tally.done) of \(Quantity.text(keys.count, "key")) "
                 + "by \(Quantity.text(instances.count, "instance"))"

@@ -27,9 +27,17 @@ struct DashboardStream: Sendable {
 
     func write(to writer: inout some ResponseBodyWriter) async throws {
         let (texts, feed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(Self.buffer))
+        let leased = LeasedKeys(limit: Self.mostLeases)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await sample(into: feed) }
-            group.addTask { await watch(into: feed) }
+            group.addTask { await sample(into: feed, leased) }
+            group.addTask { await watch(into: feed, leased) }
+            group.addTask { await find(leased) }
+            group.addTask {
+                while isAllowed() {
+                    guard (try? await Task.pause(for: .seconds(1))) != nil else { return }
+                }
+                feed.finish()
+            }
             if verifies { group.addTask { await verify(into: feed) } }
             // The server waits for all that is under way, and this would never end.
             group.addTask {
@@ -63,12 +71,20 @@ struct DashboardStream: Sendable {
         }
     }
 
-    private func sample(into feed: AsyncStream<String>.Continuation) async {
+    /// Looks for the leases that stand already.
+    ///
+    /// That walks over the database, and so is done once; of others the server tells.
+    private func find(_ leased: LeasedKeys) async {
+        guard let found = try? await KeyspaceInspector(redis, keyspace).leases(limit: Self.mostLeases) else { return }
+        for lease in found.leases { leased.add(lease.key) }
+    }
+
+    private func sample(into feed: AsyncStream<String>.Continuation, _ leased: LeasedKeys) async {
         defer { feed.finish() }
         let fleet = FleetInspector(redis, keyspace)
         let inspector = KeyspaceInspector(redis, keyspace)
         var before: FleetSample?
-        while !Task.isCancelled, isAllowed() {
+        while !Task.isCancelled {
             do {
                 let sample = try await FleetSample.take(
                     fleet,
@@ -76,7 +92,7 @@ struct DashboardStream: Sendable {
                     hottest: Self.mostKeys,
                     within: min(interval, .seconds(1))
                 )
-                let leases = try await inspector.leases(limit: Self.mostLeases).leases
+                let leases = try await leased.leases(by: inspector)
                 let rates = FleetRates(from: before, to: sample)
                 let place = redis.configuration.place
                 let page = TopPage(keyspace, at: place, sample, rates, mostKeys: Self.mostKeys)
@@ -92,12 +108,15 @@ struct DashboardStream: Sendable {
         }
     }
 
-    private func watch(into feed: AsyncStream<String>.Continuation) async {
+    private func watch(into feed: AsyncStream<String>.Continuation, _ leased: LeasedKeys) async {
         try? await KeyspaceWatch(redis, keyspace, limit: 1_000)
             .listening { events in
                 for await event in events {
                     // Leases are in every sample.
-                    if case .lease = event { continue }
+                    if case .lease(let key) = event {
+                        leased.add(key)
+                        continue
+                    }
                     let now = Int64(Date().timeIntervalSince1970 * 1000)
                     feed.yield(Self.event("change", Change(WatchLine(event, lease: nil, now: now))))
                 }
@@ -125,6 +144,29 @@ struct DashboardStream: Sendable {
             }
             group.cancelAll()
         }
+    }
+}
+
+/// The keys of which a lease stands, or did a moment ago.
+private final class LeasedKeys: Sendable {
+    private let limit: Int
+    private let keys = Locked<[InspectedKey]>([])
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func add(_ key: InspectedKey) {
+        keys.withLock { if $0.count < limit, !$0.contains(key) { $0.append(key) } }
+    }
+
+    /// The leases that stand; two commands for each key.
+    func leases(by inspector: KeyspaceInspector) async throws -> [LeaseInspection] {
+        let known = keys.withLock { $0 }
+        let leases = try await inspector.leases(of: known)
+        let ended = Set(zip(known, leases).filter { $1 == nil }.map(\.0))
+        keys.withLock { $0.removeAll { ended.contains($0) } }
+        return leases.compactMap(\.self)
     }
 }
 #endif

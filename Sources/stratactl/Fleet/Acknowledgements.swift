@@ -82,7 +82,7 @@ struct Acknowledgements {
     ///   - keyspace: The keyspace.
     ///   - limit: How long to wait.
     /// - Returns: What they have said.
-    /// - Throws: What the server says but that the user may not ask; `CancellationError`.
+    /// - Throws: `CancellationError`. What the server says is no failure of the invalidation, which is done.
     static func take(
         of numbers: [UInt64],
         _ redis: RedisClient,
@@ -107,6 +107,8 @@ struct Acknowledgements {
             found.rows = instances.map { Row($0, states[$0.number] ?? .silent) }
         } catch let error as RedisError where error.serverMessage?.hasPrefix("NOPERM") == true {
             found.refusal = "this user may not ask them: `stratactl acl --for inspect` prints what it lacks"
+        } catch let error as RedisError {
+            found.refusal = error.description
         }
         return found
     }

@@ -50,8 +50,7 @@ struct FleetRates: Sendable {
             for (level, more) in other.reads {
                 let place = reads.firstIndex { $0.level == level } ?? reads.count
                 if place == reads.count { reads.append((level, .init())) }
-                reads[place].reads.hits += more.hits
-                reads[place].reads.misses += more.misses
+                reads[place].reads.add(more)
             }
         }
     }
