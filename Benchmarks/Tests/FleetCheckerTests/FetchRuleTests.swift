@@ -79,6 +79,19 @@ struct FetchRuleTests {
         #expect(try report(thirdLong + [S.fetch(1, by: 2, 310...320)]).violations == 0)
     }
 
+    @Test("is excused by a failover that may have lost the first one's lease, and by no other")
+    func failover() throws {
+        func violations(_ from: UInt64, _ until: UInt64, keys: Set<Int>? = nil) throws -> Int {
+            let loss = FailoverLoss(from: from, until: until, keys: keys)
+            return try report([first, S.fetch(1, by: 2, 150...160)]) { $0.failovers = [loss] }.violations
+        }
+        #expect(try violations(90, 110) == 0)
+        #expect(try violations(140, 170) == 0)
+        #expect(try violations(151, 170) == 1)
+        #expect(try violations(50, 99) == 1)
+        #expect(try violations(90, 110, keys: [1]) == 1)
+    }
+
     @Test("is excused for a while by an invalidation whose effect may still come")
     func ambiguity() throws {
         let late = [S.fetch(1, by: 1, 1_100...1_200), S.fetch(1, by: 2, 1_150...1_160)]

@@ -98,14 +98,17 @@ struct FetchCheck {
         return nil
     }
 
-    /// Fetches that began by then have no lease any more by `time`, or never had one: an invalidation that had begun, or a
-    /// fault or its recovery, came between.
+    /// Fetches that began by then have no lease any more by `time`, or never had one.
+    ///
+    /// An invalidation that had begun, a fault or its recovery, or a failover that may have lost the lease, came between; a lease
+    /// that the successor has is excused as well.
     ///
     /// 0 if there was none.
     private func voidedUntil(_ time: UInt64) -> UInt64 {
         guard let rule = rules.oneFetch else { return 0 }
         let after = excuses.firstIndexOfSorted { $0.start > time }
         let invalidation = after > 0 ? excuses[after - 1].latestEffect.addingSaturating(rule.leaseLead) : 0
-        return max(invalidation, rules.faults.lastEnd(by: time), rules.hardships.lastEnd(by: time))
+        let failover = rules.failovers.reduce(0) { $1.from <= time ? max($0, $1.until) : $0 }
+        return max(invalidation, failover, rules.faults.lastEnd(by: time), rules.hardships.lastEnd(by: time))
     }
 }
