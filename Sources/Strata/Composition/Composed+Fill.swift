@@ -66,7 +66,6 @@ extension Composed {
     ) async -> Entry<Value> {
         var entry = below
         entry.isFill = true
-        defer { entry.isFill = false }
         // A level without a gate may return a ticket that another composition gave it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
@@ -100,6 +99,7 @@ extension Composed {
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.
         if !(request.fillsAbove && hearing == .lower) { fillGate.commit(entry.ticket, for: lower.fingerprint(of: key)) }
+        entry.isFill = false
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket

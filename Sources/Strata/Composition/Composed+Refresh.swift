@@ -94,7 +94,7 @@ extension Composed {
         // Where levels below know keys under other names, the flights do not tell which are meant.
         let meant = keys.indices.filter { left.has(keys[$0].hashValue) }
         for index in meant.isEmpty ? Array(keys.indices) : meant {
-            refreshes.collect(keys[index]) { [self, request] in
+            refreshes.collect(keys[index], of: left.flight(of: keys[index].hashValue)) { [self, request] in
                 guard let below = try await lower.entry(for: keys[index], request) else { return }
                 _ = await filling(below, for: keys[index], tickets[index], heard[index], request, askedAt: start)
             }

@@ -4,7 +4,7 @@ extension Composed {
     /// An entry on its way up with one of these tags is returned and not kept.
     ///
     /// - Throws: ``CacheError/Code/invalidTags``; the error of the level that failed; ``CacheError/Code/levelsFailed``
-    ///   when both did. The upper level's entries are void all the same.
+    ///   when both did. What this process has filled the upper level with is void all the same.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
         // Before: no read sees the old values above any more. After: no level keeps what was read until now.

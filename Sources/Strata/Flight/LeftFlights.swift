@@ -12,6 +12,12 @@ package final class LeftFlights: Sendable {
     /// Whether a flight has a key of this hash.
     func has(_ hash: Int) -> Bool { all.contains { $0.flight.hash == hash } }
 
+    /// What tells the flight with a key of this hash from others; of any of them where none has.
+    func flight(of hash: Int) -> ObjectIdentifier? {
+        let all = all
+        return (all.first { $0.flight.hash == hash } ?? all.first).map { ObjectIdentifier($0.flight) }
+    }
+
     /// Takes down those that a level below has left.
     func add(_ others: LeftFlights) {
         let others = others.all

@@ -2,7 +2,7 @@
 package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     private let flights: Flights<Key, Void>
     /// Those who wait for fetches that callers have left; a slow source must leave room for refreshes.
-    private let late: Flights<Key, Void>
+    private let late: Flights<LateFetch<Key>, Void>
     private let pauses: Pauses<Key>
     private let clock: CacheClock
 
@@ -41,13 +41,18 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Waits for a fetch that goes on without its read, unless somebody does for the key.
+    /// Waits for a fetch that goes on without its read, unless somebody does for that fetch.
     ///
     /// - Parameters:
     ///   - key: The key.
+    ///   - flight: The fetch, which `work` keeps.
     ///   - work: Waits, and keeps what comes.
-    package func collect(_ key: Key, _ work: @escaping @Sendable () async throws -> Void) {
-        late.launch(key, work)
+    package func collect(
+        _ key: Key,
+        of flight: ObjectIdentifier?,
+        _ work: @escaping @Sendable () async throws -> Void
+    ) {
+        late.launch(LateFetch(key: key, flight: flight), work)
     }
 
     /// Whether a fetch of the key failed a moment ago.
@@ -61,4 +66,10 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
         async let left: Bool = late.drain(within: limit)
         _ = await (flights.drain(within: limit), left)
     }
+}
+
+/// A fetch that somebody waits for without a read; one that a later one of its key does not wait for.
+private struct LateFetch<Key: Hashable & Sendable>: Hashable, Sendable {
+    var key: Key
+    var flight: ObjectIdentifier?
 }

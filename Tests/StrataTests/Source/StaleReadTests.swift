@@ -30,6 +30,31 @@ struct StaleReadTests {
         #expect(source.calls == 1)
     }
 
+    @Test("what a fetch brings that its reader has left is kept, also while an older one that is void hangs")
+    func leftTwice() async throws {
+        let (first, second) = (AsyncGate(), AsyncGate())
+        let calls = CallLog()
+        let cache = memory.compose(
+            Source<String, String> { key in
+                calls.add(key)
+                let number = calls.calls.count
+                try await (number == 1 ? first : second).pass()
+                return "\(number)"
+            }
+        )
+        let options = ReadOptions(hardTimeout: .milliseconds(1))
+        await #expect(throws: CacheError.self) { try await cache.get("k", options) }
+        await first.arrivals()
+        try await cache.remove("k")
+        await #expect(throws: CacheError.self) { try await cache.get("k", options) }
+        await second.arrivals()
+        second.open()
+        while memory.resident("k", at: .now) == nil { try await nextTurn() }
+        first.open()
+        await cache.drain(within: .seconds(30))
+        #expect(try await cache.get("k") == "2")
+    }
+
     @Test("a value in demand is fetched anew before its freshness ends; nobody waits, one fetches")
     func early() async throws {
         try await memory.store(.aged("old", fresh: 60, stale: 60, refresh: -1), for: "k")

@@ -222,6 +222,17 @@ struct WritingThroughTests {
         #expect(source.writes.count == 1)
     }
 
+    @Test("what was read is written where it is stored under another key, wherever it came from")
+    func copied() async throws {
+        let source = source
+        let cache = writer(to: memory.compose(Source { key in try await source.read(key) }))
+        for key in ["fetched", "hit"] {
+            let entry = try #require(try await cache.entry(for: "k", ReadRequest()))
+            try await cache.store(entry, for: key)
+        }
+        #expect(source.values == ["k": 1, "fetched": 1, "hit": 1])
+    }
+
     @Test("what is set above a level that is being changed is written, although it is not cached")
     func overtaken() async throws {
         let (level, gate) = (ProbeLevel(), AsyncGate())
