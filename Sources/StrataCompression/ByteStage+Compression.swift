@@ -6,12 +6,12 @@ extension ByteStage {
     /// - Parameters:
     ///   - level: From 1, fast, to 9, small.
     ///   - minimum: Values of fewer bytes are wrapped and not compressed: it would cost time and save next to nothing.
-    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read.
+    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at most.
     /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (a bomb is given up when it
     ///   has inflated to that), and ``/Strata/CacheError/Code/codec`` for bytes that are no whole stream with the right
     ///   checksum.
     public static func zlib(level: Int = 6, minimum: Int = 128, limit: Int = defaultLimit) -> ByteStage {
-        let level = Int32(min(max(level, 1), 9))
+        let (level, limit) = (Int32(min(max(level, 1), 9)), possible(limit))
         return compression(1, "zlib", limit) { bytes in
             // Level 0 wraps: the stream has 11 bytes more than the value.
             try Zlib.compress(bytes, level: bytes.count < minimum ? 0 : level)
@@ -24,11 +24,11 @@ extension ByteStage {
     ///
     /// - Parameters:
     ///   - level: From 1, fast, to 19, small.
-    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read.
+    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at most.
     /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit, and
     ///   ``/Strata/CacheError/Code/codec`` for bytes that are no frame that declares its size.
     public static func zstd(level: Int = 3, limit: Int = defaultLimit) -> ByteStage {
-        let level = Int32(min(max(level, 1), 19))
+        let (level, limit) = (Int32(min(max(level, 1), 19)), possible(limit))
         return compression(2, "zstd", limit) { bytes in
             try Zstd.compress(bytes, level: level)
         } undo: { bytes in
@@ -38,6 +38,9 @@ extension ByteStage {
 
     /// The largest value that is compressed if nothing else is said: 64 MiB.
     public static var defaultLimit: Int { 64 << 20 }
+
+    /// zlib counts in 32 bits.
+    private static func possible(_ limit: Int) -> Int { min(max(limit, 0), Int(UInt32.max)) }
 
     private static func compression(
         _ identifier: UInt8,

@@ -53,6 +53,16 @@ struct CompressionTests {
         #expect(try await careful.transformer.transform(careful.transformer.inverseTransform(exact)) == exact)
     }
 
+    @Test("limits that there are not are the nearest that there are", arguments: [0, 1])
+    func limits(index: Int) async throws {
+        let compressed = try await Self.stages[index].transformer.inverseTransform(Self.text)
+        let none: ByteStage = index == 0 ? .zlib(limit: -1) : .zstd(limit: -1)
+        #expect(await code { _ = try await none.transformer.inverseTransform([1]) } == .tooLarge)
+        #expect(await code { _ = try await none.transformer.transform(compressed) } != nil)
+        let all: ByteStage = index == 0 ? .zlib(limit: .max) : .zstd(limit: .max)
+        #expect(try await all.transformer.transform(all.transformer.inverseTransform(Self.text)) == Self.text)
+    }
+
     @Test("every truncation, every byte too many and other bytes are typed errors", arguments: stages)
     func damaged(stage: ByteStage) async throws {
         let whole = try await stage.transformer.inverseTransform(Self.text)

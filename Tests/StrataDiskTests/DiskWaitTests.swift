@@ -47,6 +47,13 @@ struct DiskWaitTests {
         #expect(try lastUse("0") > before)
     }
 
+    @Test("who waits as long as it takes says so by the longest duration")
+    func patient() async throws {
+        let level = level(.seconds(Int64.max))
+        try await level.set("v", for: "k")
+        #expect(try await level.get("k") == "v")
+    }
+
     private func lastUse(_ key: String) throws -> Int64 {
         let sql = "SELECT used FROM usage JOIN entry ON entry.id = usage.entry WHERE entry.key = ?"
         return try folder.inspect { try Int64.fetchOne($0, sql: sql, arguments: [Data(key.utf8)]) ?? 0 }

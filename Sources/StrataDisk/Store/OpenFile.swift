@@ -34,7 +34,8 @@ final class OpenFile: Sendable {
         var configuration = Configuration()
         configuration.label = "strata"
         configuration.maximumReaderCount = max(1, options.readers)
-        let timeout = Double(max(options.lockTimeout, .zero).saturatedNanoseconds) / 1e9
+        // SQLite counts in milliseconds of 32 bits, 24 days.
+        let timeout = min(Double(max(options.lockTimeout, .zero).saturatedNanoseconds) / 1e9, 2_000_000)
         configuration.busyMode = .timeout(timeout)
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
