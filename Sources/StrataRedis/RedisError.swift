@@ -165,11 +165,11 @@ extension RedisError {
         "WRONGPASS", "NOSCRIPT", "MISCONF", "NOREPLICAS",
     ]
 
-    /// Whether a command in a script was answered so: what the script has done before stays.
+    /// Whether a command in a script or a function was answered so: what the script has done before stays.
     ///
     /// For the server's own state a script is refused at its first write only.
     static func isOfScript(_ text: String) -> Bool {
-        text.contains("@user_script")
+        (text.contains("@user_script") || text.contains("@user_function"))
             && !["READONLY", "OOM", "MISCONF", "NOREPLICAS"].contains { text.hasPrefix($0) || text.contains("-\($0) ") }
     }
 

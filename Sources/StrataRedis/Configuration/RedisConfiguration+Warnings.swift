@@ -9,9 +9,19 @@ extension RedisConfiguration {
                 logger
             )
         }
-        if tls == nil, password != nil || credentials != nil || sentinels?.password != nil, isFar {
-            say("a password is sent to another host in plain text: use rediss://", logger)
+        if sentinels?.password != nil || password != nil || credentials != nil {
+            warn(of: [endpoint] + (sentinels?.endpoints ?? []), logger)
         }
+    }
+
+    /// Says once that a password goes to other hosts in plain text, where it does.
+    ///
+    /// - Parameters:
+    ///   - endpoints: Servers or Sentinels that get one.
+    ///   - logger: What it is said to.
+    func warn(of endpoints: [RedisEndpoint], _ logger: Logger?) {
+        guard tls == nil, endpoints.contains(where: \.isFar) else { return }
+        say("a password is sent to another host in plain text: use rediss://", logger)
     }
 
     private func say(_ warning: String, _ logger: Logger?) {
@@ -25,13 +35,13 @@ extension RedisConfiguration {
         configuration.warnings = SharedWarnings()
         return configuration
     }
+}
 
-    /// Whether the way to a server or a Sentinel leaves this machine, as far as the addresses tell.
-    private var isFar: Bool {
-        ([endpoint] + (sentinels?.endpoints ?? []))
-            .contains { endpoint in
-                guard case .tcp(let host, _) = endpoint.address else { return false }
-                return host != "localhost" && host != "::1" && !host.hasPrefix("127.")
-            }
+extension RedisEndpoint {
+    /// Whether the way there leaves this machine, as far as the address tells.
+    fileprivate var isFar: Bool {
+        guard case .tcp(let host, _) = address else { return false }
+        let isLoopback = host.hasPrefix("127.") && host.utf8.allSatisfy { "0123456789.".utf8.contains($0) }
+        return host != "localhost" && host != "::1" && !isLoopback
     }
 }

@@ -91,6 +91,10 @@ struct RedisURL {
         }
         guard let end else { return (nil, nil) }
         let information = rest[..<end]
+        // Else the host would be taken for a user, and the end of the parameter for the host.
+        guard isUnix || !hasParameters(information) else {
+            throw invalid("the URL has an @ behind a ? and a parameter: write %40 for it")
+        }
         rest = rest[(end + 1)...]
         guard let colon = information.firstIndex(of: UInt8(ascii: ":")) else {
             return (information.isEmpty ? nil : try decode(information, part: "user name"), nil)
@@ -98,6 +102,13 @@ struct RedisURL {
         let user = try decode(information[..<colon], part: "user name")
         let password = try decode(information[(colon + 1)...], part: "password")
         return (user.isEmpty ? nil : user, password.isEmpty ? nil : Secret(password))
+    }
+
+    /// Whether behind a question mark there is a name and an equals sign, as parameters have them.
+    private static func hasParameters(_ text: Bytes) -> Bool {
+        guard let mark = text.firstIndex(of: UInt8(ascii: "?")) else { return false }
+        let name = text[(mark + 1)...].prefix { (0x41...0x5a).contains($0 & 0xdf) }
+        return !name.isEmpty && text[name.endIndex...].first == UInt8(ascii: "=")
     }
 
     static func tcpEndpoint(_ authority: Bytes, port: UInt16) throws(RedisError) -> RedisEndpoint {

@@ -7,7 +7,7 @@ internal import Strata
 /// place: ten times a second while calls are under way, and at once when a call has timed out that was sent. After a timeout the
 /// replies before the nonce are held back until it is here.
 ///
-/// A proxy that answers PING by itself, without the argument, can show nothing: its connections are given up after a timeout,
+/// A proxy that answers PING by itself, without the argument, or knows no argument, can show nothing: its connections are given up after a timeout,
 /// and not asked else. A server that refuses PING for now, as one does that could not save or loads its data, shows nothing for
 /// now.
 struct OrderCheck: Sendable {
@@ -85,7 +85,7 @@ struct OrderCheck: Sendable {
             echoes = true
         } else {
             guard !isHolding else { return .outOfOrder }
-            if reply == .status("PONG"), echoes != true {
+            if echoes != true, reply == .status("PONG") || reply.isUnknownPing {
                 echoes = false
             } else {
                 guard reply.isRefusedPing || reply.isUnreadiness else { return .outOfOrder }
@@ -104,6 +104,12 @@ struct OrderCheck: Sendable {
 }
 
 extension RESPValue {
+    /// Whether this is what a proxy answers that knows PING without an argument only.
+    fileprivate var isUnknownPing: Bool {
+        guard case .error(let text) = self else { return false }
+        return text.hasPrefix("ERR ")
+    }
+
     /// Whether this is what a server answers PING with that serves reads all the same: it could not save its data, or the user
     /// may not ask.
     var isRefusedPing: Bool {

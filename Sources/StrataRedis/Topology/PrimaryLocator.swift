@@ -183,7 +183,11 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             hasSentinels = !search.isSingle
             let isOther = found.endpoint != current
             current = found.endpoint
-            if isOther { generation += 1 }
+            if isOther {
+                generation += 1
+                let hasPassword = configuration.password != nil || configuration.credentials != nil
+                if hasPassword { configuration.warn(of: [found.endpoint], logger) }
+            }
             // Even where it is the same server: it may accept now what it has refused before.
             if isOther || hasCause || wasFailing { news += 1 }
             last = (.success(found.endpoint), now)

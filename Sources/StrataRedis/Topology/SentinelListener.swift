@@ -55,11 +55,12 @@ final class SentinelListener: LoopDriver {
             guard locator.hasSentinels, now >= retryAt else { return }
             begin(now: now)
         }
-        connection?.pump(now: now) { hear($0, &$1, now: now) }
-        guard let connection, !connection.isClosed else { return lose(now: now) }
+        // Before it is flushed: else a PING would lie until the next event, and be found unanswered.
         var heard = SentinelListening.Heard.nothing
-        connection.write { writer in heard = listening?.advance(now: now, &writer) ?? .nothing }
-        if case .failed(let reason) = heard { fail(reason, now: now) }
+        connection?.write { writer in heard = listening?.advance(now: now, &writer) ?? .nothing }
+        if case .failed(let reason) = heard { return fail(reason, now: now) }
+        connection?.pump(now: now) { hear($0, &$1, now: now) }
+        if connection?.isClosed != false { lose(now: now) }
     }
 
     func handle(events: Int16, now: MonotonicInstant) {

@@ -183,7 +183,8 @@ struct SlotMapTests {
         let a = HashSlot.of("a" as RedisKey)
         for words in [
             "get a", "SET a b", "EVAL text 1 a b", "EVALSHA x 2 a {a}b c", "MSET a 1 {a}x 2", "OBJECT ENCODING a",
-            "BITOP AND a {a}x", "XREAD COUNT 2 STREAMS a {a}x 0 0", "ZUNIONSTORE a 2 {a}b {a}c WEIGHTS 1 2",
+            "BITOP AND a {a}x", "XREAD COUNT 2 STREAMS a {a}x 0 0",
+            "XREADGROUP GROUP streams streams COUNT 1 STREAMS a >", "ZUNIONSTORE a 2 {a}b {a}c WEIGHTS 1 2",
             "ZUNION 1 a", "BLPOP a 0", "RENAME a {a}b", "DEL a {a}b", "UNHEARDOF a b",
         ] {
             #expect(try slot(words) == a, "\(words)")

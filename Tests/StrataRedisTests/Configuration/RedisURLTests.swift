@@ -98,6 +98,9 @@ struct RedisURLTests {
         "unix://", "unix://tmp/s", "unix://?db=1", "unix:///s?db=x", "unix:///s?x", "unix:///%ff", "unix:///s%",
         "unix://u:p@s",
         "redis://" + String(repeating: "h", count: 256),
+        // Else the host would be a user, and the end of a parameter the host.
+        "redis://10.0.0.1:26379?topology=auto&master=m&sentinelPassword=s3cr@t.example", "redis://h?db=1@x",
+        "redis-sentinel://10.0.0.1?master=team@prod",
     ]
 
     @Test("what is no Redis URL is refused as such", arguments: bad)

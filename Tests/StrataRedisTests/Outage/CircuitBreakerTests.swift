@@ -215,6 +215,10 @@ struct CircuitBreakerTests {
         ] {
             #expect(!reply(text).blamesServer, "\(text)")
         }
+        // What a script or a function has done before stays.
+        for place in ["@user_script:1.", "on @user_function:12."] {
+            #expect(RedisError.isOfScript("NOPERM this user has no permissions script: f, \(place)"))
+        }
         let codes: [(RedisError.Code, Bool)] = [
             (.connectionFailed, true), (.connectionLost, true), (.timeout, true), (.protocolViolation, true),
             (.authentication, true), (.overloaded, false), (.shutDown, false), (.circuitOpen, false),

@@ -72,7 +72,10 @@ enum CommandKeys {
 
     /// Behind `STREAMS` stand as many keys as identifiers.
     private static func streams(in command: [[UInt8]]) -> [Int] {
-        let word = command.firstIndex { String(decoding: $0, as: UTF8.self).uppercased() == "STREAMS" }
+        // A group and a consumer may have any name.
+        let options = String(decoding: command[0], as: UTF8.self).uppercased() == "XREADGROUP" ? 4 : 1
+        let word = command.indices.dropFirst(options)
+            .first { String(decoding: command[$0], as: UTF8.self).uppercased() == "STREAMS" }
         guard let word else { return [] }
         let first = word + 1
         return Array(first..<first + (command.count - first) / 2)
