@@ -1,7 +1,8 @@
 /// What a ``ProviderCache`` keeps of one record: its bytes, and the value once it was read.
 ///
-/// Levels below memory keep the bytes: the schema number in four bytes, high byte first, and what the codec made of the
-/// value. In memory a record also holds its value, so that a hit decodes nothing.
+/// Levels below memory keep the bytes: the schema number in four bytes, high byte first; the numbers of the codec, the compression
+/// and the protection in one each; and what these made of the value. A protection is bound to the record's key and to the numbers.
+/// In memory a record also holds its value, so that a hit decodes nothing.
 public final class ProviderRecord: Sendable {
     /// Why a record cannot be used.
     enum Unreadable: Error {
@@ -12,7 +13,8 @@ public final class ProviderRecord: Sendable {
     }
 
     let bytes: [UInt8]
-    private let value: Locked<(any Sendable)?>
+    /// The value, in the form of a schema number.
+    private let value: Locked<(value: any Sendable, schema: UInt32)?>
 
     /// A record of bytes that were read.
     init(bytes: [UInt8]) {
@@ -24,20 +26,35 @@ public final class ProviderRecord: Sendable {
     ///
     /// - Throws: ``CacheError/Code/codec``.
     init<Provider: CacheProvider>(_ value: Provider.Value, of provider: Provider) throws {
-        let schema = provider.schema
-        bytes = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: schema >> $0) } + (try Provider.codec.encode(value))
-        self.value = Locked(value)
+        let sealed = try Self.codec(of: provider).seal(value, at: Key(provider).keyBytes)
+        let schema = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: sealed.schema >> $0) }
+        bytes = schema + [sealed.codec, sealed.compression, sealed.protection] + sealed.bytes
+        self.value = Locked((value, sealed.schema))
     }
 
-    /// The value; decoded when it is first asked for.
+    private static func codec<Provider: CacheProvider>(of provider: Provider) -> Codec<Provider.Value> {
+        Provider.codec.schema(provider.schema)
+    }
+
+    /// The value; decoded, and migrated from an older schema number, when it is first asked for.
     func value<Provider: CacheProvider>(for provider: Provider) throws(Unreadable) -> Provider.Value {
-        guard bytes.count >= 4 else { throw .other }
+        guard bytes.count >= 7 else { throw .other }
         let schema = bytes[..<4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
-        guard schema == provider.schema else { throw schema > provider.schema ? .newer : .other }
+        guard schema <= provider.schema else { throw .newer }
         // In two steps: where the value's type is an optional, the cast makes one of nothing.
-        if let kept = value.withLock({ $0 }), let value = kept as? Provider.Value { return value }
-        guard let decoded = try? Provider.codec.decode(Array(bytes[4...])) else { throw .other }
-        value.withLock { $0 = decoded }
+        if let kept = value.withLock({ $0 }), kept.schema == provider.schema, let value = kept.value as? Provider.Value
+        {
+            return value
+        }
+        let sealed = EncodedValue(
+            bytes: Array(bytes[7...]),
+            codec: bytes[4],
+            compression: bytes[5],
+            protection: bytes[6],
+            schema: schema
+        )
+        guard let decoded = try? Self.codec(of: provider).open(sealed, at: Key(provider).keyBytes) else { throw .other }
+        value.withLock { $0 = (decoded, provider.schema) }
         return decoded
     }
 }

@@ -103,6 +103,64 @@ struct ProviderNameTests {
         #expect(try await place.cache().value(of: release(2)) == nil)
     }
 
+    /// A text that the first release has written in another form.
+    private struct Rolled: CacheProvider {
+        typealias Value = String
+        var name: String { "rolled" }
+        var schema: UInt32
+        static var codec: Codec<String> {
+            .text.migrating { $0.schema == 1 ? "migrated " + String(decoding: $0.bytes, as: UTF8.self) : nil }
+        }
+    }
+
+    @Test(
+        "a record of an older release is migrated where its codec can, and by who changes it",
+        arguments: ProviderBacking.allCases
+    )
+    func migrated(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = try await place.cache()
+        try await cache.set("one", for: Rolled(schema: 1))
+        #expect(try await cache.value(of: Rolled(schema: 2)) == "migrated one")
+        #expect(try await cache.value(of: Rolled(schema: 1)) == "one")
+        #expect(try await place.cache().value(of: Rolled(schema: 2)) { "loaded" } == "migrated one")
+        #expect(
+            try await place.cache().update(Rolled(schema: 2)) { "\($0 ?? "none"), changed" } == "migrated one, changed"
+        )
+        // There is no way from the second form to a third.
+        #expect(try await place.cache().value(of: Rolled(schema: 3)) == nil)
+    }
+
+    /// A text that is bound to its place.
+    private struct Bound: CacheProvider {
+        typealias Value = String
+        let id: Int
+        var name: String { "bound" }
+        var key: ProviderKey { .key(id) }
+        static var codec: Codec<String> {
+            let stage = ByteStage(identifier: 200, name: "bound") { bytes, context in
+                bytes + context
+            } undo: { bytes, context in
+                guard bytes.suffix(context.count) == context[...] else {
+                    throw CacheError(code: .codec, message: "moved")
+                }
+                return Array(bytes.dropLast(context.count))
+            }
+            return .text.protected(by: stage)
+        }
+    }
+
+    @Test("a record that is protected cannot be moved to another key", arguments: ProviderBacking.allCases)
+    func moved(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = try await place.cache()
+        try await cache.set("eight", for: Bound(id: 8))
+        #expect(try await place.cache().value(of: Bound(id: 8)) == "eight")
+        let entry = try #require(try await cache.levels.entry(for: ProviderRecord.Key(Bound(id: 8)), ReadRequest()))
+        try await cache.levels.store(entry, for: ProviderRecord.Key(Bound(id: 7)))
+        #expect(try await place.cache().value(of: Bound(id: 7)) == nil)
+    }
+
     @Test("a record of another type is loaded anew", arguments: ProviderBacking.allCases)
     func otherType(_ backing: ProviderBacking) async throws {
         let place = try await ProviderPlace(backing)
