@@ -85,8 +85,13 @@ public final class CacheReload: Sendable {
             try checkNextStart(redis)
             // All of it is looked at before any of it is taken.
             for status in caches.statuses { _ = try plan.settings(for: status.name) }
+            let former = state.withLock { $0.terms }
             try adjust(terms)
-            waiting = try caches.apply(plan)
+            do { waiting = try caches.apply(plan) } catch {
+                // A cache that was made meanwhile.
+                try? adjust(former)
+                throw error
+            }
         } catch {
             return note(failure: "\(error)")
         }

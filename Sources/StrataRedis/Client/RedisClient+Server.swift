@@ -1,3 +1,5 @@
+internal import Strata
+
 extension RedisClient {
     /// PING: returns when the server has answered.
     ///
@@ -17,6 +19,32 @@ extension RedisClient {
         } catch let error as RedisError {
             guard let text = error.serverMessage, RESPValue.error(text).isRefusedPing else { throw error }
         }
+    }
+
+    /// Waits until the server gives a sign of life.
+    ///
+    /// - Parameters:
+    ///   - limit: How long.
+    ///   - lacks: What is still missing when it has given one; `nil` for nothing.
+    /// - Throws: ``RedisError/Code/timeout`` with the reason; `CancellationError`.
+    func answers(within limit: Duration, lacking lacks: () -> String? = { nil }) async throws {
+        let end = MonotonicInstant.now.advanced(by: limit)
+        var failure = "the server does not answer"
+        while .now < end {
+            do {
+                try await answers()
+                guard let missing = lacks() else { return }
+                failure = missing
+            } catch let error as RedisError {
+                failure = error.message
+            }
+            try await Task.pause(for: .milliseconds(5))
+        }
+        throw RedisError(
+            code: .timeout,
+            message: "not ready within \(limit): \(failure)",
+            endpoint: configuration.place
+        )
     }
 
     /// TIME: the server's clock, as the time since the beginning of 1970 in UTC.

@@ -51,18 +51,38 @@ final class CredentialKeeper: Sendable {
     /// - Parameter finished: Called once, by whatever thread, when the question has ended.
     func ask(finished: @escaping @Sendable () -> Void) {
         let lost = state.withLock { ask(&$0, at: .now, finished) }
-        lost?.cancel()
+        lost?.end()
     }
 
-    /// - Returns: A question that counts as lost, to be cancelled outside the lock.
+    /// A question that counts as lost, and who waits for it.
+    private struct Lost {
+        let question: Task<Void, Never>
+        let waiting: [@Sendable () -> Void]
+
+        /// To be called outside the lock.
+        func end() {
+            question.cancel()
+            for finished in waiting { finished() }
+        }
+    }
+
+    /// - Returns: The question before, where it counts as lost.
     private func ask(
         _ state: inout State,
         at now: MonotonicInstant,
         _ finished: @escaping @Sendable () -> Void
-    ) -> Task<Void, Never>? {
+    ) -> Lost? {
+        if state.question != nil, state.askedAt.duration(to: now) < patience {
+            state.waiting.append(finished)
+            return nil
+        }
+        // A source may hang for ever, and connections ask again and again: they must not all be remembered.
+        let lost = state.question.map { Lost(question: $0, waiting: state.waiting) }
+        if lost != nil {
+            state.waiting = []
+            state.failure = late
+        }
         state.waiting.append(finished)
-        if state.question != nil, state.askedAt.duration(to: now) < patience { return nil }
-        let lost = state.question
         state.number += 1
         state.askedAt = now
         state.question = begin(state.number)
@@ -81,14 +101,14 @@ final class CredentialKeeper: Sendable {
         at now: MonotonicInstant,
         finished: @escaping @Sendable () -> Void
     ) -> MonotonicInstant {
-        let (lost, next) = state.withLock { state -> (Task<Void, Never>?, MonotonicInstant) in
-            var lost: Task<Void, Never>?
+        let (lost, next) = state.withLock { state -> (Lost?, MonotonicInstant) in
+            var lost: Lost?
             if state.question != nil || now >= state.askedAt.advanced(by: interval) {
                 lost = ask(&state, at: now, finished)
             }
             return (lost, state.askedAt.advanced(by: interval))
         }
-        lost?.cancel()
+        lost?.end()
         // A question may be under way for longer than the interval.
         return next > now ? next : now.advanced(by: interval)
     }
@@ -105,9 +125,13 @@ final class CredentialKeeper: Sendable {
                 }
             }
         } catch is WaitLimitReached {
-            throw RedisError(code: .timeout, message: "the source of credentials has not answered within \(patience)")
+            throw late
         }
         if let failure { throw failure }
+    }
+
+    private var late: RedisError {
+        RedisError(code: .timeout, message: "the source of credentials has not answered within \(patience)")
     }
 
     /// The task is owned: it is cancelled when it takes too long, and with the keeper.

@@ -176,7 +176,7 @@ final class FleetSeat: ServerKeyKeeper {
         guard isNews, let logger else { return }
         let metadata: Logger.Metadata = ["redis.endpoint": "\(redis.configuration.place)"]
         guard let failure else { return logger.info("the instance is listed", metadata: metadata) }
-        logger.info("the instance cannot be listed", metadata: metadata.merging(["error": "\(failure)"]) { $1 })
+        logger.warning("the instance cannot be listed", metadata: metadata.merging(["error": "\(failure)"]) { $1 })
     }
 
     /// Takes the instance off the list.

@@ -9,23 +9,7 @@ extension RedisLevel {
     /// - Parameter limit: How long to wait.
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
     public func ready(within limit: Duration = .seconds(10)) async throws {
-        let end = MonotonicInstant.now.advanced(by: limit)
-        var failure = "the server does not answer"
-        while .now < end {
-            do {
-                try await redis.answers()
-                if isTold { return }
-                failure = untrustedReason ?? "the link does not stand yet"
-            } catch let error as RedisError {
-                failure = error.message
-            }
-            try await Task.pause(for: .milliseconds(5))
-        }
-        throw RedisError(
-            code: .timeout,
-            message: "not ready within \(limit): \(failure)",
-            endpoint: redis.configuration.place
-        )
+        try await redis.answers(within: limit) { isTold ? nil : untrustedReason ?? "the link does not stand yet" }
     }
 
     /// Whether changes that others make are told, or nobody wants to be told.

@@ -193,6 +193,8 @@ public final class RedisCaches: Sendable {
     /// - Throws: ``RedisError/Code/timeout`` with the reason, if there is one; `CancellationError`.
     public func ready(within limit: Duration = .seconds(10)) async throws {
         try await withThrowingTaskGroup { group in
+            // Also before the first cache is made.
+            group.addTask { [redis] in try await redis.answers(within: limit) }
             for (_, member) in members { group.addTask { try await member.ready(limit) } }
             try await group.waitForAll()
         }

@@ -278,6 +278,24 @@ struct CredentialSourceTests {
         #expect(keeper.current?.username == "one")
     }
 
+    @Test("who waits for an answer that is given up is told, and not remembered")
+    func givenUp() async throws {
+        let gate = AsyncGate()
+        let told = Locked(0)
+        let keeper = CredentialKeeper(patience: .zero) {
+            _ = await Task { try? await gate.pass() }.value
+            return RedisCredentials(username: "one", password: Secret("1"))
+        }
+        for number in 0..<3 {
+            keeper.ask { told.withLock { $0 += 1 } }
+            #expect(told.withLock { $0 } == number)
+        }
+        #expect(keeper.failure?.code == .timeout)
+        gate.open()
+        while told.withLock({ $0 }) < 3 { try await nextTurn() }
+        #expect(keeper.current?.username == "one" && keeper.failure == nil)
+    }
+
     @Test("a file is read again when a connection is made; one that others may use is refused")
     func file() async throws {
         try await RedisServer.withServer(.init(directives: Self.users)) { server in

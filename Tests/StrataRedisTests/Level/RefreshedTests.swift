@@ -213,6 +213,39 @@ struct RefreshedTests {
         #expect(refreshed.statistics.lastDuration != nil && !refreshed.statistics.isLeading)
     }
 
+    @Test("an instance that is not told its keys in time lets another one try")
+    func hanging() async throws {
+        try await RedisServer.withServer { server in
+            let gate = AsyncGate()
+            let told = Shared<[String?]>([])
+            var options = Self.quick
+            options.keyTimeout = .milliseconds(50)
+            func schedule(
+                keys: @escaping @Sendable () async throws -> [String]
+            ) throws -> Refreshed<Cache> {
+                let redis = try TestServer.client(of: server)
+                return cache(redis)
+                    .refreshAll(every: .milliseconds(10), as: name, over: redis, options) { key, _ in
+                        told.withLock { $0.append(key) }
+                    } keys: {
+                        try await keys()
+                    }
+            }
+            let hanging = try schedule {
+                try await gate.pass()
+                return []
+            }
+            try await running([hanging]) { _ in
+                while hanging.statistics.failedRounds == 0 { try await nextTurn() }
+                let healthy = try schedule { ["a"] }
+                try await running([healthy]) { _ in
+                    while healthy.statistics.rounds < 2 { try await nextTurn() }
+                }
+            }
+            #expect(told.withLock { $0.contains(nil) } && hanging.statistics.rounds == 0)
+        }
+    }
+
     @Test("a source that takes several keys gets a batch by one call")
     func several() async throws {
         let redis = try await TestServer.client()

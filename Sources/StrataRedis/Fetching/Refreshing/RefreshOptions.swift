@@ -17,18 +17,22 @@ public struct RefreshOptions: Sendable, Hashable {
     public var leaseDuration: Duration
     /// How often another instance asks for the lease, with a random half less; at least 10 ms.
     public var lookInterval: Duration
+    /// How long the closure that tells the keys may take; then the round has failed, and another instance may try.
+    public var keyTimeout: Duration
 
     /// Options, each with its default.
     public init(
         batch: Int = 16,
         jitter: Double = 0.1,
         leaseDuration: Duration = .seconds(10),
-        lookInterval: Duration = .seconds(5)
+        lookInterval: Duration = .seconds(5),
+        keyTimeout: Duration = .seconds(30)
     ) {
         self.batch = batch
         self.jitter = jitter
         self.leaseDuration = leaseDuration
         self.lookInterval = lookInterval
+        self.keyTimeout = keyTimeout
     }
 
     /// The pause between the beginnings of two rounds.

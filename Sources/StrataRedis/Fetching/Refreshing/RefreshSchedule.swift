@@ -6,7 +6,9 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     typealias Key = Base.Key
 
     /// How long a lease is renewed: now and then another instance may have its turn.
-    private static var tenure: Duration { .seconds(3_600) }
+    ///
+    /// That one begins with a round, so this is longer than the time between two.
+    private var tenure: Duration { max(.seconds(3_600), min(interval, EntryLifetime.longest) * 2) }
 
     private let base: Base
     private let redis: RedisClient
@@ -18,6 +20,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     private let keys: @Sendable () async throws -> [Key]
     private let onFailure: @Sendable (Key?, any Error) -> Void
     private let counts = Locked(RefreshStatistics())
+    private let questions: Flights<Int, [Key]>
 
     init(
         _ base: Base,
@@ -39,6 +42,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         self.logger = logger
         self.onFailure = onFailure
         self.keys = keys
+        questions = Flights(clock: redis.clock)
     }
 
     /// A round falls due by itself, also on a clock that a test moves.
@@ -50,7 +54,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     func run() async {
         let lease = LeaseOptions(
             duration: max(options.leaseDuration, .seconds(1)),
-            renewalLimit: Self.tenure,
+            renewalLimit: tenure,
             // Who does not get it at once looks again later; waiting would ask Redis all the time.
             waitLimit: .zero
         )
@@ -64,35 +68,52 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
             } catch let error as RedisError {
                 if !isFailing { log("keys are not refreshed on schedule: Redis cannot be asked", error) }
                 isFailing = true
-            } catch {}
+            } catch {
+                // Another instance has the lease, so Redis could be asked.
+                isFailing = false
+            }
             let look = max(options.lookInterval, .milliseconds(10))
             try? await clock.rest(for: look * Double.random(in: 0.5...1))
         }
     }
 
-    /// Makes rounds while the lease stands.
+    /// Makes rounds while the lease stands; another instance may try where the keys cannot be had in time.
     private func lead(while lease: LeaseStatus) async throws {
         counts.withLock { $0.isLeading = true }
         defer { counts.withLock { $0.isLeading = false } }
         while lease.isHeld {
             let start = clock.running
-            await round(while: lease)
+            guard await round(while: lease) else { return }
             let rest = options.pause(interval) - start.duration(to: clock.running)
             try await clock.rest(for: max(rest, .zero))
         }
     }
 
+    /// The keys; `nil` when they were not told in time.
+    private func told() async throws -> [Key]? {
+        let limit = WaitLimit(sinceJoining: options.keyTimeout)
+        do {
+            return try await questions.join(0, limit: limit) { [keys] _ in try await keys() }.output
+        } catch is WaitLimitReached {
+            return nil
+        }
+    }
+
     /// Fetches all keys anew, some at a time.
-    private func round(while lease: LeaseStatus) async {
+    ///
+    /// - Returns: False where the keys were not told in time.
+    private func round(while lease: LeaseStatus) async -> Bool {
         let start = clock.running
         let all: [Key]
         do {
-            all = try await keys()
+            guard let told = try await told() else {
+                fail(CacheError(code: .timeout, message: "the keys were not told within \(options.keyTimeout)"))
+                return false
+            }
+            all = told
         } catch {
-            guard !Task.isCancelled else { return }
-            counts.withLock { $0.failedRounds += 1 }
-            log("the keys that are refreshed on schedule could not be told", error)
-            return onFailure(nil, error)
+            if !Task.isCancelled { fail(error) }
+            return true
         }
         var seen: Set<Key> = []
         var rest = all.filter { seen.insert($0).inserted }[...]
@@ -107,12 +128,20 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
                 onFailure(key, error)
             }
         }
-        guard !Task.isCancelled else { return }
+        guard !Task.isCancelled else { return true }
         counts.withLock { counts in
             counts.rounds += 1
             counts.lastDuration = start.duration(to: clock.running)
         }
         if let first { log("\(failures) of \(seen.count) keys could not be refreshed on schedule", first) }
+        return true
+    }
+
+    /// The keys could not be had.
+    private func fail(_ error: any Error) {
+        counts.withLock { $0.failedRounds += 1 }
+        log("the keys that are refreshed on schedule could not be told", error)
+        onFailure(nil, error)
     }
 
     /// - Returns: The keys that have failed.
