@@ -55,11 +55,13 @@ extension HTTPCache {
         _ key: HTTPResource,
         _ target: HTTPTarget,
         _ found: Found,
-        _ wishes: RequestDirectives
+        _ wishes: RequestDirectives,
+        since start: MonotonicInstant
     ) async throws -> Collapse {
         var hasWaited = false
         // Who asks the server waits for it as long as the fetcher does.
-        let limit = exchanges.isUnderWay(key) ? WaitLimit(sinceJoining: collapseLimit) : .unlimited
+        let left = max(.zero, collapseLimit - start.duration(to: time.now))
+        let limit = exchanges.isUnderWay(key) ? WaitLimit(sinceJoining: left) : .unlimited
         do {
             let (landed, role) = try await exchanges.join(
                 key,
@@ -68,6 +70,7 @@ extension HTTPCache {
                 { _ in try await self.exchangeNoting(target, found, wishes, others: .awaited) }
             )
             if case .elsewhere = landed.outcome { return .other(saysNothing: false) }
+            if case .failed = landed.outcome, role != .started { return .other(saysNothing: false) }
             guard role != .started else { return .own(.success(landed.outcome)) }
             // What was for a caller with cookies alone may be for all without them.
             let isOfOther = landed.reuse == .none && landed.hasCookies != target.hasCookies

@@ -58,7 +58,8 @@ extension HTTPCache {
         do {
             let response =
                 request.method == "HEAD" ? try await head(target, found) : try await ask(target, found, wishes)
-            if response.source != .stale { counted.withLock { $0.misses += 1 } }
+            let isAsked = response.source != .stale && response.source != .stored
+            if isAsked { counted.withLock { $0.misses += 1 } }
             return response
         } catch {
             if !Task.isCancelled { counted.withLock { $0.misses += 1 } }
@@ -107,6 +108,7 @@ extension HTTPCache {
         _ found: Found,
         _ wishes: RequestDirectives
     ) async throws -> HTTPCacheResponse {
+        let start = time.now
         var found = found
         var awaited: HTTPResource?
         // Another time it may be known by which fields responses vary, and there is another request to wait for.
@@ -114,7 +116,7 @@ extension HTTPCache {
             guard let key = collapsedKey(target, found, wishes), key != awaited, !isUncollapsed(key, target) else {
                 break
             }
-            switch try await collapsed(key, target, found, wishes) {
+            switch try await collapsed(key, target, found, wishes, since: start) {
             case .own(let outcome): return try response(to: target, found, wishes, outcome)
             case .other(let saysNothing): awaited = saysNothing ? nil : key
             }

@@ -334,7 +334,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
 public struct HTTPCacheStatistics: Sendable, Hashable {
     /// Responses served while they were fresh.
     public var hits = 0
-    /// Requests that something could be kept for, and that were answered with nothing of what is kept.
+    /// Requests that something could be kept for, and that the server was asked about.
     public var misses = 0
     /// Responses that were fetched.
     public var fetches = 0
