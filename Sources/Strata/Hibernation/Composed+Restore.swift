@@ -12,8 +12,8 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     /// what a read of Redis would give at this moment, and only the value comes from the file.
     ///
     /// **Above a source** nobody can tell what has changed meanwhile. Nothing is read back unless you say how old values may
-    /// be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process runs; a clock that was
-    /// set back voids them all. The file is removed before its first entry is used: what this process changes must not come
+    /// be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process runs; one that was set back
+    /// to before the file was written voids them all, and by less makes them younger by as much. The file is removed before its first entry is used: what this process changes must not come
     /// back with the next one.
     ///
     /// What memory has already is newer and stays, and nothing is displaced for what is read back. Values are decoded on the
@@ -84,7 +84,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             try await confirming.readyToConfirm(within: limit)
             judge = .level(confirming)
         } else {
-            let away = Duration.milliseconds(wallTime - reader.header.writtenAt)
+            let away = Duration.milliseconds(wallTime) - .milliseconds(reader.header.writtenAt)
             judge = .age(maximumAge ?? .zero, away: away, tagChanges: tagChanges)
             try await Self.onThread { try reader.remove() }
         }
@@ -280,7 +280,8 @@ extension HibernationRecord {
         // A clock that was set back says nothing of how much time has passed; it may be corrected by a moment.
         guard away > .seconds(-2) else { return .expired }
         let away = max(away, .zero)
-        let storedAt = now.advanced(byNanoseconds: -age).advanced(by: .zero - away)
+        // The file may say anything.
+        let storedAt = now.advanced(by: .zero - .nanoseconds(age)).advanced(by: .zero - away)
         func end(_ span: Int64) -> MonotonicInstant {
             let own = span == .max ? .distantFuture : now.after(nanoseconds: span).advanced(by: .zero - away)
             return min(own, storedAt.advanced(by: maximumAge))
