@@ -175,8 +175,8 @@ public struct ReadRequest: Sendable {
     ) -> ReadRequest {
         var request = self
         request.recorder = recorder?.renaming(keys, to: names)
-        guard let old = bases as? [Key: Entry<Value>] else { return request }
         request.bases = nil
+        guard let old = bases as? [Key: Entry<Value>] else { return request }
         request.add(bases: zip(keys, names).reversed().compactMap { key, name in old[key].map { (name, $0) } })
         return request
     }

@@ -106,8 +106,9 @@ struct OrderCheck: Sendable {
 extension RESPValue {
     /// Whether this is what a proxy answers that knows PING without an argument only.
     fileprivate var isUnknownPing: Bool {
-        guard case .error(let text) = self else { return false }
-        return text.hasPrefix("ERR ")
+        guard case .error(let text) = self, text.hasPrefix("ERR ") else { return false }
+        let words = text.lowercased()
+        return words.contains("ping") || words.contains("wrong number of arg") || words.contains("unknown command")
     }
 
     /// Whether this is what a server answers PING with that serves reads all the same: it could not save its data, or the user

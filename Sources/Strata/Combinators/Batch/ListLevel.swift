@@ -35,17 +35,8 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
         joined(try await base.entries(for: keys, request.strict))
     }
 
-    /// What the level's memory has, when it has all.
-    @inlinable
-    public func resident(_ keys: Key, at now: MonotonicInstant) -> Resident<Value>? {
-        var values: Value = []
-        values.reserveCapacity(keys.count)
-        for key in keys {
-            guard let resident = base.resident(key, at: now) else { return nil }
-            values.append(resident.value)
-        }
-        return Resident(value: values, ticket: .none)
-    }
+    /// Nothing: where memory lacks one of the keys, the others would be asked for again.
+    public func resident(_ keys: Key, at now: MonotonicInstant) -> Resident<Value>? { nil }
 
     /// Stores each pair.
     public func store(_ entry: Entry<Value>, for keys: Key) async throws {

@@ -6,7 +6,7 @@
 ///
 /// ```swift
 /// let cache = memory.compose(fetcher.postProcess { $0.sorted() })       // sorted once for each fetch
-/// let shown = cache.postProcess { key, value in value.redacted(for: key.reader) }
+/// let shown = cache.postProcessEntries { key, value in value.redacted(for: key.reader) }
 /// ```
 ///
 /// Absent entries have nothing to be processed.

@@ -105,6 +105,20 @@ struct BatchTests {
         #expect(asked.calls.sorted() == ["a", "b"])
     }
 
+    @Test("a condition is asked once for each key of a list, whatever memory has of it")
+    func listConditions() async throws {
+        let asked = CallLog()
+        let memory = MemoryLevel<String, String>(limit: .entries(4))
+        try await memory.set("A", for: "a")
+        let conditioned = memory.conditioned { key in
+            asked.add(key)
+            return true
+        }
+        let lists = conditioned.compose(ClosureFetcher { $0.uppercased() }).allBatch()
+        #expect(try await lists.get(["a", "b"]) == ["A", "B"])
+        #expect(asked.calls.sorted() == ["a", "b"])
+    }
+
     @Test("a list is as old as its oldest entry")
     func age() async throws {
         let memory = MemoryLevel<String, String>(limit: .entries(4))
