@@ -23,15 +23,24 @@ struct DashboardStream: Sendable {
     /// How many events wait for a slow reader; older ones are left out.
     private static let buffer = 256
     private static let mostLeases = 50
+    /// How long between two walks over the database.
+    private static let walkPause: Duration = .seconds(60)
     private static let mostKeys = 10
 
     func write(to writer: inout some ResponseBodyWriter) async throws {
         let (texts, feed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(Self.buffer))
         let leased = LeasedKeys(limit: Self.mostLeases)
+        let (walks, walk) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        walk.yield()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await sample(into: feed, leased) }
-            group.addTask { await watch(into: feed, leased) }
-            group.addTask { await find(leased) }
+            group.addTask { await watch(into: feed, leased) { walk.yield() } }
+            group.addTask {
+                for await _ in walks {
+                    await find(leased)
+                    guard (try? await Task.pause(for: Self.walkPause)) != nil else { return }
+                }
+            }
             group.addTask {
                 while isAllowed() {
                     guard (try? await Task.pause(for: .seconds(1))) != nil else { return }
@@ -73,7 +82,7 @@ struct DashboardStream: Sendable {
 
     /// Looks for the leases that stand already.
     ///
-    /// That walks over the database, and so is done once; of others the server tells.
+    /// That walks over the database, and so is done at the beginning, and when changes have not been told for a while.
     private func find(_ leased: LeasedKeys) async {
         guard let found = try? await KeyspaceInspector(redis, keyspace).leases(limit: Self.mostLeases) else { return }
         for lease in found.leases { leased.add(lease.key) }
@@ -108,10 +117,18 @@ struct DashboardStream: Sendable {
         }
     }
 
-    private func watch(into feed: AsyncStream<String>.Continuation, _ leased: LeasedKeys) async {
+    private func watch(
+        into feed: AsyncStream<String>.Continuation,
+        _ leased: LeasedKeys,
+        missing: @escaping @Sendable () -> Void
+    ) async {
         try? await KeyspaceWatch(redis, keyspace, limit: 1_000)
             .listening { events in
                 for await event in events {
+                    switch event {
+                    case .listening, .leftOut: missing()
+                    default: break
+                    }
                     // Leases are in every sample.
                     if case .lease(let key) = event {
                         leased.add(key)
@@ -150,22 +167,27 @@ struct DashboardStream: Sendable {
 /// The keys of which a lease stands, or did a moment ago.
 private final class LeasedKeys: Sendable {
     private let limit: Int
-    private let keys = Locked<[InspectedKey]>([])
+    /// With how often they were told.
+    private let keys = Locked<[InspectedKey: Int]>([:])
 
     init(limit: Int) {
         self.limit = limit
     }
 
     func add(_ key: InspectedKey) {
-        keys.withLock { if $0.count < limit, !$0.contains(key) { $0.append(key) } }
+        keys.withLock { if $0.count < limit || $0[key] != nil { $0[key, default: 0] += 1 } }
     }
 
     /// The leases that stand; two commands for each key.
     func leases(by inspector: KeyspaceInspector) async throws -> [LeaseInspection] {
-        let known = keys.withLock { $0 }
-        let leases = try await inspector.leases(of: known)
-        let ended = Set(zip(known, leases).filter { $1 == nil }.map(\.0))
-        keys.withLock { $0.removeAll { ended.contains($0) } }
+        let known = keys.withLock { Array($0) }
+        let leases = try await inspector.leases(of: known.map(\.key))
+        keys.withLock { keys in
+            // One that was taken anew meanwhile was told again.
+            for (told, lease) in zip(known, leases) where lease == nil && keys[told.key] == told.value {
+                keys[told.key] = nil
+            }
+        }
         return leases.compactMap(\.self)
     }
 }
