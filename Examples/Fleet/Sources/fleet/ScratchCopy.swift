@@ -21,11 +21,20 @@ struct ScratchCopy {
         for case let path as String in files.enumerator(atPath: source) ?? FileManager.DirectoryEnumerator() {
             let parts = path.split(separator: "/")
             guard !parts.contains(where: { $0.hasPrefix(".") || $0 == "build" }) else { continue }
+            // A link would be followed when something is appended.
+            let kind = try files.attributesOfItem(atPath: source + "/" + path)[.type] as? FileAttributeType
+            guard kind == .typeRegular else { continue }
             guard let dot = path.lastIndex(of: "."), Self.endings.contains(String(path[path.index(after: dot)...]))
             else { continue }
             found.append(path)
         }
         paths = Array(found.sorted().prefix(most))
+        // What is copied may be for its owner alone.
+        try files.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
         for path in paths {
             let target = URL(fileURLWithPath: folder + "/" + path)
             try files.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)

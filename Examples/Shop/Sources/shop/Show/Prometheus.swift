@@ -88,7 +88,8 @@ final class Prometheus: Sendable {
     }
 
     private static var alerts: String {
-        URL(filePath: #filePath).appending(path: "../../../../../../Observability/alerts.yml").standardized.path()
+        URL(filePath: #filePath).appending(path: "../../../../../../Observability/alerts.yml").standardized
+            .path(percentEncoded: false)
     }
 
     /// Asks until the answer is as expected.
