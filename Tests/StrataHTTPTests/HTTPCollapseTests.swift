@@ -71,6 +71,7 @@ struct HTTPCollapseTests {
             #expect(responses.allSatisfy { $0?.body == Array("v".utf8) })
             #expect(responses.count { $0?.source == .server } == 1 && responses.count { $0?.source == .stored } == 19)
             #expect(server.requests.count == 1 && cache.statistics.collapsed == 19)
+            #expect(cache.statistics.hits == 19 && cache.statistics.misses == 1 && cache.statistics.failedFetches == 0)
             #expect(cache.exchanges.count == 0 && cache.forgotten.count == 0)
         }
     }
@@ -150,6 +151,7 @@ struct HTTPCollapseTests {
             let target = HTTPTarget(HTTPCacheRequest(server.url()))
             #expect(try await cache.respond(to: target.request).status == 503)
             #expect(cache.isUncollapsed(target))
+            #expect(cache.statistics.misses == 1 && cache.statistics.failedFetches == 1)
             #expect(try await cache.respond(to: target.request).status == 200)
             #expect(!cache.isUncollapsed(target))
         }

@@ -12,8 +12,12 @@ struct LinkMachineTests {
         var notices: [LinkMachine.Notice] = []
         var output = CommandWriter()
 
-        init(password: String? = nil, seed: UInt64 = 1) throws {
+        init(password: String? = nil, seed: UInt64 = 1, pingTimeout: Duration? = nil) throws {
             var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
+            if let pingTimeout {
+                configuration.linkPingTimeout = pingTimeout
+                configuration.linkPingInterval = pingTimeout
+            }
             configuration.reconnectDelay = .milliseconds(50) ... .seconds(5)
             configuration.password = password.map { Secret($0) }
             var settings = LinkSettings(configuration)
@@ -69,6 +73,15 @@ struct LinkMachineTests {
     }
 
     private static let pong = RESPValue.array([.bytes(Array("pong".utf8)), .bytes([])])
+
+    @Test("a server that is waited for without end is trusted without end")
+    func endless() throws {
+        var rig = try Rig(pingTimeout: .seconds(Int64.max))
+        rig.establish()
+        let isTrusted = rig.takeNotices()
+            .contains { if case .established(let until) = $0 { until == .distantFuture } else { false } }
+        #expect(isTrusted)
+    }
 
     @Test("nothing happens until somebody wants to be told")
     func idle() throws {

@@ -68,6 +68,10 @@ struct FleetBoundsTests {
         let figures = InstanceFigures(record)
         #expect(figures.reads.count == 64 && figures.reads[0].reads.ratio == 1)
         #expect(figures.fetches == 64 << 48 && figures.limit == 0)
+        // Of many instances, each with 64 levels of one name.
+        var sum = InstanceFigures.Reads()
+        for _ in 0..<100_000 { sum.add(figures.reads[0].reads) }
+        #expect(sum.total > 0 && sum.ratio == 1)
         #expect(InstanceFigures(InstanceRecord(record.bytes) ?? record).fetches == figures.fetches)
     }
 

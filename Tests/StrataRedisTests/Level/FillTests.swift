@@ -64,6 +64,22 @@ struct FillTests {
         while try await other.redis.exists(names.lease) == 1 { try await nextTurn() }
     }
 
+    @Test("a write that may have happened voids what is kept of its key, one that has not happened does not")
+    func ambiguous() async throws {
+        let redis = try await TestServer.client()
+        let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()), codec: .text)
+        let names = level.names(for: "k")
+        for (effect, isLive) in [(RedisError.Effect.notApplied, true), (.ambiguous, false)] {
+            let ticket = level.shared.ticket(for: names.fingerprint)
+            let error = RedisError(code: .connectionLost, message: "lost", effect: effect)
+            level.shared.failWrite(names, .random(), error)
+            #expect(level.shared.gate.isLive(ticket) == isLive)
+        }
+        let ticket = level.shared.ticket(for: names.fingerprint)
+        level.shared.failWrite(names, .random(), CancellationError())
+        #expect(!level.shared.gate.isLive(ticket))
+    }
+
     @Test(
         "what was fetched before another instance's change does not overwrite it",
         arguments: Change.allCases,

@@ -213,6 +213,22 @@ struct RefreshedTests {
         #expect(refreshed.statistics.lastDuration != nil && !refreshed.statistics.isLeading)
     }
 
+    @Test("an instance leads for longer than the time between two rounds, however long that is")
+    func tenure() async throws {
+        let redis = try await TestServer.client()
+        for (interval, least) in [
+            (Duration.milliseconds(1), Duration.seconds(3_600)), (.seconds(21_600), .seconds(43_200)),
+            (.seconds(Int64.max), EntryLifetime.longest),
+        ] {
+            let options = Self.quick
+            let schedule = RefreshSchedule(cache(redis), redis, keyspace, name, interval, options, nil) { _, _ in
+            } keys: {
+                []
+            }
+            #expect(schedule.tenure >= least)
+        }
+    }
+
     @Test("an instance that is not told its keys in time lets another one try")
     func hanging() async throws {
         try await RedisServer.withServer { server in

@@ -220,6 +220,7 @@ struct RedisCachesTests {
         #expect(caches.statuses.allSatisfy { $0.isTold })
         let away = try RedisClient("unix:///nowhere/redis.sock")
         let lost = self.caches(away)
+        await #expect(throws: RedisError.self) { try await lost.ready(within: .milliseconds(50)) }
         _ = try lost.cache("a", Int.self, Int.self)
         await #expect { try await lost.ready(within: .milliseconds(50)) } throws: {
             ($0 as? RedisError)?.code == .timeout

@@ -8,7 +8,7 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     /// How long a lease is renewed: now and then another instance may have its turn.
     ///
     /// That one begins with a round, so this is longer than the time between two.
-    private var tenure: Duration { max(.seconds(3_600), min(interval, EntryLifetime.longest) * 2) }
+    var tenure: Duration { max(.seconds(3_600), min(interval, EntryLifetime.longest) * 2) }
 
     private let base: Base
     private let redis: RedisClient
