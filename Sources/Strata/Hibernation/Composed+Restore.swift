@@ -12,9 +12,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     /// what a read of Redis would give at this moment, and only the value comes from the file.
     ///
     /// **Above a source** nobody can tell what has changed meanwhile. Nothing is read back unless you say how old values may
-    /// be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process runs; one that was set back
-    /// to before the file was written voids them all, and by less makes them younger by as much. The file is removed before its first entry is used: what this process changes must not come
-    /// back with the next one.
+    /// be (`unconfirmedUpTo`). Their age then counts on by the clock of this machine while no process runs. A clock that was set
+    /// back to before the file was written voids them all; one that was set back by less makes them younger by as much. The file
+    /// is removed before its first entry is used: what this process changes must not come back with the next one.
     ///
     /// What memory has already is newer and stays, and nothing is displaced for what is read back. Values are decoded on the
     /// caller's task.

@@ -45,8 +45,8 @@ public protocol CacheProvider<Value>: Sendable {
     var tags: [String] { get }
     /// The number of the stored form; by default that of the codec, which is 0 or that of a ``SchemaVersioned`` type.
     ///
-    /// A record with a lower number is loaded anew, unless the codec has a migration for it (``Codec/migrating(_:)``). One with a higher number stays where it is: a release that does not know
-    /// it loads the value for itself, and keeps nothing.
+    /// A record with a lower number is loaded anew, unless the codec has a migration for it (``Codec/migrating(_:)``). One with
+    /// a higher number stays where it is: a release that does not know it loads the value for itself, and keeps nothing.
     var schema: UInt32 { get }
     /// How values become bytes below memory; ``Codec/cbor`` by default.
     ///

@@ -1,8 +1,8 @@
 /// What a ``ProviderCache`` keeps of one record: its bytes, and the value once it was read.
 ///
-/// Levels below memory keep the bytes: the schema number in four bytes, high byte first; the numbers of the codec, the compression
-/// and the protection in one each; and what these made of the value. A protection is bound to the record's key and to the numbers.
-/// In memory a record also holds its value, so that a hit decodes nothing.
+/// Levels below memory keep the bytes: the schema number in four bytes, high byte first; the numbers of the codec, the
+/// compression and the protection in one each; and what these made of the value. A protection is bound to the record's key and to
+/// the numbers. In memory a record also holds its value, so that a hit decodes nothing.
 public final class ProviderRecord: Sendable {
     /// Why a record cannot be used.
     enum Unreadable: Error {

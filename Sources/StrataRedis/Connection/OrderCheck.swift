@@ -7,9 +7,9 @@ internal import Strata
 /// place: ten times a second while calls are under way, and at once when a call has timed out that was sent. After a timeout the
 /// replies before the nonce are held back until it is here.
 ///
-/// A proxy that answers PING by itself, without the argument, or knows no argument, can show nothing: its connections are given up after a timeout,
-/// and not asked else. A server that refuses PING for now, as one does that could not save or loads its data, shows nothing for
-/// now.
+/// A proxy that answers PING by itself, without the argument, or knows no argument, can show nothing: its connections are given
+/// up after a timeout, and not asked else. A server that refuses PING for now, as one does that could not save or loads its
+/// data, shows nothing for now.
 struct OrderCheck: Sendable {
     /// How long between two nonces while nothing is suspected, in nanoseconds.
     static let interval: Int64 = 100_000_000
