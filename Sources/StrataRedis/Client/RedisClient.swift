@@ -316,6 +316,15 @@ public final class RedisClient: Sendable {
         let connections = group.connections
         guard connections.count > 1 else { return connections[0] }
         let number = turn.wrappingAdd(1, ordering: .relaxed).newValue
-        return connections[Int(UInt(bitPattern: number) % UInt(connections.count))]
+        let next = connections[Int(UInt(bitPattern: number) % UInt(connections.count))]
+        return next.isUsable ? next : usableConnection(insteadOf: next)
+    }
+
+    /// One that is usable, by turns; the given one where none is.
+    private func usableConnection(insteadOf next: Connection) -> Connection {
+        let usable = connections.filter(\.isUsable)
+        guard !usable.isEmpty else { return next }
+        let number = turn.load(ordering: .relaxed)
+        return usable[Int(UInt(bitPattern: number) % UInt(usable.count))]
     }
 }

@@ -43,6 +43,7 @@ final class LinkDriver: LoopDriver {
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
+        if isHeld { return nil }
         if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
         return dialer.interest
     }
@@ -70,14 +71,19 @@ final class LinkDriver: LoopDriver {
         while step({ $0.advance(now: now, &$1) }) {}
         if let tracking { follow(tracking, now: now) }
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
-        if let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } }) {
+        if !isHeld,
+            let error = stream?.flush({ buffer in link.withMachine(number) { $0.exchangeOutput(with: &buffer) } })
+        {
             lost(error, now: now)
         }
         tell()
         // A name is resolved on another thread, which only wakes this one.
         let isDialing = stream == nil && link.withMachine(number) { $0.phase == .opening }
-        rest = (isDialing ? .distantPast : nextDeadline, news)
+        rest = (isDialing || isHeld ? .distantPast : nextDeadline, news)
     }
+
+    /// Whether the server may be another by now: its answer to a PING would prove nothing.
+    private var isHeld: Bool { stream != nil && locator?.isInDoubt == true }
 
     /// Leaves a server that is not the one any more: what is changed at another is not heard of there.
     private func follow(_ locator: any ServerLocator, now: MonotonicInstant) {
@@ -91,7 +97,7 @@ final class LinkDriver: LoopDriver {
         rest.until = .distantPast
         if stream == nil {
             dialed(dialer.handle(now: now), now: now)
-        } else if events & ~Int16(POLLOUT) != 0 {
+        } else if !isHeld, events & ~Int16(POLLOUT) != 0 {
             receive(now: now)
         }
         tell()

@@ -6,6 +6,7 @@ internal import Synchronization
 final class Connection: Sendable {
     typealias Promise = CallPromise
 
+    private let usable = Atomic<Bool>(true)
     private let machine: Locked<ConnectionMachine<Promise>>
     private let wakeup: Wakeup
 
@@ -13,6 +14,12 @@ final class Connection: Sendable {
         machine = Locked(ConnectionMachine(settings: settings, seed: seed))
         self.wakeup = wakeup
     }
+
+    /// Whether it stands, or was never needed yet; of several connections one that was lost is left out until it stands again.
+    var isUsable: Bool { usable.load(ordering: .relaxed) }
+
+    /// Notes that it stands, or was lost.
+    func note(isUsable: Bool) { usable.store(isUsable, ordering: .relaxed) }
 
     /// Sends a command and waits for its reply.
     ///

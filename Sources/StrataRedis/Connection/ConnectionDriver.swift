@@ -43,6 +43,7 @@ final class ConnectionDriver: LoopDriver {
     }
 
     var interest: (descriptor: Int32, events: Int16)? {
+        if isHeld { return nil }
         if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
         return dialer.interest
     }
@@ -56,6 +57,7 @@ final class ConnectionDriver: LoopDriver {
     func pump(now: MonotonicInstant) {
         if let locator { follow(locator, now: now) }
         if let error = dialer.overdue(now: now) { dialed(.failed(error), now: now) }
+        if isHeld { connection.withMachine { $0.health.held(at: now) } }
         while true {
             let unsent = stream?.unsent ?? 0
             let action = connection.withMachine { $0.advance(now: now, unsent: unsent, &completions) }
@@ -63,8 +65,9 @@ final class ConnectionDriver: LoopDriver {
             perform(action, now: now)
         }
         if stream == nil { dialed(dialer.advance(now: now), now: now) }
-        if let error = stream?
-            .flush({ buffer in connection.withMachine { $0.exchangeOutput(with: &buffer, now: now) } })
+        if !isHeld,
+            let error = stream?
+                .flush({ buffer in connection.withMachine { $0.exchangeOutput(with: &buffer, now: now) } })
         {
             lost(error, now: now)
         }
@@ -74,11 +77,14 @@ final class ConnectionDriver: LoopDriver {
     func handle(events: Int16, now: MonotonicInstant) {
         if stream == nil {
             dialed(dialer.handle(now: now), now: now)
-        } else if events & ~Int16(POLLOUT) != 0 {
+        } else if !isHeld, events & ~Int16(POLLOUT) != 0 {
             receive(now: now)
         }
         settle()
     }
+
+    /// Whether the server may be another by now.
+    private var isHeld: Bool { stream != nil && locator?.isInDoubt == true }
 
     /// Leaves a server that is not the one any more, and does not wait any longer when there is another.
     private func follow(_ locator: any ServerLocator, now: MonotonicInstant) {
@@ -116,6 +122,7 @@ final class ConnectionDriver: LoopDriver {
             connection.withMachine { $0.opened(to: endpoint) }
         case .failed(let error):
             dialer.abandon()
+            connection.note(isUsable: false)
             connection.withMachine { $0.openFailed(error, now: now, &completions) }
             observer.failed(error)
         }
@@ -136,6 +143,7 @@ final class ConnectionDriver: LoopDriver {
             lost(error, now: now)
         } else if !wasReady, connection.withMachine({ $0.phase == .ready }) {
             tracking?.stands(connection, now: now)
+            connection.note(isUsable: true)
             observer.ready(at: dialer.endpoint.description, connection.withMachine { $0.remark })
         }
     }
@@ -149,6 +157,7 @@ final class ConnectionDriver: LoopDriver {
 
     private func drop() {
         if stream != nil { tracking?.lost(connection) }
+        connection.note(isUsable: false)
         dialer.abandon()
         stream = nil
     }

@@ -63,6 +63,12 @@ struct ConnectionHealth: Sendable {
         wereOwed = areOwed
     }
 
+    /// What the server has answered is not read for a moment, and nothing is sent: that is not its fault.
+    mutating func held(at now: MonotonicInstant) {
+        lateAt = now
+        begin(at: now)
+    }
+
     mutating func sent(through end: UInt64, at now: MonotonicInstant) {
         sendings.append((end, now))
     }

@@ -5,7 +5,7 @@ internal import Strata
 ///
 /// At most ``askers`` of them are asked at a time, and one search serves all who want to connect. When a search finds
 /// another server than the one before, every connection to the old one is left: see ``ServerLocator/generation``. A Sentinel
-/// that tells of failovers is listened to; what it tells only begins a search.
+/// that tells of failovers is listened to; what it tells begins a search, for which calls wait a moment.
 ///
 /// Lives on the I/O thread.
 final class PrimaryLocator: ServerLocator, LoopDriver {
@@ -17,6 +17,11 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     private static let hintInterval: Duration = .milliseconds(100)
     /// How many searches in a row may find the known primary without all Sentinels naming it, until that is believed.
     private static let confirmations = 6
+
+    /// How long nothing is sent to the known primary, or taken from it, because a Sentinel tells of a failover.
+    private static let longestDoubt: Duration = .milliseconds(100)
+    /// How long between two such times: whoever may publish at a Sentinel shall not hold up calls.
+    private static let doubtInterval: Duration = .seconds(1)
 
     private let configuration: RedisConfiguration
     let sentinels: SentinelOptions
@@ -38,6 +43,9 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     /// The Sentinels that are being asked.
     private var busy: Set<Int> = []
     private var lastRemark: String?
+    /// Until when the known primary is in doubt, and the search that had begun before that.
+    private var doubt: (until: MonotonicInstant, search: UInt64)?
+    private var nextDoubt = MonotonicInstant.distantPast
 
     private(set) var generation: UInt64 = 0
     private(set) var news: UInt64 = 0
@@ -135,6 +143,20 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     /// Whether the last search has met nodes of a cluster, and no other server.
     private(set) var hasCluster = false
 
+    var isInDoubt: Bool { doubt != nil }
+
+    /// A Sentinel tells of a failover.
+    ///
+    /// The known primary is in doubt until the next search has ended, unless the message names it. It matters to an instance
+    /// that stood still together with the old primary: when both go on, the message lies in the socket, and the old primary
+    /// would still answer as before.
+    func toldOfFailover(to promoted: RedisEndpoint?, now: MonotonicInstant) {
+        hinted()
+        guard now >= nextDoubt, promoted == nil || promoted != current else { return }
+        nextDoubt = now.advanced(by: Self.doubtInterval)
+        doubt = (now.advanced(by: Self.longestDoubt), number)
+    }
+
     /// A Sentinel tells of a failover, or could not tell of one for a while.
     ///
     /// Sentinels learn of a failover one after the other, and may be slow to answer. So the search is repeated until it has
@@ -154,11 +176,12 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     var isFinished: Bool { true }
 
     var nextDeadline: MonotonicInstant {
-        if let running { return running.deadline }
-        return isHinted ? hintedAt.advanced(by: hintPause) : .distantFuture
+        let due = running?.deadline ?? (isHinted ? hintedAt.advanced(by: hintPause) : .distantFuture)
+        return min(due, doubt?.until ?? .distantFuture)
     }
 
     func pump(now: MonotonicInstant) {
+        if let doubt, now >= doubt.until { self.doubt = nil }
         if running != nil { conclude(now: now) }
         guard isHinted, running == nil, now >= hintedAt.advanced(by: hintPause) else { return }
         isHinted = false
@@ -173,6 +196,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             let verdict = search.verdict(now: now, knowing: epoch, name: configuration.place)
         else { return }
         running = nil
+        if let doubt, number > doubt.search { self.doubt = nil }
         favourite = search.first ?? favourite
         hasCluster = search.isCluster
         note(search.disagreement)

@@ -95,7 +95,7 @@ final class SentinelListener: LoopDriver {
             listensSince = listensSince ?? now
             note(nil)
             locator.hinted()
-        case .failover: locator.hinted()
+        case .failover(let promoted): locator.toldOfFailover(to: promoted, now: now)
         case .failed(let reason):
             failures += 1
             if failures >= locator.sentinels.endpoints.count { note(reason) }

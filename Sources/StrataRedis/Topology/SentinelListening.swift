@@ -3,7 +3,7 @@ internal import Strata
 /// Listening to a Sentinel, without its socket: it tells when it has seen a failover.
 ///
 /// What it tells is a hint: the primary is asked for anew. So nothing depends on a message that gets lost, and whoever may
-/// publish at a Sentinel can cause no more than some searches.
+/// publish at a Sentinel can cause some searches, and hold calls up for a tenth of the time, and no more.
 struct SentinelListening: Sendable {
     /// How often the Sentinel is pinged, and how long it may take for the answer.
     static let pingInterval: Duration = .seconds(2)
@@ -15,7 +15,8 @@ struct SentinelListening: Sendable {
         case nothing
         /// From now on failovers are told; one may have been missed before.
         case began
-        case failover
+        /// The new primary, where it is named.
+        case failover(to: RedisEndpoint?)
         case failed(String)
     }
 
@@ -65,14 +66,16 @@ struct SentinelListening: Sendable {
         case "pong":
             awaitsPong = false
             return .nothing
-        case "message" where parts.count == 3: return concerns(parts[2].string ?? "") ? .failover : .nothing
+        case "message" where parts.count == 3:
+            let message = parts[2].string ?? ""
+            return concerns(message) ? .failover(to: Self.promoted(by: message)) : .nothing
         default: return .failed("it answers as no Sentinel does")
         }
     }
 
     private mutating func subscribed(_ reply: RESPValue) -> Heard {
         // A message may come between the two subscriptions.
-        if case .array(let parts) = reply, parts.first?.string == "message" { return .failover }
+        if case .array(let parts) = reply, parts.first?.string == "message" { return .failover(to: nil) }
         defer { repliesOwed -= 1 }
         let isLogin = repliesOwed > Self.channels.count
         switch reply {
@@ -90,5 +93,13 @@ struct SentinelListening: Sendable {
     /// Whether a message is about the primary: `NAME old-host old-port new-host new-port`, or `slave … @ NAME host port`.
     private func concerns(_ message: String) -> Bool {
         name.isEmpty || message.hasPrefix(name + " ") || message.contains("@ \(name) ")
+    }
+
+    /// The new primary: see above, and `slave host:port host port @ NAME …` of a replica that was promoted.
+    private static func promoted(by message: String) -> RedisEndpoint? {
+        let words = message.split(separator: " ")
+        let place = words.count > 4 && words[4] == "@" ? words[2...3] : words.count == 5 ? words[3...4] : []
+        guard let host = place.first, let port = place.last.flatMap({ UInt16($0) }) else { return nil }
+        return .tcp(host: String(host), port: port)
     }
 }

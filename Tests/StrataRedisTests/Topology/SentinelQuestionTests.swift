@@ -168,8 +168,10 @@ struct SentinelListeningTests {
     @Test("what concerns the primary is a failover, what concerns others is not")
     func messages() {
         var listening = live()
+        let promoted = RedisEndpoint.tcp(host: "10.0.0.2", port: 2)
         let messages: [(String, SentinelListening.Heard)] = [
-            ("m 10.0.0.1 1 10.0.0.2 2", .failover), ("slave 10.0.0.2:2 10.0.0.2 2 @ m 10.0.0.1 1", .failover),
+            ("m 10.0.0.1 1 10.0.0.2 2", .failover(to: promoted)), ("m 10.0.0.1 1 10.0.0.2 x", .failover(to: nil)),
+            ("slave 10.0.0.2:2 10.0.0.2 2 @ m 10.0.0.1 1", .failover(to: promoted)), ("m ", .failover(to: nil)),
             ("mm 10.0.0.1 1 10.0.0.2 2", .nothing), ("slave a:1 a 1 @ mm 10.0.0.1 1", .nothing), ("", .nothing),
         ]
         for (text, heard) in messages {
