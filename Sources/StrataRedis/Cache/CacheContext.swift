@@ -17,10 +17,15 @@ final class CacheContext: ClientCompanion {
     /// The numbers under which this client is listed among the instances of fleets.
     let ownNumbers = Locked<Set<String>>([])
 
-    init(_ configuration: RedisConfiguration, wakeup: Wakeup, logger: Logger?, _ events: EventHub = EventHub()) {
+    init(
+        _ configuration: RedisConfiguration,
+        wakeup: Wakeup,
+        logger: Logger?,
+        _ record: BreakerRecord = BreakerRecord()
+    ) {
         let clock = CacheClock.current
         leases = LeaseKeeper(clock)
-        let outage = OutageControl(configuration, clock, logger: logger, events)
+        let outage = OutageControl(configuration, clock, logger: logger, record)
         self.outage = outage
         let link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()

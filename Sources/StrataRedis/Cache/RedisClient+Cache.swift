@@ -13,25 +13,25 @@ extension RedisClient {
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     public convenience init(_ configuration: RedisConfiguration, logger: Logger? = nil) throws {
         try configuration.validate()
-        try self.init(configuration.settled().withOwnTerms(), logger: logger, loop: IOLoop(), events: EventHub())
+        try self.init(configuration.settled().withOwnTerms(), logger: logger, loop: IOLoop(), BreakerRecord())
     }
 
     /// - Parameters:
     ///   - configuration: The server, which is known to be a cluster, or none.
     ///   - logger: As above.
     ///   - loop: The I/O thread, also of all nodes of a cluster.
-    ///   - events: Tells what becomes of the breakers, also of those of all nodes.
+    ///   - record: What becomes of the breakers, also of those of all nodes.
     /// - Throws: ``RedisError/Code/invalidConfiguration``.
     private convenience init(
         _ configuration: RedisConfiguration,
         logger: Logger?,
         loop: IOLoop,
-        events: EventHub
+        _ record: BreakerRecord
     ) throws {
         try self.init(configuration, logger: logger, loop: loop) {
-            CacheContext(configuration, wakeup: $0, logger: logger, events)
+            CacheContext(configuration, wakeup: $0, logger: logger, record)
         } node: {
-            try RedisClient($0, logger: logger, loop: loop, events: events)
+            try RedisClient($0, logger: logger, loop: loop, record)
         }
     }
 

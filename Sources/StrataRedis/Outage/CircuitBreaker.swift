@@ -34,6 +34,7 @@ final class CircuitBreaker: Sendable {
     private let logger: Logger?
     private let endpoint: String
     private let events: EventHub
+    private let counts: BreakerRecord.Counts
     private let window: OutcomeWindow
     private let machine: Locked<BreakerMachine>
     /// Zero while the breaker is closed, otherwise when to ask the machine again.
@@ -41,18 +42,17 @@ final class CircuitBreaker: Sendable {
     private let generation = Atomic<UInt64>(0)
     /// Failures since the last success: they reveal a server that hangs after a busy time.
     private let streak = Atomic<Int>(0)
-    private let openings = Atomic<Int>(0)
-    private let refusals = Atomic<Int>(0)
 
     init(
         _ role: RedisRole,
         _ terms: Adjustable<CallTerms>,
         endpoint: String,
         logger: Logger?,
-        _ events: EventHub = EventHub()
+        _ record: BreakerRecord = BreakerRecord()
     ) {
         self.role = role
-        self.events = events
+        events = record.events
+        counts = record.counts(of: role)
         self.terms = terms
         self.logger = logger
         self.endpoint = endpoint
@@ -85,8 +85,8 @@ final class CircuitBreaker: Sendable {
             }
         return OutageStatistics.Breaker(
             state: state,
-            openings: openings.load(ordering: .relaxed),
-            refusals: refusals.load(ordering: .relaxed)
+            openings: counts.openings.load(ordering: .relaxed),
+            refusals: counts.refusals.load(ordering: .relaxed)
         )
     }
 
@@ -96,7 +96,7 @@ final class CircuitBreaker: Sendable {
         let until = refusesUntil.load(ordering: .acquiring)
         guard until != 0 else { return .ordinary(generation: generation.load(ordering: .relaxed)) }
         guard now.nanoseconds >= until else {
-            refusals.wrappingAdd(1, ordering: .relaxed)
+            counts.refusals.wrappingAdd(1, ordering: .relaxed)
             throw Refusal(probe: nil)
         }
         return try ask(at: now)
@@ -108,7 +108,7 @@ final class CircuitBreaker: Sendable {
         case .pass: return .ordinary(generation: generation.load(ordering: .relaxed))
         case .trial(let number): return .trial(number)
         case .refused, .refusedAndProbe:
-            refusals.wrappingAdd(1, ordering: .relaxed)
+            counts.refusals.wrappingAdd(1, ordering: .relaxed)
             guard case .refusedAndProbe(let number) = admission else { throw Refusal(probe: nil) }
             throw Refusal(probe: number)
         }
@@ -139,7 +139,7 @@ final class CircuitBreaker: Sendable {
         let counts = window.counts(at: now)
         guard inARow >= max(1, terms.breaker.minimumCalls) || terms.breaker.isReason(counts) else { return }
         guard step({ $0.trip(at: now) }) else { return }
-        openings.wrappingAdd(1, ordering: .relaxed)
+        self.counts.openings.wrappingAdd(1, ordering: .relaxed)
         tell(.circuitOpened)
         log(
             "Redis is not asked for the time being",

@@ -24,16 +24,16 @@ final class OutageControl: Sendable {
         _ configuration: RedisConfiguration,
         _ clock: CacheClock = .current,
         logger: Logger?,
-        _ events: EventHub = EventHub()
+        _ record: BreakerRecord = BreakerRecord()
     ) {
         self.clock = clock
-        self.events = events
+        events = record.events
         let endpoint = configuration.place
         let terms = configuration.presentTerms
         self.terms = terms
         commandTimeout = configuration.commandTimeout.saturatedNanoseconds
         breakers = RedisRole.allCases.map {
-            CircuitBreaker($0, terms, endpoint: endpoint, logger: logger, events)
+            CircuitBreaker($0, terms, endpoint: endpoint, logger: logger, record)
         }
         refusals = RefusalLog(endpoint: endpoint, logger: logger)
         openErrors = RedisRole.allCases.map {
@@ -55,23 +55,9 @@ final class OutageControl: Sendable {
     /// The budget of a call, in nanoseconds.
     var budget: Int64 { terms.value.budget }
 
-    func breaker(_ role: RedisRole) -> CircuitBreaker {
-        switch role {
-        case .read: breakers[0]
-        case .write: breakers[1]
-        case .remove: breakers[2]
-        case .lease: breakers[3]
-        }
-    }
+    func breaker(_ role: RedisRole) -> CircuitBreaker { breakers[role.place] }
 
-    func refusal(_ role: RedisRole) -> RedisError {
-        switch role {
-        case .read: openErrors[0]
-        case .write: openErrors[1]
-        case .remove: openErrors[2]
-        case .lease: openErrors[3]
-        }
-    }
+    func refusal(_ role: RedisRole) -> RedisError { openErrors[role.place] }
 
     /// How long a command may take, in nanoseconds.
     func limit(_ budget: CallBudget?) throws(RedisError) -> Int64 {

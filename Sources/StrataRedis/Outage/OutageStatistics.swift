@@ -19,14 +19,14 @@ public struct OutageStatistics: Sendable, Hashable {
         /// Calls that failed at once.
         public var refusals: Int
 
-        /// Both as one: in the worse state, with all that was counted.
+        /// In the worse state of both.
+        ///
+        /// The counts are those of all breakers of the role already: see ``BreakerRecord``.
         func merged(with other: Breaker) -> Breaker {
             let states: [State] = [.open, .halfOpen, .closed]
-            return Breaker(
-                state: states.first { $0 == state || $0 == other.state } ?? state,
-                openings: openings + other.openings,
-                refusals: refusals + other.refusals
-            )
+            var merged = self
+            merged.state = states.first { $0 == state || $0 == other.state } ?? state
+            return merged
         }
     }
 

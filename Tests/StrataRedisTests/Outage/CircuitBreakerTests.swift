@@ -33,18 +33,36 @@ struct CircuitBreakerTests {
 
     @Test("observers are told when it opens and closes, each once")
     func told() throws {
-        let hub = EventHub()
+        let record = BreakerRecord()
         let told = Locked<[CacheEvent]>([])
-        _ = hub.add([.circuitOpened, .circuitClosed]) { event in told.withLock { $0.append(event) } }
+        _ = record.events.add([.circuitOpened, .circuitClosed]) { event in told.withLock { $0.append(event) } }
         let options = BreakerOptions(window: .seconds(16), minimumCalls: 2, pause: .seconds(1) ... .seconds(8))
         let terms = Adjustable(CallTerms(options, budget: .seconds(1), .seconds(1)))
-        let breaker = CircuitBreaker(.lease, terms, endpoint: "somewhere", logger: nil, hub)
+        let breaker = CircuitBreaker(.lease, terms, endpoint: "somewhere", logger: nil, record)
         for _ in 0..<2 { try call(breaker, .failed, at: 0) }
         breaker.proved()
         breaker.proved()
         let events = told.withLock { $0 }
         #expect(events.map(\.kind) == [.circuitOpened, .circuitClosed])
         #expect(events.allSatisfy { $0.level == .redis && $0.detail == "lease at somewhere" })
+    }
+
+    @Test("those of a cluster's nodes are counted together, also of nodes that have left")
+    func countedTogether() throws {
+        let record = BreakerRecord()
+        let options = BreakerOptions(window: .seconds(16), minimumCalls: 2, pause: .seconds(1) ... .seconds(8))
+        let terms = Adjustable(CallTerms(options, budget: .seconds(1), .seconds(1)))
+        func node(_ role: RedisRole) -> CircuitBreaker {
+            CircuitBreaker(role, terms, endpoint: "somewhere", logger: nil, record)
+        }
+        for _ in 0..<2 {
+            let left = node(.lease)
+            for _ in 0..<2 { try call(left, .failed, at: 0) }
+            #expect(throws: CircuitBreaker.Refusal.self) { try call(left, .failed, at: 0) }
+            #expect(left.statistics.state == .open)
+        }
+        #expect(node(.lease).statistics == .init(state: .closed, openings: 2, refusals: 2))
+        #expect(node(.read).statistics == .init(state: .closed, openings: 0, refusals: 0))
     }
 
     /// One case: calls before the last one, which is expected to decide.
