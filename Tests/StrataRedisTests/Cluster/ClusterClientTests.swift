@@ -38,6 +38,20 @@ struct ClusterClientTests {
         }
     }
 
+    @Test("calls about more keys than a connection takes replies for go out in parts")
+    func many() async throws {
+        let cluster = try await TestCluster.shared()
+        var configuration = try TestCluster.configuration(of: cluster)
+        configuration.inFlightLimit = 100
+        let redis = try RedisClient(configuration)
+        let keys = (0..<3_000).map { RedisKey("\(base)-many-\($0)") }
+        async let one = redis.get(keys)
+        async let other = redis.unlink(keys)
+        #expect(try await one.allSatisfy { $0 == nil })
+        #expect(try await other == 0)
+        await redis.shutDown()
+    }
+
     @Test("raw commands go by their keys; keys in different slots and cursors are refused")
     func raw() async throws {
         let redis = try TestCluster.client(of: try await TestCluster.shared())

@@ -18,7 +18,7 @@ extension RedisClient {
         return parts.count > 1 ? parts : nil
     }
 
-    /// Does something with the keys of each slot, with all slots at once.
+    /// Does something with the keys of each slot, with all slots at once, as far as connections take so many calls.
     ///
     /// The commands for a node leave in one write. A slot that fails keeps no other from being served.
     ///
@@ -33,7 +33,13 @@ extension RedisClient {
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async -> [Result<Answer, any Error>] {
         var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
-        for (part, outcome) in zip(parts, await parts.outcomes { try await body($0.map { keys[$0] }) }) {
+        let limiter = cluster?.parts
+        let answers = await parts.outcomes { part in
+            let some = part.map { keys[$0] }
+            guard let limiter else { return try await body(some) }
+            return try await limiter.run { try await body(some) }
+        }
+        for (part, outcome) in zip(parts, answers) {
             for (place, position) in part.enumerated() { outcomes[position] = outcome.map { $0[place] } }
         }
         return outcomes.compactMap { $0 }
