@@ -16,10 +16,13 @@ package final class FillRights: Sendable, Equatable {
 
     /// Whether levels are to be asked at all: not when they could not be read just now.
     package let isWorthAsking: Bool
+    /// Whether the read leaves the levels out: they have not been asked for the key just now.
+    package let isUnread: Bool
     private let state = Locked(State())
 
-    package init(isWorthAsking: Bool = true) {
+    package init(isWorthAsking: Bool = true, isUnread: Bool = false) {
         self.isWorthAsking = isWorthAsking
+        self.isUnread = isUnread
     }
 
     /// Adds the right to fill a key of a level.
@@ -94,9 +97,14 @@ extension CacheLevel {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - isWorthAsking: Whether the level could be read just now.
+    ///   - isUnread: Whether the read leaves the level out.
     /// - Returns: What the entries that the level is filled with have to bear.
-    package func rights(toFill keys: [Key], isWorthAsking: Bool = true) async -> FillRights {
-        let rights = FillRights(isWorthAsking: isWorthAsking)
+    package func rights(
+        toFill keys: [Key],
+        isWorthAsking: Bool = true,
+        isUnread: Bool = false
+    ) async -> FillRights {
+        let rights = FillRights(isWorthAsking: isWorthAsking, isUnread: isUnread)
         guard gate != nil else { return rights }
         let request = ReadRequest(claiming: rights)
         if keys.count == 1 {

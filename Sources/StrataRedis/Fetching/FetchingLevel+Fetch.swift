@@ -24,7 +24,11 @@ extension FetchingLevel {
     ) async throws -> Led {
         try await lease.held(upTo: options.renewalLimit) { ending in
             // Before the source is asked.
-            await level.shared.tags(of: lease.names.part).learn(level.redis)
+            await level.shared.tags(of: lease.names.part)
+                .learn(
+                    level.redis,
+                    isUnread: request.options.skipsReading.contains(.redis)
+                )
             var fetched: Fetched<Value>
             do {
                 fetched = try await callSource(key, lease.names, finding.entry, request, slot)

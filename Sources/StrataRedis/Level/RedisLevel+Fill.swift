@@ -6,7 +6,7 @@ internal import Strata
 extension RedisLevel {
     /// Takes the right to fill a key.
     ///
-    /// One round trip; none where that is not worth it.
+    /// One round trip; none where that is not worth it. One more without a link for a key that was not read.
     func claim(_ names: KeyNames, _ rights: FillRights) async {
         var ticket = shared.ticket(for: names.fingerprint)
         // Before anything is asked below: what is invalidated from now on voids what that answers.
@@ -19,8 +19,8 @@ extension RedisLevel {
                 do {
                     lease = try await leaseToFill(names, rights)
                     hasAsked = true
-                    if lease != nil, asOf == 1 {
-                        await tags.learn(redis)
+                    if lease != nil, asOf == 1 || rights.isUnread {
+                        await tags.learn(redis, isUnread: rights.isUnread)
                         asOf = tags.asOf
                     }
                 } catch {}

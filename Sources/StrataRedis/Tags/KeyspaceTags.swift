@@ -276,9 +276,14 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// Asks for the number where none is known yet: an entry without one counts as older than all, and is void where it is stored.
     ///
     /// No round trip but that one, in a process that has not been told the number and has not read an entry either. Without an
-    /// answer the number stays unknown.
-    func learn(_ redis: RedisClient) async {
-        guard gate.sequence(ofPart: gatePart) == 0 else { return }
+    /// answer what is known stays.
+    ///
+    /// - Parameters:
+    ///   - redis: The server.
+    ///   - isUnread: The key was not read, which asks for the number where the link does not tell it. Then one that was known
+    ///     may be old.
+    func learn(_ redis: RedisClient, isUnread: Bool = false) async {
+        guard gate.sequence(ofPart: gatePart) == 0 || isUnread && !isKnown else { return }
         _ = try? await ask(redis)
     }
 

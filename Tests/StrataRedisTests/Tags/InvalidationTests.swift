@@ -105,6 +105,29 @@ struct InvalidationTests {
     }
 
     @Test(
+        "without the link what a read fetches that leaves Redis out is stored by the number that is, not by the known one",
+        arguments: [false, true]
+    )
+    func unread(isComposed: Bool) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try level(server, .none), try level(server, .none))
+            let fetches = Locked(0)
+            let fetch: @Sendable (String) -> String = { _ in
+                fetches.withLock { fetches in
+                    fetches += 1
+                    return "\(fetches)"
+                }
+            }
+            let cache =
+                isComposed ? AnyLevel(one.compose(ClosureFetcher { fetch($0) })) : AnyLevel(one.fetching { fetch($0) })
+            try await cache.set("known", for: "other")
+            try await other.clear()
+            #expect(try await cache.get("k", ReadOptions(skipsReading: [.redis])) == "1")
+            #expect(try await cache.get("k") == "1")
+        }
+    }
+
+    @Test(
         "while changes are told a read is one GET, also of an entry with tags; a batch asks for all unknown tags at once"
     )
     func roundTrips() async throws {
