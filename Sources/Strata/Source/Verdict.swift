@@ -14,6 +14,8 @@ extension ReadRequest {
     /// What this read may do with an entry.
     package func verdict<Value>(on entry: Entry<Value>, at now: MonotonicInstant) -> Verdict {
         let spare: Verdict = options.staleness != .never && entry.isUsable(at: now) ? .fallBack : .useless
+        // Whatever becomes of the levels below.
+        if purpose == .read, isTooOld(entry, at: now) { return .useless }
         if entry.isSuspect { return spare }
         switch purpose {
         case .read:
@@ -21,8 +23,6 @@ extension ReadRequest {
                 // It was to be replaced, and is served for want of another one only where stale values may be.
                 return entry.hasStaleWindow || options.staleness == .allowed ? spare : .useless
             }
-            // Whatever becomes of the levels below, the caller has no use for it.
-            if let longest = options.maximumAge, entry.age(at: now).map({ $0 > longest }) ?? true { return .useless }
             if entry.isFresh(at: now) {
                 return now < entry.refreshAt || options.source == .never ? .serve : .serveAndRefresh
             }
@@ -34,6 +34,13 @@ extension ReadRequest {
         case .refresh(let version):
             return entry.isFresh(at: now) && version != .none && entry.version != version ? .serve : spare
         }
+    }
+}
+
+extension ReadRequest {
+    /// Whether the caller has no use for an entry for its age.
+    package func isTooOld<Value>(_ entry: Entry<Value>, at now: MonotonicInstant) -> Bool {
+        options.maximumAge.map { longest in entry.age(at: now).map { $0 > longest } ?? true } ?? false
     }
 }
 

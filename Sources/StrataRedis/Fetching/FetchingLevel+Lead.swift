@@ -90,6 +90,7 @@ extension FetchingLevel {
     /// Whether a read that has waited for a value is served with what has come.
     private func isServed(_ entry: Entry<Value>, _ request: ReadRequest) -> Bool {
         let now = time.now
+        guard !request.isTooOld(entry, at: now) else { return false }
         guard !entry.isFresh(at: now) else { return true }
         // Its source gives what is stale at once: another fetch would bring no better one.
         guard request.verdict(on: entry, at: now) == .serveAndRefresh else { return false }

@@ -175,6 +175,20 @@ struct ReadOptionsTests {
         #expect(try await cache.get("k", ReadOptions(source: .never, maximumAge: .seconds(50))) == nil)
     }
 
+    @Test("so it is where the source is to be asked, and where changes are not told: no value is no answer")
+    func tooOldAndReplaced() async throws {
+        source.fail()
+        let cache = cache
+        for isSuspect in [false, true] {
+            var entry = Entry<String>.aged("old", fresh: 600, stale: 600, stored: -100)
+            entry.isSuspect = isSuspect
+            try await memory.store(entry, for: "k")
+            let options = ReadOptions(source: isSuspect ? .whenMissing : .always, maximumAge: .seconds(50))
+            await #expect(throws: ToldSource.Failure.self) { try await cache.get("k", options) }
+            await #expect(throws: ToldSource.Failure.self) { try await cache.get(["k"], options) }
+        }
+    }
+
     @Test("A198 the age that a read allows decides, whatever lifetime the value was stored with")
     func maximumAge() async throws {
         try await memory.store(.aged("old", fresh: 600, stale: 600, stored: -100), for: "k")
