@@ -39,4 +39,7 @@ extension CoherentLevel {
 
     /// False.
     public var keepsTickets: Bool { false }
+
+    /// False.
+    public var writesSource: Bool { false }
 }

@@ -86,6 +86,9 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// It stores an entry and its ticket in one step.
     var keepsTickets: Bool { get }
 
+    /// Whether a set goes to a source of truth here, which may refuse it: then levels above must not keep the value.
+    var writesSource: Bool { get }
+
     /// Keeps an entry that a user has set, and returns the ticket with which levels above may keep it.
     ///
     /// - Returns: ``Ticket/void`` when another change came in between; `nil` when the level has no gate.

@@ -1,5 +1,10 @@
-/// A level that knows the largest number of entries it can hold.
-protocol CountedLevel {
+/// A level that knows the largest number of entries it can hold, and counts its hits before a composition judges them.
+protocol CountedLevel: AnyObject, Sendable {
     /// Has a gate make room for as many keys, now and whenever the number grows.
     func reserveRoom(in gate: FillGate)
+
+    /// What was found here and counted as a hit was void, or not to be relied on.
+    ///
+    /// - Parameter isMiss: Whether the read that has found it goes below; a first look is followed by a second one.
+    func withdrawHit(isMiss: Bool)
 }

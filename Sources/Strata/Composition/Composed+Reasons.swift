@@ -18,6 +18,7 @@ extension Composed {
         _ request: ReadRequest,
         at now: MonotonicInstant
     ) {
+        if verdict == .fallBack || verdict == .useless, found.isFresh(at: now) { withdrawHit(isMiss: true) }
         guard request.recorder != nil || events.wantsReads else { return }
         guard verdict == .fallBack || verdict == .useless else {
             if !request.isJudgedAbove {

@@ -36,6 +36,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     let hearing: Hearing
     /// How long a get waits for the upper level to be filled, if that is not memory.
     package var fillWaitLimit: Duration { fills.waitLimit }
+    /// The upper level, if it counts hits that are not judged yet.
+    private let counted: (any CountedLevel)?
     let failures: LevelFailures
     let fills: Fills
     let refreshes: Refreshes<Lower.Key>
@@ -60,7 +62,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
-        if let counted = upper as? any CountedLevel {
+        counted = upper as? any CountedLevel
+        if let counted {
             counted.reserveRoom(in: fillGate)
         } else {
             fillGate.reserve(for: nil)
@@ -95,11 +98,20 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         answers.isJudgedAbove = isJudgedAbove
         guard let found else { return nil }
         let ticket = ledger == nil ? found.ticket : fill?.ticket ?? .none
-        guard fillGate.admits(ticket, at: now), fill?.seal?.isLive != false else { return nil }
-        if ledger != nil, fill == nil, fillGate.isFed { return nil }
+        guard fillGate.admits(ticket, at: now), fill?.seal?.isLive != false,
+            ledger == nil || fill != nil || !fillGate.isFed
+        else {
+            withdrawHit(isMiss: false)
+            return nil
+        }
         if events.wants(.hit), !isJudgedAbove { tellHit(key) }
         return found
     }
+
+    /// What the upper level has counted as a hit is none.
+    @usableFromInline
+    @inline(never)
+    func withdrawHit(isMiss: Bool) { counted?.withdrawHit(isMiss: isMiss) }
 
     /// The upper level's entry if it is valid and may be served; otherwise the lower level's, which then fills the
     /// upper.
@@ -173,9 +185,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 return nil
             }
             return await filling(below, for: key, ticket, heard, request, askedAt: now)
-        } catch is CancellationError {
-            throw CancellationError()
         } catch {
+            // A source may throw it by itself.
+            if error is CancellationError, Task.isCancelled { throw error }
             guard let spare, spare.isUsable(at: time.now) else {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error
@@ -228,6 +240,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             ticket = try await lower.commit(entry, for: key)
         } catch {
             errors.append(error)
+            // What a source of truth has refused, or was not asked for, is not true. A plain level that is full, say, leaves the
+            // one above as it is.
+            if lower.gate != nil || lower.writesSource || error is CancellationError { ticket = .void }
         }
         var kept = dated(entry, for: key, at: start)
         if lower.gate != nil { kept.hasNewVersion = false }
@@ -315,6 +330,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// The one that both levels go by.
     public var clock: CacheClock? { time }
+
+    /// Whether one of the levels says so.
+    public var writesSource: Bool { upper.writesSource || lower.writesSource }
 
     /// The lower level's; the upper one's if that has none.
     public var policy: FreshnessPolicy? { lower.policy ?? upper.policy }

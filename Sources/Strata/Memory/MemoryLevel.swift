@@ -64,6 +64,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     let total: Atomic<Int>
     /// The gate of the composition that the level belongs to.
     let composition = Locked(WeakGate())
+    /// Hits that a composition has found to be none, and those of them that were misses.
+    let withdrawn = (hits: Tally(), misses: Tally())
     /// How much the level may hold; see ``resize(to:)``.
     public var limit: MemoryLimit<Value> { measure.resized(to: total.load(ordering: .relaxed)) }
 

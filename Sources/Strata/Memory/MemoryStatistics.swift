@@ -7,7 +7,7 @@ public struct MemoryStatistics: Sendable, Hashable {
     public var entries = 0
     /// Their weight together.
     public var weight = 0
-    /// Reads that found a fresh entry.
+    /// Reads that found a fresh entry, which in a composition nothing has voided.
     public var hits = 0
     /// Reads that did not.
     public var misses = 0

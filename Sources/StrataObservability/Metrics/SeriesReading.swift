@@ -30,10 +30,13 @@ struct SeriesRecorder: Sendable {
         gauge.record(value)
     }
 
-    /// What has been added to a count; a count that has fallen began anew at zero.
+    /// What has been added to a count; one that has fallen by half began anew at zero.
+    ///
+    /// A hit is counted before it is known to be one: a reading in between is ahead by a few.
     private mutating func growth(of series: Series, to count: Int) -> Int {
-        let count = max(0, count)
-        let before = counted.updateValue(count, forKey: series) ?? 0
+        let (count, before) = (max(0, count), counted[series] ?? 0)
+        if count < before, count > before / 2 { return 0 }
+        counted[series] = count
         return count < before ? count : count - before
     }
 

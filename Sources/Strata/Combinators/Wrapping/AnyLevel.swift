@@ -80,6 +80,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 
     public var keepsTickets: Bool { base.keepsTickets }
 
+    /// What the level inside says.
+    public var writesSource: Bool { base.writesSource }
+
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }

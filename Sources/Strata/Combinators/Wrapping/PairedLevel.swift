@@ -66,6 +66,9 @@ extension PairedLevel {
 
     /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
+
+    /// Whether one of them says so.
+    public var writesSource: Bool { first.writesSource || second.writesSource }
 }
 
 // Two fetchers make a fetcher, and are told of writes all the same.

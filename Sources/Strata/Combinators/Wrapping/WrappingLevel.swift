@@ -23,6 +23,9 @@ extension WrappingLevel {
     public var keepsTickets: Bool { base.keepsTickets }
 
     /// What the level inside says.
+    public var writesSource: Bool { base.writesSource }
+
+    /// What the level inside says.
     public var lacksSource: Bool { base.lacksSource }
 
     /// What the level inside says.

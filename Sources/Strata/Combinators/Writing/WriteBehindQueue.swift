@@ -240,7 +240,10 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     /// Waits until there are no writes, for at most `limit`.
     private func rest(upTo limit: Duration) async {
         await withTaskGroup { group in
-            group.addTask { [self] in try? await flush() }
+            group.addTask { [self] in
+                // Others may be set meanwhile.
+                while !Task.isCancelled, state.withLock({ !$0.writes.isEmpty }) { try? await flush() }
+            }
             group.addTask { try? await Task.pause(for: limit) }
             await group.next()
             group.cancelAll()

@@ -112,6 +112,9 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
 
     // MARK: Writing
 
+    /// True.
+    public var writesSource: Bool { true }
+
     /// Writes the cache, and queues the value for the source.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)

@@ -59,6 +59,9 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
     // MARK: Writing
 
+    /// True.
+    public var writesSource: Bool { true }
+
     /// Writes the source, then the cache.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         _ = try await commit(entry, for: key)

@@ -8,7 +8,9 @@ extension MemoryLevel {
             statistics.entries = writer.state.policy.count
             statistics.weight = writer.state.policy.totalWeight
             statistics.hits &+= readers.hits
-            statistics.misses &+= readers.misses
+            statistics.misses &+= readers.misses &+ withdrawn.misses.count
+            // Before a hit is withdrawn it was counted; what is counted meanwhile may not be.
+            statistics.hits = max(0, statistics.hits &- withdrawn.hits.count)
             return statistics
         }
     }

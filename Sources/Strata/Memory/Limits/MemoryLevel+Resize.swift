@@ -15,7 +15,7 @@ extension MemoryLevel {
         let effect = composition.withLock { composition -> BudgetEffect? in
             let former = self.total.exchange(limit.total, ordering: .relaxed)
             guard former != limit.total else { return nil }
-            if limit.total > former { composition.gate?.reserve(for: limit.total - former) }
+            composition.reserve(for: limit.total)
             writer.withLock { $0.partitionLimit = Self.partitionLimit(limit, $0.partitionCount) }
             return setAllowance(limit.total)
         }
@@ -26,12 +26,29 @@ extension MemoryLevel {
 /// A gate that its composition holds.
 struct WeakGate: Sendable {
     weak var gate: FillGate?
+    /// For how many entries it has room.
+    var reserved = 0
+
+    /// Makes room for more entries than there ever was: what was reserved is never given back.
+    mutating func reserve(for entries: Int) {
+        guard let gate, entries > reserved else { return }
+        gate.reserve(for: entries - reserved)
+        reserved = entries
+    }
 }
 
 extension MemoryLevel: CountedLevel {
+    func withdrawHit(isMiss: Bool) {
+        withdrawn.hits.add()
+        if isMiss { withdrawn.misses.add() }
+    }
+
     /// No entry weighs less than 1.
     func reserveRoom(in gate: FillGate) {
-        composition.withLock { $0.gate = gate }
-        gate.reserve(for: total.load(ordering: .relaxed))
+        composition.withLock { composition in
+            let total = self.total.load(ordering: .relaxed)
+            composition = WeakGate(gate: gate, reserved: total)
+            gate.reserve(for: total)
+        }
     }
 }

@@ -21,6 +21,27 @@ extension WritingBehindTests {
         #expect(try await cache.get("k") == nil)
     }
 
+    @Test("what is set during a drain has its whole limit, too")
+    func setWhileDraining() async throws {
+        let cache = writer(to: memory) { $0.delay = .seconds(600) }
+        let (first, second) = (AsyncGate(), AsyncGate())
+        source.holdNextWrite(before: first)
+        try await cache.set(1, for: "a")
+        let drain = Task { await cache.drain(within: .seconds(60)) }
+        await first.arrivals()
+        source.holdNextWrite(before: second)
+        let set = Task { try await cache.set(2, for: "b") }
+        await second.arrivals()
+        first.open()
+        while source.values["a"] == nil || cache.statistics.pending > 1 { try await nextTurn() }
+        // A drain that has ended would give up the other.
+        for _ in 0..<100 { try await nextTurn() }
+        second.open()
+        try await set.value
+        await drain.value
+        #expect(source.values == ["k": 1, "a": 1, "b": 2] && lost.isEmpty)
+    }
+
     @Test("what a drain cannot write it gives up and tells; a source that hangs does not hold it")
     func drainingLate() async throws {
         let cache = writer(to: memory) {

@@ -68,6 +68,26 @@ struct WritingThroughTests {
         #expect(counter("failed_writes", cache) == 2 && counter("written", cache) == 0)
     }
 
+    @Test(
+        "memory above keeps nothing that the source has refused, or was not asked for",
+        arguments: [false, true]
+    )
+    func refused(isCancelled: Bool) async throws {
+        let above = MemoryLevel<String, Int>(limit: .entries(10))
+        let stack = above.compose(AnyLevel(cache))
+        try await stack.set(1, for: "k")
+        if !isCancelled { source.fail(.before) }
+        let set = Task {
+            if isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+            try await stack.set(2, for: "k")
+        }
+        let error = await #expect(throws: (any Error).self) { try await set.value }
+        #expect(isCancelled ? error is CancellationError : error is Failure)
+        #expect(above.resident("k", at: .coarse) == nil)
+        #expect(try await stack.get("k") == (isCancelled ? 1 : nil))
+        #expect(source.writes == [1])
+    }
+
     @Test("a writer that is cancelled leaves nothing in the cache, whether it has written or not", arguments: [0, 1])
     func cancelled(which: Int) async throws {
         let cache = cache

@@ -1,5 +1,7 @@
-import Strata
+import Synchronization
 import Testing
+
+@testable import Strata
 
 @Suite("A memory level whose limit changes")
 struct MemoryResizeTests {
@@ -26,6 +28,17 @@ struct MemoryResizeTests {
         for key in 0..<20_000 { #expect(try await level.get(key) == key) }
         for key in 20_000..<30_000 { try await level.set(key, for: key) }
         #expect(level.statistics.entries == 20_000)
+    }
+
+    @Test("the gate above has room for the largest limit that there was, and no more for being told again")
+    func toAndFro() {
+        let memory = MemoryLevel<Int, Int>(limit: .entries(50))
+        let cache = memory.compose(ClosureFetcher { (key: Int) in key })
+        for _ in 0..<10 {
+            memory.resize(to: 100)
+            memory.resize(to: 50)
+        }
+        #expect(cache.fillGate.ceiling.load(ordering: .relaxed) == 16 * 100)
     }
 
     @Test("costs are limited by the new total, and one entry too large for it is refused")
