@@ -107,9 +107,8 @@ extension Composed {
                 }
             }
             return entries
-        } catch is CancellationError {
-            throw CancellationError()
         } catch {
+            if error is CancellationError, Task.isCancelled { throw error }
             let now = time.now
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
             guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
@@ -146,7 +145,7 @@ extension Composed {
         for (number, place) in places.enumerated() {
             guard below[number] == nil, let error = errors[number] else { continue }
             failed.insert(number)
-            if error is CancellationError, !request.leavesOutFailures { throw error }
+            if error is CancellationError, Task.isCancelled, !request.leavesOutFailures { throw error }
             guard entries[place]?.isUsable(at: now) != true else {
                 request.of(keys[number]).recorder?.stale(because: Self.isLate(error) ? .late : .failed)
                 continue

@@ -32,8 +32,9 @@ final class LevelFailures: Sendable {
         return true
     }
 
-    /// The upper level could not be filled.
+    /// The upper level could not be filled; that the reader has left is no failure.
     func fill(_ error: any Error, of level: some CacheLevel) {
+        guard !(error is CancellationError) else { return }
         fills.add()
         log("a level of a cache cannot be filled: the value is returned all the same", error, level)
     }

@@ -42,6 +42,19 @@ struct StaleBatchTests {
         #expect(try await cache().batchGetSome(["a", "b"]) == ["old a", "new b"])
     }
 
+    @Test("a source that throws CancellationError, though nobody is cancelled, has failed", arguments: [false, true])
+    func ownCancellation(isBatch: Bool) async throws {
+        try await age("a")
+        let cache = memory.compose(Source(failureBackOff: nil) { (_: String) -> String? in throw CancellationError() })
+        if isBatch {
+            #expect(try await cache.get(["a"]) == ["old a"])
+            await #expect(throws: CancellationError.self) { try await cache.get(["a", "b"]) }
+        } else {
+            #expect(try await cache.get("a") == "old a")
+            await #expect(throws: CancellationError.self) { try await cache.get("b") }
+        }
+    }
+
     @Test("the source is told of each key's old value")
     func told() async throws {
         try await age("a", "b")

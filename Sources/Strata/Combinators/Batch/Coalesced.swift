@@ -5,7 +5,8 @@
 /// failed.
 ///
 /// A caller's cancellation is its own; the common read is cancelled when the last caller has left. Reads with options of
-/// their own, and with read traces, go down alone, and so do those of which a condition has been asked already.
+/// their own, and with read traces, go down alone, and so do those of which a condition has been asked already, and those for
+/// which a level above has an old value: they wait for less long, and their source is told of it.
 public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     public typealias Key = Base.Key
     public typealias Value = Base.Value
@@ -31,9 +32,9 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     ///
     /// - Throws: What the level throws; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        guard request.isShareable, request.recorder == nil, request.answers.isEmpty else {
-            return try await base.entry(for: key, request)
-        }
+        guard request.isShareable, request.recorder == nil, request.answers.isEmpty, request.basis == nil,
+            !request.hasFallback
+        else { return try await base.entry(for: key, request) }
         if let outcome = try await collection.outcome(of: key) { return try outcome.get() }
         try Task.checkCancellation()
         return try await base.entry(for: key, request)

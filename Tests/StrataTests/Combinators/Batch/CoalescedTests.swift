@@ -28,6 +28,24 @@ struct CoalescedTests {
         #expect(below.batches.count == 2)
     }
 
+    @Test("a read above which an old value is waits for its source as long as it would alone")
+    func withOld() async throws {
+        let memory = MemoryLevel<String, String>(limit: .entries(4))
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        let gate = AsyncGate()
+        let policy = FreshnessPolicy(softTimeout: .milliseconds(5))
+        let source = Source<String, String>(freshness: policy) { _, context in
+            #expect(context.old == "old")
+            try await gate.pass()
+            return .value("new")
+        }
+        let cache = memory.compose(source.collecting())
+        #expect(try await cache.get("k") == "old")
+        gate.open()
+        // What comes late is kept.
+        while try await cache.get("k", .cached) != "new" { try await nextTurn() }
+    }
+
     @Test("a window that is full takes no more keys; the next one opens another")
     func full() async throws {
         let cache = below.collecting(within: .milliseconds(20), upTo: 2)
