@@ -103,11 +103,13 @@ package struct TimerWheel: ~Copyable, Sendable {
     package mutating func expire(upTo now: Int64, most: Int, into due: inout SlotList) {
         let present = max(min(tick(before: now), .max - 1), elapsed)
         var left = most
+        // A bucket of a higher wheel may hold everything: the rest of one is moved down the next time.
+        var moves = most < .max / 64 ? 64 * most : .max
         while let next = nextBucket(), next.tick <= present {
             elapsed = max(elapsed, next.tick)
             let head = next.wheel * Int(TimerWheel.buckets) + next.bucket
             while Int(links[head].next) != head {
-                guard left > 0 else { return }
+                guard left > 0, moves > 0 else { return }
                 let index = Int(links[head].next)
                 let tick = links[index].tick
                 unlink(index)
@@ -116,6 +118,7 @@ package struct TimerWheel: ~Copyable, Sendable {
                     left -= 1
                 } else {
                     link(index, tick: tick)
+                    moves -= 1
                 }
             }
         }
@@ -187,6 +190,11 @@ extension TimerWheel {
 
     /// The bucket that comes up next, and when.
     private func nextBucket() -> (wheel: Int, bucket: Int, tick: UInt32)? {
+        // One that was begun and not emptied: what was moved down from it must not hide what is due in it.
+        for wheel in stride(from: TimerWheel.wheels - 1, to: 0, by: -1) where occupied[wheel] != 0 {
+            let bucket = (elapsed &>> (UInt32(wheel) * TimerWheel.digitBits)) & (TimerWheel.buckets - 1)
+            if occupied[wheel] &>> UInt64(bucket) & 1 != 0 { return (wheel, Int(bucket), elapsed) }
+        }
         for wheel in 0..<TimerWheel.wheels where occupied[wheel] != 0 {
             let shift = UInt32(wheel) * TimerWheel.digitBits
             let present = UInt64((elapsed &>> shift) & (TimerWheel.buckets - 1))

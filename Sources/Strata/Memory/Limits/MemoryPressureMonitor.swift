@@ -19,7 +19,7 @@ public final class MemoryPressureMonitor: Sendable {
     private struct State {
         var listeners: [UInt64: @Sendable (MemoryPressure) -> Void] = [:]
         var lastNumber: UInt64 = 0
-        var last: MemoryPressureReading?
+        var last: (reading: MemoryPressureReading, at: MonotonicInstant)?
     }
 
     private let source: MemoryPressureSource
@@ -47,7 +47,7 @@ public final class MemoryPressureMonitor: Sendable {
     @discardableResult
     public func subscribe(_ listener: @escaping @Sendable (MemoryPressure) -> Void) -> MemoryPressureSubscription {
         let number = state.withLock { state in
-            if state.listeners.isEmpty { state.last = source.read() }
+            if state.listeners.isEmpty { state.last = (source.read(), .now) }
             state.lastNumber += 1
             state.listeners[state.lastNumber] = listener
             return state.lastNumber
@@ -65,12 +65,18 @@ public final class MemoryPressureMonitor: Sendable {
     ///
     /// - Returns: Whether there are subscribers.
     @discardableResult
-    package func look() -> Bool {
+    package func look(at now: MonotonicInstant = .now) -> Bool {
         let (pressure, listeners) = state.withLock { state in
             guard !state.listeners.isEmpty else { return (MemoryPressure?.none, state.listeners) }
             let reading = source.read()
-            defer { state.last = reading }
-            return (reading.pressure(since: state.last ?? reading, over: period), state.listeners)
+            guard let last = state.last else {
+                state.last = (reading, now)
+                return (nil, state.listeners)
+            }
+            state.last = (reading.completed(by: last.reading), now)
+            // The thread may be late: it does other work as well.
+            let pause = max(period, last.at.duration(to: now))
+            return (reading.pressure(since: last.reading, over: pause), state.listeners)
         }
         if let pressure { for listener in listeners.values { listener(pressure) } }
         return !listeners.isEmpty
@@ -79,7 +85,7 @@ public final class MemoryPressureMonitor: Sendable {
 
 extension MemoryPressureMonitor: Watched {
     package func fire(at now: MonotonicInstant) -> MonotonicInstant {
-        look() ? now.advanced(by: period) : .distantFuture
+        look(at: now) ? now.advanced(by: period) : .distantFuture
     }
 }
 

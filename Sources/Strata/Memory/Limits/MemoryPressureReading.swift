@@ -1,14 +1,15 @@
 /// A reading of the system's memory: counters that only grow, so that two readings show the events in between, and what the
 /// control group uses now.
 struct MemoryPressureReading: Equatable, Sendable {
-    /// How often the control group was throttled or had to reclaim, because it was at its limits.
-    var reclaims = 0
+    /// How often the control group was throttled or had to reclaim, because it was at its limits; `nil`, as all the others, when
+    /// it cannot be read.
+    var reclaims: Int?
     /// How often the control group could not get memory at all.
-    var failures = 0
+    var failures: Int?
     /// Microseconds in which some task waited for memory.
-    var someStalled = 0
+    var someStalled: Int?
     /// Microseconds in which all tasks did.
-    var allStalled = 0
+    var allStalled: Int?
     /// What the control group may use; `nil` for no limit.
     var limit: Int?
     /// What it uses beside copies of files, which the kernel drops when it needs room; `nil` when that is not known.
@@ -20,8 +21,8 @@ struct MemoryPressureReading: Equatable, Sendable {
             let parts = line.split(separator: UInt8(ascii: " "))
             guard parts.count == 2, let count = MemoryPressureReading.number(parts[1]) else { continue }
             switch String(decoding: parts[0], as: UTF8.self) {
-            case "high", "max": reclaims = reclaims.addingReportingOverflow(count).partialValue
-            case "oom", "oom_kill": failures = failures.addingReportingOverflow(count).partialValue
+            case "high", "max": reclaims = (reclaims ?? 0).addingReportingOverflow(count).partialValue
+            case "oom", "oom_kill": failures = (failures ?? 0).addingReportingOverflow(count).partialValue
             default: break
             }
         }
@@ -74,13 +75,31 @@ struct MemoryPressureReading: Equatable, Sendable {
     /// The pressure since an earlier reading; `nil` for none.
     ///
     /// Stalls count when they took a tenth of the time. That the group is at its limit counts when it is not full of copies of
-    /// files: a process that reads or writes files has it there all the time.
+    /// files: a process that reads or writes files has it there all the time. What one of the readings lacks says nothing: a
+    /// process without descriptors cannot read, and what it reads then has not grown from zero.
     func pressure(since earlier: MemoryPressureReading, over pause: Duration) -> MemoryPressure? {
+        func growth(_ counter: KeyPath<MemoryPressureReading, Int?>) -> Int {
+            guard let now = self[keyPath: counter], let then = earlier[keyPath: counter] else { return 0 }
+            return now.subtractingReportingOverflow(then).partialValue
+        }
         let tenth = max(Int(clamping: pause.saturatedNanoseconds / 10_000), 1)
-        if failures > earlier.failures || allStalled &- earlier.allStalled > tenth { return .critical }
-        if someStalled &- earlier.someStalled > tenth { return .moderate }
-        if reclaims > earlier.reclaims, !hasRoom { return .moderate }
+        if growth(\.failures) > 0 || growth(\.allStalled) > tenth { return .critical }
+        if growth(\.someStalled) > tenth { return .moderate }
+        let isUnknown = used == nil && earlier.used != nil || limit == nil && earlier.limit != nil
+        if growth(\.reclaims) > 0, !hasRoom, !isUnknown { return .moderate }
         return nil
+    }
+
+    /// This reading, with what it lacks from an earlier one.
+    func completed(by earlier: MemoryPressureReading) -> MemoryPressureReading {
+        var reading = self
+        reading.reclaims = reclaims ?? earlier.reclaims
+        reading.failures = failures ?? earlier.failures
+        reading.someStalled = someStalled ?? earlier.someStalled
+        reading.allStalled = allStalled ?? earlier.allStalled
+        reading.limit = limit ?? earlier.limit
+        reading.used = used ?? earlier.used
+        return reading
     }
 
     private static func number(_ digits: some Sequence<UInt8>) -> Int? {

@@ -54,6 +54,53 @@ struct TimerWheelTests {
         #expect(wheel.nextLook == .max)
     }
 
+    @Test("What was moved down from a bucket does not hide the rest of it")
+    func halfDone() {
+        let tick: Int64 = 1 << 26
+        var wheel = TimerWheel(now: 0)
+        wheel.schedule(1, at: 123 * tick)
+        for slot in 2...41 { wheel.schedule(UInt32(slot), at: 63 * tick) }
+        var due: [UInt32] = []
+        wheel.expire(upTo: 63 * tick, most: 32, into: &due)
+        wheel.checkInvariants()
+        wheel.expire(upTo: 64 * tick, most: 1000, into: &due)
+        #expect(due.sorted() == Array(2...41))
+        #expect(wheel.nextLook > 100 * tick)
+        wheel.expire(upTo: 124 * tick, most: 1000, into: &due)
+        #expect(due.count == 41 && wheel.nextLook == .max)
+    }
+
+    @Test("Taking out few at a time, nothing is late while there is time for all of it, beside a plain list")
+    func steps() {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed of TimerWheelTests.steps: \(seed)")
+        var random = TestRandom(seed: seed)
+        let tick: Int64 = 1 << 26
+        var wheel = TimerWheel(now: 0)
+        var deadlines: [UInt32: Int64] = [:]
+        var slot: UInt32 = 0
+        // Forty a tick come and go, and sixty-four a tick may go.
+        for step in 1...12_000 {
+            let now = Int64(step) * tick
+            if step < 6_000 {
+                for _ in 0..<40 {
+                    slot += 1
+                    let deadline = now + Int64.random(in: 3_000...4_500, using: &random) * tick
+                    wheel.schedule(slot, at: deadline)
+                    deadlines[slot] = deadline
+                }
+            }
+            var due: [UInt32] = []
+            wheel.expire(upTo: now, most: 64, into: &due)
+            for slot in due {
+                let late = now - (deadlines.removeValue(forKey: slot) ?? 0)
+                #expect(late >= 0 && late < 64 * tick, "\(late / tick) ticks late in step \(step)")
+            }
+        }
+        #expect(deadlines.isEmpty && wheel.count == 0)
+        wheel.checkInvariants()
+    }
+
     @Test("What lies beyond all wheels, or before the start, is handled")
     func extremes() {
         var wheel = TimerWheel(now: .max - 5)

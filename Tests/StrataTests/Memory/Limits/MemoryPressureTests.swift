@@ -39,6 +39,52 @@ struct MemoryPressureTests {
         subscription.cancel()
     }
 
+    @Test("files that could not be read once have not grown from zero since")
+    func unreadable() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let stalls = "some avg10=0 total=9000000\nfull avg10=0 total=5000000\n"
+        func writeAll() throws {
+            try events(high: 50, oom: 3)
+            try write(stalls, to: "memory.pressure")
+        }
+        try writeAll()
+        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        try FileManager.default.removeItem(at: folder)
+        monitor.look()
+        try writeAll()
+        monitor.look()
+        #expect(probe.calls == [])
+        // So it is where the first reading fails.
+        subscription.cancel()
+        try FileManager.default.removeItem(at: folder)
+        let again = monitor.subscribe(probe)
+        try writeAll()
+        monitor.look()
+        #expect(probe.calls == [])
+        try events(high: 50, oom: 4)
+        monitor.look()
+        #expect(probe.calls == [.relieve(.critical)])
+        again.cancel()
+    }
+
+    @Test("stalls count as a share of the time that has passed, however late the look is")
+    func late() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let start = MonotonicInstant.now
+        try write("full avg10=0 total=0\n", to: "memory.pressure")
+        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        monitor.look(at: start.advanced(by: .seconds(1)))
+        try write("full avg10=0 total=120000\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: .seconds(6)))
+        #expect(probe.calls == [])
+        try write("full avg10=0 total=240000\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: .seconds(7)))
+        #expect(probe.calls == [.relieve(.critical)])
+        subscription.cancel()
+    }
+
     @Test("A176 who has unsubscribed, or never did, is not told")
     func unsubscribed() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
