@@ -101,8 +101,10 @@ struct DiskTroubleTests {
     @Test("a database of another program is not touched")
     func foreign() async throws {
         try folder.inspect { try $0.execute(sql: "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)") }
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.file))
         #expect(await diskCode { _ = try await level().get("k") } == .foreign)
         #expect(await diskCode { try await level().set("v", for: "k") } == .foreign)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == before)
         #expect(try folder.inspect { try Int.fetchOne($0, sql: "SELECT x FROM theirs") } == 1)
         #expect(try folder.names.allSatisfy { !$0.contains("corrupt") })
     }
@@ -126,6 +128,30 @@ struct DiskTroubleTests {
         #expect(try await level.usage().entries == 1)
         try await level.set("new", for: "k")
         #expect(try await level.get("k") == "new")
+    }
+
+    @Test("a file that is full makes room for new entries by what has expired, and by what was used longest ago")
+    func roomInFullFile() async throws {
+        let level = level(DiskOptions(fileLimit: 240 << 10))
+        let text = String(repeating: "x", count: 1_000)
+        // More than there is room for, by far; the level's own limit is larger than the file may be.
+        for number in 0..<400 { try await level.set(text, for: "\(number)") }
+        #expect(try await level.get("399") == text)
+        #expect(try await level.get("0") == nil)
+        #expect(try await level.usage().entries > 20)
+        try await level.set(text, for: "brief", lifetime: EntryLifetime(freshFor: .milliseconds(1)))
+        #expect(try await level.update("399") { _ in "new" } == "new")
+    }
+
+    @Test("what is to survive a power cut waits for the disk")
+    func power() async throws {
+        for (durability, expected) in [(DiskOptions.Durability.power, 2), (.process, 1)] {
+            let store = folder.store(DiskOptions(durability: durability))
+            let file = try await store.openFile()
+            let found = try await file.pool.writeWithoutTransaction { try Int.fetchOne($0, sql: "PRAGMA synchronous") }
+            #expect(found == expected)
+            await store.close()
+        }
     }
 
     @Test("A156 a folder that cannot be made, or is a file, is a typed error; later it works")

@@ -89,6 +89,40 @@ struct DiskWaitTests {
         #expect(try await level.get("k") == "v")
     }
 
+    @Test("a process that keeps writing is a typed error after the time allowed, to all at once")
+    func writing() async throws {
+        let level = level(.milliseconds(500))
+        try await level.set("v", for: "k")
+        let other = try folder.connection()
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let start = MonotonicInstant.now
+        await withTaskGroup { group in
+            for number in 0..<60 {
+                group.addTask { #expect(await diskCode { try await level.set("v", for: "\(number)") } == .busy) }
+            }
+        }
+        // One after the other they would take thirty seconds.
+        #expect(start.duration(to: .now) < .seconds(15))
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try await level.set("w", for: "k")
+        #expect(try await level.get("k") == "w")
+    }
+
+    @Test("a write that is cancelled does not wait for another process")
+    func cancelledWrite() async throws {
+        let level = level()
+        try await level.set("v", for: "k")
+        let other = try folder.connection()
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        let set = Task { try await level.set("w", for: "k") }
+        let file = try await level.store.openFile()
+        while !file.isWriting { try await nextTurn() }
+        set.cancel()
+        await #expect(throws: CancellationError.self) { try await set.value }
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(try await level.get("k") == "v")
+    }
+
     @Test("a call that is cancelled does not wait until the file is open")
     func cancelled() async throws {
         let lock = try FileLock(folder.file + ".lock")

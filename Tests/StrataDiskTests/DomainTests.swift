@@ -31,6 +31,27 @@ struct DomainTests {
         #expect(try await again.get("a") == 2)
     }
 
+    @Test("levels whose namespaces are called as domains are do not touch these")
+    func names() async throws {
+        let names = ["domain", "domain:flags", "namespace:domain", "namespace:domain:flags", "domain:"]
+        try await domain(nil).set(1, for: "k")
+        try await domain("flags").set(2, for: "k")
+        try await domain("").set(3, for: "k")
+        let levels = names.map { DiskLevel<String, Int>(store, namespace: $0) }
+        for (number, level) in levels.enumerated() {
+            #expect(level.namespace == names[number])
+            #expect(try await level.get("k") == nil)
+            try await level.set(10 + number, for: "k")
+        }
+        for (number, level) in levels.enumerated() {
+            #expect(try await level.get("k") == 10 + number)
+            try await level.clear()
+        }
+        for (number, name) in [nil, "flags", ""].enumerated() {
+            #expect(try await domain(name).get("k") == number + 1)
+        }
+    }
+
     @Test("A162 clearing one domain leaves other domains, the process-wide one and other levels alone")
     func clear() async throws {
         let others = [domain("b"), domain(nil), domain(""), domain("a:")]

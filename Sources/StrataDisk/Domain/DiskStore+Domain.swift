@@ -27,7 +27,7 @@ extension DiskStore {
         limit: Int = 16 << 20
     ) -> DiskLevel<Key, Value> {
         DiskLevel(
-            // Colons part them from each other and from other levels' namespaces.
+            // Colons part them from each other; see DiskSpace.name(of:) for other levels' namespaces.
             space: DiskSpace(
                 store: self,
                 name: name.map { "domain:\($0)" } ?? "domain",

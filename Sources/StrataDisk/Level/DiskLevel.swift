@@ -73,7 +73,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         undecodable: Undecodable = .miss
     ) {
         self.init(
-            space: DiskSpace(store: store, name: namespace, limit: limit, whenFull: .evict),
+            space: DiskSpace(store: store, name: DiskSpace.name(of: namespace), limit: limit, whenFull: .evict),
+            namespace: namespace,
             codec: codec,
             freshness: freshness,
             undecodable: undecodable
@@ -96,7 +97,13 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         self.init(store, namespace: namespace, codec: .cbor, limit: limit, freshness: freshness)
     }
 
-    init(space: DiskSpace, codec: Codec<Value>, freshness: FreshnessPolicy?, undecodable: Undecodable) {
+    init(
+        space: DiskSpace,
+        namespace: String? = nil,
+        codec: Codec<Value>,
+        freshness: FreshnessPolicy?,
+        undecodable: Undecodable
+    ) {
         time = .current
         wall = .beside(time)
         self.space = space
@@ -104,7 +111,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         self.freshness = freshness
         self.undecodable = undecodable
         store = space.store
-        namespace = space.name
+        self.namespace = namespace ?? space.name
         limit = space.limit
     }
 

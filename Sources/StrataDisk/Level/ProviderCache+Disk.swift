@@ -25,7 +25,8 @@ extension ProviderCache {
         freshness: FreshnessPolicy = FreshnessPolicy()
     ) {
         let disk = DiskLevel<ProviderRecord.Key, ProviderRecord>(
-            space: DiskSpace(store: store, name: namespace, limit: limit, whenFull: .sweep),
+            space: DiskSpace(store: store, name: DiskSpace.name(of: namespace), limit: limit, whenFull: .sweep),
+            namespace: namespace,
             codec: .records,
             freshness: freshness,
             undecodable: .miss

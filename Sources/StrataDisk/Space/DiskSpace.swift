@@ -19,6 +19,13 @@ final class DiskSpace: Sendable {
         self.whenFull = whenFull
     }
 
+    /// How a namespace of levels is called in the file, so that none has the name of a domain.
+    static func name(of namespace: String) -> String {
+        let prefixes = ["domain:", "namespace:"]
+        let isTaken = namespace == "domain" || prefixes.contains { namespace.hasPrefix($0) }
+        return isTaken ? "namespace:\(namespace)" : namespace
+    }
+
     /// What is done beside the calls, one of each at a time.
     enum BackgroundWork: Hashable, Sendable {
         case sweep
@@ -127,8 +134,30 @@ final class DiskSpace: Sendable {
             guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
-        return try await store.write { db, file in
+        return try await writing(size, now: now) { db, file in
             try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
+        }
+    }
+
+    /// Writes, and once more when the file was full, with room made in this namespace.
+    ///
+    /// SQLite fails before the namespace's own limit is looked at: a file is larger than what is counted as its entries.
+    private func writing<Result: Sendable>(
+        _ size: Int,
+        now: Int64,
+        _ body: @Sendable (Database, OpenFile) throws -> Result
+    ) async throws -> Result {
+        do { return try await store.write(body) } catch let error as DiskError where error.code == .full {
+            guard whenFull != .refuse, store.options.fileLimit.map({ size < $0 / 2 }) ?? true else { throw error }
+            let isMade = try await store.write { db, file in
+                guard let space = try file.space(self.name, db) else { return false }
+                // Some pages more than the entry itself: rows lie in pages of four kilobytes.
+                let room = 2 * size + (32 << 10)
+                let isSwept = self.whenFull == .sweep
+                return try self.makeRoom(space, over: room, ofExpired: isSwept, now: now, db) > 0
+            }
+            guard isMade else { throw error }
+            return try await store.write(body)
         }
     }
 
@@ -146,7 +175,7 @@ final class DiskSpace: Sendable {
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
         // Immediate: no other process writes between the comparison and the end.
-        return try await store.write { db, file in
+        return try await writing(entry?.size(key) ?? 0, now: now) { db, file in
             let space = try file.madeSpace(self.name, db)
             let sql = "SELECT high, low FROM entry WHERE space = ? AND key = ?"
             let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [space, key.data])
@@ -216,7 +245,7 @@ final class DiskSpace: Sendable {
         let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
         guard let id = try Int64.fetchOne(own, arguments: [space, key.data]) else { return written }
         try Self.tag(id, entry.tags, space, db)
-        guard bytes > limit, try !makeRoom(space, over: bytes - limit, sparing: id, now: now, db) else {
+        guard bytes > limit, try makeRoom(space, over: bytes - limit, sparing: id, now: now, db) < bytes - limit else {
             return written
         }
         try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [id])
@@ -234,46 +263,49 @@ final class DiskSpace: Sendable {
             payload = excluded.payload
         """
 
-    /// - Returns: Whether there is room now.
+    /// Drops what has expired, and then, where the level evicts, what was used longest ago.
+    ///
+    /// - Returns: How many bytes were freed.
     @discardableResult
     private func makeRoom(
         _ space: Int64,
         over excess: Int,
-        sparing: Int64?,
+        sparing: Int64? = nil,
+        ofExpired: Bool = false,
         now: Int64,
         _ db: Database
-    ) throws -> Bool {
-        var excess = excess
+    ) throws -> Int {
+        var freed = 0
         func evict(_ sql: String, _ arguments: StatementArguments) throws -> Bool {
             let rows = try Row.fetchAll(try db.cachedStatement(sql: sql), arguments: arguments)
             var isAny = false
-            for row in rows where excess > 0 && row[0] != sparing {
+            for row in rows where freed < excess && row[0] != sparing {
                 try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[0] as Int64])
-                excess -= max(row.number(1, Int.self) ?? 0, 0)
+                freed += max(row.number(1, Int.self) ?? 0, 0)
                 isAny = true
             }
             return isAny
         }
         let expired = "SELECT id, size FROM entry WHERE space = ? AND ends <= ? AND ends < \(DiskSchema.never) LIMIT 64"
-        while excess > 0, try evict(expired, [space, now]) {}
-        guard excess > 0 else { return true }
+        while freed < excess, try evict(expired, [space, now]) {}
+        guard freed < excess, !ofExpired else { return freed }
         switch whenFull {
         case .evict: break
-        case .sweep: guard sparing == nil else { return false }
+        case .sweep: guard sparing == nil else { return freed }
         case .refuse: throw DiskError(.noRoom, "the namespace is full")
         }
         let coldest = """
             SELECT entry.id, entry.size FROM usage JOIN entry ON entry.id = usage.entry
             WHERE usage.space = ? ORDER BY usage.used LIMIT 64
             """
-        while excess > 0, try evict(coldest, [space]) {}
-        return excess <= 0
+        while freed < excess, try evict(coldest, [space]) {}
+        return freed
     }
 
     // MARK: Removing
 
     func remove(_ key: [UInt8]) async throws {
-        try await delete("key = ?", [key.data])
+        try await delete([Condition(sql: "key = ?") { _ in [key.data] }])
     }
 
     /// Removes a damaged row, unless it was replaced meanwhile.
@@ -285,14 +317,16 @@ final class DiskSpace: Sendable {
     }
 
     func removeAll() async throws {
-        try await delete("1", [])
+        try await delete([Condition(sql: "1") { _ in [] }])
     }
 
     /// Removes what bears one of the tags, all at one moment.
     func removeAll(tagged tags: [String]) async throws {
         let conditions = Set(tags.map { Self.canonical($0) }).sorted()
-            .map {
-                ("id IN (SELECT entry FROM tagged WHERE space = entry.space AND tag = ?)", [$0] as StatementArguments)
+            .map { tag in
+                // With the namespace as an argument, or the entries that bear the tag would be looked for again for each row.
+                let sql = "id IN (SELECT entry FROM tagged WHERE space = ? AND tag = ?)"
+                return Condition(sql: sql) { [$0, tag] }
             }
         if !conditions.isEmpty { try await delete(conditions) }
     }
@@ -309,19 +343,22 @@ final class DiskSpace: Sendable {
         return "#" + String(decoding: SHA256.hexadecimal(bytes), as: UTF8.self)
     }
 
-    private func delete(_ condition: String, _ arguments: StatementArguments) async throws {
-        try await delete([(condition, arguments)])
+    /// Which rows of a namespace go.
+    private struct Condition: Sendable {
+        let sql: String
+        /// By the number of the namespace.
+        let arguments: @Sendable (Int64) -> StatementArguments
     }
 
-    private func delete(_ conditions: [(String, StatementArguments)]) async throws {
+    private func delete(_ conditions: [Condition]) async throws {
         // What is not there needs no write, which would wait for others.
         let space = try await store.read { [name] db, file in try file.space(name, db) }
         guard space != nil else { return }
         try await store.write { [name] db, file in
             guard let space = try file.space(name, db) else { return }
-            for (condition, arguments) in conditions {
-                try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition)")
-                    .execute(arguments: [space] + arguments)
+            for condition in conditions {
+                try db.cachedStatement(sql: "DELETE FROM entry WHERE space = ? AND \(condition.sql)")
+                    .execute(arguments: [space] + condition.arguments(space))
             }
         }
     }
@@ -341,7 +378,7 @@ final class DiskSpace: Sendable {
             guard let space = try file.space(self.name, db) else { return }
             try self.writeTouches(space, db)
             let held = try self.bytes(space, db)
-            if held > bytes { try self.makeRoom(space, over: held - bytes, sparing: nil, now: now, db) }
+            if held > bytes { try self.makeRoom(space, over: held - bytes, now: now, db) }
         }
     }
 }

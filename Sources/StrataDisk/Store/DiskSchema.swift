@@ -86,20 +86,20 @@ enum DiskSchema {
             let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
             let format = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
             if application == self.application {
-                guard format <= self.format else {
-                    throw DiskError(.newerFormat, "the file has format \(format)")
-                }
+                guard format <= self.format else { throw newer(format) }
                 return .commit
             }
             let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-            guard application == 0, format == 0, tables == 0 else {
-                throw DiskError(.foreign, "the file is a database of another program")
-            }
+            guard application == 0, format == 0, tables == 0 else { throw foreign }
             try db.execute(sql: statements)
             try db.execute(sql: "PRAGMA application_id = \(self.application)")
             try db.execute(sql: "PRAGMA user_version = \(self.format)")
             return .commit
         }
     }
+
+    static var foreign: DiskError { DiskError(.foreign, "the file is a database of another program") }
+
+    static func newer(_ format: Int32) -> DiskError { DiskError(.newerFormat, "the file has format \(format)") }
 }
 #endif

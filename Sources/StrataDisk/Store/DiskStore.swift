@@ -94,9 +94,14 @@ public final class DiskStore: Sendable, CustomStringConvertible {
     /// Writes in one transaction: all of it or nothing.
     func write<Result: Sendable>(_ body: @Sendable (Database, OpenFile) throws -> Result) async throws -> Result {
         try await withFile { file in
-            try await file.pool.write { db in
-                guard file.isInPlace else { throw Moved() }
-                return try body(db, file)
+            let wait = WriteWait(deadline: .now.advanced(by: options.lockTimeout))
+            return try await withTaskCancellationHandler {
+                try await file.write(wait) { db in
+                    guard file.isInPlace else { throw Moved() }
+                    return try body(db, file)
+                }
+            } onCancel: {
+                wait.cancel()
             }
         }
     }
@@ -125,7 +130,9 @@ public final class DiskStore: Sendable, CustomStringConvertible {
                 }
                 if error is Moved { throw DiskError(.notWritable, "the file is moved away again and again") }
                 guard let error = error as? DatabaseError else { throw error }
-                if error.resultCode == .SQLITE_INTERRUPT, Task.isCancelled { throw CancellationError() }
+                if [.SQLITE_INTERRUPT, .SQLITE_BUSY].contains(error.resultCode), Task.isCancelled {
+                    throw CancellationError()
+                }
                 let failure = DiskError(error)
                 if failure.code == .corrupt { await drop(file, isSuspect: true) }
                 throw failure

@@ -35,6 +35,7 @@ struct FileOpening {
         guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
         defer { close(lock) }
         try take(lock)
+        try FileHeader(path)?.check()
         do {
             return try OpenFile(path, options, isSuspect: isSuspect)
         } catch {

@@ -21,6 +21,7 @@ final class OpenFile: Sendable {
     let pool: DatabasePool
     let path: String
     let identity: Identity?
+    private let turn: WriteTurn
     private let spaces = Locked<[String: Int64]>([:])
 
     /// Opens a file and prepares it; blocks.
@@ -34,12 +35,11 @@ final class OpenFile: Sendable {
         var configuration = Configuration()
         configuration.label = "strata"
         configuration.maximumReaderCount = max(1, options.readers)
-        // SQLite counts in milliseconds of 32 bits, 24 days.
-        let timeout = min(Double(max(options.lockTimeout, .zero).saturatedNanoseconds) / 1e9, 2_000_000)
-        configuration.busyMode = .timeout(timeout)
+        let turn = WriteTurn(options.lockTimeout)
+        self.turn = turn
+        configuration.busyMode = .callback { turn.tryAgain(after: $0) }
         configuration.foreignKeysEnabled = false
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = \(options.durability == .power ? "FULL" : "NORMAL")")
             // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With
             // SQLite's own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
@@ -57,7 +57,14 @@ final class OpenFile: Sendable {
                 let verdict = try pool.writeWithoutTransaction { try String.fetchOne($0, sql: check) }
                 guard verdict == "ok" else { throw DiskError(.corrupt, "the file is damaged") }
             }
-            try pool.writeWithoutTransaction { try DiskSchema.prepare($0) }
+            try pool.writeWithoutTransaction { db in
+                // Now: what makes the pool has set it.
+                let isOfPower = options.durability == .power
+                try db.execute(sql: "PRAGMA synchronous = \(isOfPower ? "FULL" : "NORMAL")")
+                // Only macOS knows the difference.
+                try db.execute(sql: "PRAGMA fullfsync = \(isOfPower ? "ON" : "OFF")")
+                try DiskSchema.prepare(db)
+            }
         } catch {
             try? pool.close()
             throw error
@@ -75,6 +82,29 @@ final class OpenFile: Sendable {
             number: UInt64(truncatingIfNeeded: found.st_ino)
         )
     }
+
+    /// Writes in one transaction, with the file locked for other processes from its beginning.
+    ///
+    /// - Throws: SQLITE_BUSY when they keep it for longer than the wait allows.
+    func write<Result: Sendable>(
+        _ wait: WriteWait,
+        _ body: @Sendable (Database) throws -> Result
+    ) async throws -> Result {
+        try await pool.writeWithoutTransaction { [turn] db in
+            try turn.take(wait) {
+                var result: Result?
+                try db.inTransaction(.immediate) {
+                    result = try body(db)
+                    return .commit
+                }
+                guard let result else { throw DiskError(.inputOutput, "a transaction has not run") }
+                return result
+            }
+        }
+    }
+
+    /// Whether a write has its turn, and may wait for other processes.
+    var isWriting: Bool { turn.isTaken }
 
     /// Whether the name still stands for this file.
     var isInPlace: Bool { identity != nil && Self.identity(of: path) == identity }
