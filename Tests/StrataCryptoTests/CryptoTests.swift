@@ -70,6 +70,20 @@ struct CryptoTests {
         #expect(code(codec, sealed, at: Array("a:1".utf8) + [0]) == .forged)
     }
 
+    @Test("an absence is protected as a value is, and is none", arguments: Kind.allCases)
+    func absence(kind: Kind) throws {
+        func isRead(_ codec: Codec<[UInt8]>, _ encoded: EncodedValue, _ place: [UInt8]) -> Bool {
+            (try? codec.openAbsence(encoded, at: place)) != nil
+        }
+        let codec = Codec<[UInt8]>.bytes.protected(by: kind.stage(keys))
+        let sealed = try codec.sealAbsence(at: [1])
+        #expect(isRead(codec, sealed, [1]) && !isRead(codec, sealed, [2]))
+        #expect((try? codec.open(sealed, at: [1])) == nil)
+        #expect(!isRead(codec, try codec.seal([], at: [1]), [1]))
+        #expect(!isRead(codec, try Codec<[UInt8]>.bytes.sealAbsence(at: [1]), [1]))
+        #expect(!isRead(.bytes, sealed, [1]))
+    }
+
     @Test("a value whose schema number was changed is refused, also by a migration", arguments: Kind.allCases)
     func relabelled(kind: Kind) throws {
         let codec = Codec<String>.text.schema(2).protected(by: kind.stage(keys)).migrating { _ in "migrated" }

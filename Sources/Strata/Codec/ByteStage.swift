@@ -17,7 +17,7 @@ public struct ByteStage: Sendable, CustomStringConvertible {
     /// there is no such place.
     ///
     /// - Parameters:
-    ///   - identifier: Written beside the bytes; not 0.
+    ///   - identifier: Written beside the bytes; neither 0 nor 255.
     ///   - name: A short name, for a person.
     ///   - apply: The change.
     ///   - undo: The way back. Called with any stored bytes, also hostile ones: it throws on these, and limits the size
@@ -28,7 +28,7 @@ public struct ByteStage: Sendable, CustomStringConvertible {
         apply: @escaping @Sendable (_ bytes: [UInt8], _ context: [UInt8]) throws -> [UInt8],
         undo: @escaping @Sendable (_ bytes: [UInt8], _ context: [UInt8]) throws -> [UInt8]
     ) {
-        precondition(identifier != 0, "0 stands for no stage")
+        precondition(identifier != 0 && identifier != .max, "0 stands for no stage, 255 for an absence")
         self.identifier = identifier
         self.description = name
         self.apply = apply
@@ -52,8 +52,8 @@ extension Codec {
 
     /// This codec with its bytes protected.
     ///
-    /// Values that were written without this protection are not read: otherwise any user who can write into the store
-    /// could bypass it.
+    /// Values and remembered absences that were written without this protection are not read: otherwise any user who can
+    /// write into the store could bypass it.
     ///
     /// - Parameter stage: The protection, in the place of an earlier one.
     /// - Returns: The codec with its protection.

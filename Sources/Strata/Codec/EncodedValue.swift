@@ -73,6 +73,43 @@ extension Codec {
         throw .otherSchema
     }
 
+    /// The bytes of a remembered absence: none, or what the protection makes of none.
+    ///
+    /// Else whoever can write into the store could have a protected cache say that there is no value.
+    ///
+    /// - Throws: What the protection throws.
+    package func sealAbsence(at place: [UInt8]) throws -> EncodedValue {
+        var encoded = EncodedValue(
+            bytes: [],
+            codec: identifier,
+            compression: 0,
+            protection: protection?.identifier ?? 0,
+            schema: schema
+        )
+        guard let protection else { return encoded }
+        encoded.bytes = try protection.apply([], absenceContext(of: encoded, place))
+        return encoded
+    }
+
+    /// Reads an absence.
+    ///
+    /// - Throws: Why it cannot be read.
+    package func openAbsence(_ encoded: EncodedValue, at place: [UInt8]) throws(UnreadableValue) {
+        guard schema == encoded.schema else { throw .otherSchema }
+        guard encoded.protection == protection?.identifier ?? 0 else { throw .otherMaking }
+        guard let protection else { return }
+        do { _ = try protection.undo(encoded.bytes, absenceContext(of: encoded, place)) } catch {
+            throw .undecodable(error)
+        }
+    }
+
+    /// As that of a value, with a compression that there is not.
+    private func absenceContext(of encoded: EncodedValue, _ place: [UInt8]) -> [UInt8] {
+        var marked = encoded
+        marked.compression = .max
+        return context(of: marked, place)
+    }
+
     /// Whether the numbers beside bytes are those that this codec reads.
     ///
     /// - Throws: Why they are not.

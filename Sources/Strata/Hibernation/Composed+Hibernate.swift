@@ -81,8 +81,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         }
         guard form.confirming == nil || entry.version != .none else { return chunk.count(\.unconfirmable) }
         do {
-            let payload = try entry.value.map { try form.codec.seal($0, at: form.place(key)).bytes } ?? []
-            chunk.add(HibernationRecord(key.keyBytes, glimpse, payload: payload, at: chunk.begun))
+            let (codec, place) = (form.codec, form.place(key))
+            let sealed = try entry.value.map { try codec.seal($0, at: place) } ?? codec.sealAbsence(at: place)
+            chunk.add(HibernationRecord(key.keyBytes, glimpse, payload: sealed.bytes, at: chunk.begun))
         } catch {
             chunk.count(\.unwritable)
         }

@@ -85,7 +85,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             judge = .level(confirming)
         } else {
             let away = Duration.milliseconds(wallTime) - .milliseconds(reader.header.writtenAt)
-            judge = .age(maximumAge ?? .zero, away: away, tagChanges: tagChanges)
+            judge = .age(maximumAge ?? .zero, away: away, at: time.now, tagChanges: tagChanges)
             try await Self.onThread { try reader.remove() }
         }
         while true {
@@ -176,7 +176,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             }
             let outcomes = try await level.confirm(held)
             return outcomes.count == held.count ? outcomes : held.map { _ in .unknown }
-        case .age(let maximumAge, let away, let tagChanges):
+        case .age(let maximumAge, let awayThen, let then, let tagChanges):
+            // The restoration itself takes time.
+            let away = awayThen + then.duration(to: start)
             return candidates.map { key, record in
                 let fingerprint = lower.fingerprint(of: key)
                 let ticket = fillGate.ticket(for: fingerprint)
@@ -195,9 +197,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         _ form: HibernationForm<Key, Value>,
         _ key: Key
     ) -> Entry<Value>.Content? {
-        if record.isAbsence { return .absent }
-        guard let value = try? form.codec.open(header.encoded(record.payload), at: form.place(key)) else { return nil }
-        return .value(value)
+        let (sealed, place) = (header.encoded(record.payload), form.place(key))
+        if record.isAbsence { return (try? form.codec.openAbsence(sealed, at: place)).map { .absent } }
+        return (try? form.codec.open(sealed, at: place)).map { .value($0) }
     }
 
     /// The entry as memory keeps it: by no lifetime longer than it had left when it was written.
@@ -263,9 +265,9 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
 enum RestorationJudge<Key: KeyRepresentable, Value: Sendable>: Sendable {
     /// The level that all processes share.
     case level(any ConfirmingLevel<Key, Value>)
-    /// Nobody: the entry may become so old, and no process had it for so long.
+    /// Nobody: the entry may become so old, and no process had had it for so long at a time.
     /// The count of invalidations by tag is that at the beginning: what was invalidated since may be in the file.
-    case age(Duration, away: Duration, tagChanges: UInt64)
+    case age(Duration, away: Duration, at: MonotonicInstant, tagChanges: UInt64)
 }
 
 extension HibernationRecord {

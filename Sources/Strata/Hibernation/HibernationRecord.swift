@@ -126,7 +126,7 @@ extension HibernationRecord {
     /// - Parameters:
     ///   - key: The bytes of its key.
     ///   - glimpse: The entry.
-    ///   - payload: The bytes of its value; none for an absence.
+    ///   - payload: The bytes of its value, or of its absence.
     ///   - now: When the file was begun.
     init(_ key: [UInt8], _ glimpse: MemoryGlimpse<some Sendable>, payload: [UInt8], at now: MonotonicInstant) {
         let entry = glimpse.entry

@@ -10,7 +10,7 @@ extension DiskLevel {
         let now = wall.now()
         guard isInTime(stored, now) else { return nil }
         if stored.kind == 1 {
-            guard stored.schema == codec.schema else { throw .otherSchema }
+            try codec.openAbsence(EncodedValue(stored), at: place(key))
             return entry(of: stored, .absent, now)
         }
         return entry(of: stored, .value(try codec.open(EncodedValue(stored), at: place(key))), now)
@@ -75,12 +75,12 @@ extension DiskLevel {
         _ now: ClockReading
     ) throws -> StoredEntry {
         let (fresh, end) = ends(of: entry, key, now)
-        let encoded = try entry.value.map { try codec.seal($0, at: place(key)) }
+        let encoded = try entry.value.map { try codec.seal($0, at: place(key)) } ?? codec.sealAbsence(at: place(key))
         return StoredEntry(
-            kind: encoded == nil ? 1 : 0,
+            kind: entry.value == nil ? 1 : 0,
             codec: codec.identifier,
-            compression: encoded?.compression ?? 0,
-            protection: encoded?.protection ?? 0,
+            compression: encoded.compression,
+            protection: encoded.protection,
             schema: codec.schema,
             // What comes from a level below is as old as it was there.
             stored: entry.storedAt == .distantPast ? now.wall : min(now.wall, now.milliseconds(entry.storedAt)),
@@ -89,7 +89,7 @@ extension DiskLevel {
             took: entry.fetchDuration.saturatedNanoseconds / 1_000,
             version: .random(),
             tags: entry.tags,
-            payload: encoded?.bytes ?? []
+            payload: encoded.bytes
         )
     }
 

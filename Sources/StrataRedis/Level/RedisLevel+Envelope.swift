@@ -195,7 +195,9 @@ extension RedisLevel {
     private func content(of envelope: Envelope, _ names: KeyNames) throws(EnvelopeFault) -> Entry<Value>.Content {
         switch envelope.kind {
         case .absence:
-            guard envelope.schema == codec.schema else { throw fault(ofSchema: envelope.schema) }
+            do { try codec.openAbsence(EncodedValue(envelope), at: names.value.bytes) } catch {
+                throw fault(of: error, envelope)
+            }
             return .absent
         case .failure: throw .unknownContent
         case .value:
@@ -257,19 +259,20 @@ extension RedisLevel {
         limit(&sealed, at: now)
         sealed.version = entry.hasNewVersion ? entry.version : .random()
         sealed.hasNewVersion = false
-        let encoded = try entry.value.map { try codec.seal($0, at: names.value.bytes) }
+        let place = names.value.bytes
+        let encoded = try entry.value.map { try codec.seal($0, at: place) } ?? codec.sealAbsence(at: place)
         var envelope = Envelope(
-            kind: encoded == nil ? .absence : .value,
+            kind: entry.value == nil ? .absence : .value,
             codec: codec.identifier,
             keyHash: names.keyHash,
             version: sealed.version,
             storedAt: storedAt.advanced(byNanoseconds: -clock.error).serverMilliseconds(offset: offset),
             freshUntil: sealed.freshUntil.serverMilliseconds(offset: offset),
             staleUntil: sealed.staleUntil.serverMilliseconds(offset: offset),
-            payload: encoded?.bytes ?? []
+            payload: encoded.bytes
         )
-        envelope.compression = encoded?.compression ?? 0
-        envelope.protection = encoded?.protection ?? 0
+        envelope.compression = encoded.compression
+        envelope.protection = encoded.protection
         envelope.schema = codec.schema
         envelope.tags = entry.tags
         envelope.asOf = asOf

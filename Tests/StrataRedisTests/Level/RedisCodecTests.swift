@@ -59,6 +59,32 @@ struct RedisCodecTests {
         try await level.clear()
     }
 
+    @Test("a protected level believes absences that are protected, too, and at their own key")
+    func absences() async throws {
+        let redis = try await TestServer.client()
+        let level = level(redis, .text.protected(by: Self.bound))
+        let source = Locked(0)
+        let cache = level.fetching { _, _ -> FetchOutcome<String> in
+            source.withLock { $0 += 1 }
+            return .absent()
+        }
+        for _ in 0..<2 { #expect(try await cache.get("a") == nil) }
+        #expect(source.withLock { $0 } == 1)
+        let names = (level.names(for: "a"), level.names(for: "b"))
+        var envelope = try Envelope(try #require(try await redis.get(names.0.value)), keyHash: names.0.fingerprint)
+        #expect(envelope.kind == .absence && envelope.protection == 200)
+        envelope.keyHash = names.1.fingerprint
+        _ = try await redis.set(names.1.value, envelope.encoded())
+        #expect(try await cache.get("b") == nil)
+        #expect(source.withLock { $0 } == 2)
+        // One that whoever can write into Redis has made.
+        try await self.level(redis, .text).store(Entry(.absent), for: "c")
+        #expect(try await self.level(redis, .text).entry(for: "c", ReadRequest())?.content == .absent)
+        #expect(try await cache.get("c") == nil)
+        #expect(source.withLock { $0 } == 3)
+        try await level.clear()
+    }
+
     @Test("two releases side by side: each reads its own, and the newer one can make use of the older one's values")
     func releases() async throws {
         let redis = try await TestServer.client()

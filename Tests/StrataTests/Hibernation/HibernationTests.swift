@@ -140,6 +140,38 @@ struct HibernationTests {
         #expect(try #require(entry.age(at: .now)) >= .seconds(50))
     }
 
+    @Test("the time that reading back takes counts, too")
+    func slow() async throws {
+        let clock = ManualClock()
+        let one = PlainProcess(.entries(2_000))
+        for number in 0..<1_200 { _ = try await one.cache.get("\(number)") }
+        try await one.hibernate(to: folder)
+        let cache = clock.driving {
+            MemoryLevel<String, String>(limit: .entries(2_000)).compose(Source { (_: String) -> String? in nil })
+        }
+        let isLate = Locked(false)
+        let report = try await cache.restore(
+            from: folder.file,
+            codec: .text,
+            unconfirmedUpTo: .seconds(60),
+            within: .seconds(60),
+            reading: { bytes in
+                isLate.withLock { isLate in
+                    if !isLate { try? clock.advance(by: .seconds(30)) }
+                    isLate = true
+                }
+                return String(decoding: bytes, as: UTF8.self)
+            },
+            wallTime: 1_001_000
+        )
+        #expect(report.restored == 1_200)
+        let end = try #require(cache.clock).now.advanced(by: .seconds(30))
+        for number in 0..<1_200 {
+            let entry = try #require(try await cache.upper.entry(for: "\(number)", ReadRequest()))
+            #expect(entry.staleUntil <= end)
+        }
+    }
+
     @Test("without an age nothing is read back above a source, and the file stays")
     func unconfirmable() async throws {
         let one = PlainProcess()
