@@ -47,8 +47,8 @@ extension ProviderCache {
     /// Until the loader has answered, other reads get the old values. Where it fails and the policy of the cache has a window
     /// for that (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
     ///
-    /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded, which
-    /// gives way to what another has set meanwhile.
+    /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
+    /// left out where another has changed the record meanwhile, and the next read loads again.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -65,21 +65,54 @@ extension ProviderCache {
         whenLoadFails: FailedLoad = .evicts,
         orLoad load: @escaping @Sendable () async throws -> Provider.Value
     ) async throws -> Provider.Value {
+        try await valueWithTrace(of: provider, evicting: scope, whenLoadFails: whenLoadFails, orLoad: load).value
+    }
+
+    /// The value of a record from its loader, whatever is kept, with an account of where it was found; then the rest of the
+    /// scope is evicted.
+    ///
+    /// - Returns: The value, and the account of the read that has brought it: of the load, of the old value that stands in for
+    ///   one, or of what another has set meanwhile.
+    /// - Throws: As ``value(of:evicting:whenLoadFails:orLoad:)``.
+    public func valueWithTrace<Provider: CacheProvider>(
+        of provider: Provider,
+        evicting scope: ProviderScope,
+        whenLoadFails: FailedLoad = .evicts,
+        orLoad load: @escaping @Sendable () async throws -> Provider.Value
+    ) async throws -> (value: Provider.Value, trace: ReadTrace) {
         let tag = try provider.tag(of: scope)
-        let loaded: Provider.Value
+        let loaded: Reading<Provider.Value>
         do {
-            let (value, trace) = try await read(provider, .reload, load)
-            guard let value else { throw CacheError.missing }
-            // An old value that stands in for one that could not be loaded has a reason.
-            guard tag != nil, trace.state == .fresh, trace.staleReason == nil else { return value }
-            loaded = value
+            loaded = try await read(provider, .reload, load)
         } catch  where !(error is CancellationError) && whenLoadFails == .evicts {
             do { try await evict(scope, of: provider) } catch let failure {
                 throw CacheError.combining([failure, error])
             }
             throw error
         }
+        guard let value = loaded.value else { throw CacheError.missing }
+        // An old value that stands in for one that could not be loaded has a reason.
+        guard tag != nil, loaded.trace.state == .fresh, loaded.trace.staleReason == nil else {
+            return (value, loaded.trace)
+        }
+        // What another has set, removed or evicted while it was loaded must not come back by this value.
+        let isKept = await keeps(loaded.record, of: provider)
         try await evict(scope, of: provider)
-        return try await value(of: provider) { loaded }
+        guard isKept else { return (value, loaded.trace) }
+        do {
+            let stored = try await valueWithTrace(of: provider) { value }
+            return stored.trace.origin == .source ? (value, loaded.trace) : stored
+        } catch {
+            // It was evicted, and loaded: what another's load has come to is nothing to this caller.
+            if error is CancellationError, Task.isCancelled { throw error }
+            return (value, loaded.trace)
+        }
+    }
+
+    /// Whether levels have this very record.
+    private func keeps(_ record: ProviderRecord?, of provider: some CacheProvider) async -> Bool {
+        guard let record else { return false }
+        let kept = try? await levels.entry(for: ProviderRecord.Key(provider), ReadRequest(options: .cached))
+        return kept?.value?.bytes == record.bytes
     }
 }

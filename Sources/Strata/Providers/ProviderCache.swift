@@ -91,9 +91,9 @@ public struct ProviderCache: Sendable {
         _ options: ReadOptions = .ordinary,
         orLoad load: @escaping @Sendable () async throws -> Provider.Value
     ) async throws -> (value: Provider.Value, trace: ReadTrace) {
-        let (value, trace) = try await read(provider, options, load)
-        guard let value else { throw CacheError.missing }
-        return (value, trace)
+        let reading = try await read(provider, options, load)
+        guard let value = reading.value else { throw CacheError.missing }
+        return (value, reading.trace)
     }
 
     /// The value of a record where some level has one; no source is asked.
@@ -104,11 +104,18 @@ public struct ProviderCache: Sendable {
         try await read(provider, .cached, nil).value
     }
 
+    /// What a read has come to, and the record that the value was read from, if levels may have it.
+    struct Reading<Value> {
+        var value: Value?
+        var trace: ReadTrace
+        var record: ProviderRecord?
+    }
+
     func read<Provider: CacheProvider>(
         _ provider: Provider,
         _ options: ReadOptions,
         _ load: (@Sendable () async throws -> Provider.Value)?
-    ) async throws -> (value: Provider.Value?, trace: ReadTrace) {
+    ) async throws -> Reading<Provider.Value> {
         let key = ProviderRecord.Key(provider)
         var request = ReadRequest(options: options)
         request.callSource = load.map { load in
@@ -116,9 +123,9 @@ public struct ProviderCache: Sendable {
         }
         let (record, trace) = try await levels.traced(key, request)
         do throws(ProviderRecord.Unreadable) {
-            return (try record?.value(for: provider), trace)
+            return Reading(value: try record?.value(for: provider), trace: trace, record: record)
         } catch {
-            guard let load, options.source != .never else { return (nil, trace) }
+            guard let load, options.source != .never else { return Reading(trace: trace) }
             let isKept = error == .other
             var again = options
             again.source = .always
@@ -132,9 +139,9 @@ public struct ProviderCache: Sendable {
             })
             let (record, trace) = try await levels.traced(key, request)
             do throws(ProviderRecord.Unreadable) {
-                return (try record?.value(for: provider), trace)
+                return Reading(value: try record?.value(for: provider), trace: trace, record: record)
             } catch {
-                return (try await load(), trace)
+                return Reading(value: try await load(), trace: trace)
             }
         }
     }

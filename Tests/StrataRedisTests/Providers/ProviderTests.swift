@@ -27,7 +27,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "a record is loaded once, then memory answers, and after a restart what lies below",
+        "A185 a record is loaded once, then memory answers, and after a restart what lies below, which memory has then",
         arguments: ProviderBacking.allCases
     )
     func loaded(_ backing: ProviderBacking) async throws {
@@ -38,9 +38,45 @@ struct ProviderTests {
         #expect(value == ["x"] && trace.origin == .source)
         let (again, second) = try await cache.valueWithTrace(of: Pages.all, orLoad: loader.failing())
         #expect(again == ["x"] && second.origin == .memory)
-        let (below, third) = try await place.cache().valueWithTrace(of: Pages.all, orLoad: loader.failing())
+        let restarted = try await place.cache()
+        let (below, third) = try await restarted.valueWithTrace(of: Pages.all, orLoad: loader.failing())
         #expect(below == ["x"] && third.origin != .memory && third.origin != .source)
+        let (above, fourth) = try await restarted.valueWithTrace(of: Pages.all, orLoad: loader.failing())
+        #expect(above == ["x"] && fourth.origin == .memory)
         #expect(loader.count == 1)
+    }
+
+    @Test(
+        "A187 single values and lists, with and without the report of their source",
+        arguments: ProviderBacking.allCases
+    )
+    func shapes(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        let (one, list) = (Provider<Int>("one"), Provider<[Int]>("list"))
+        for _ in 0..<2 {
+            #expect(try await cache.value(of: one, orLoad: { 1 }) == 1)
+            #expect(try await cache.value(of: list, orLoad: { [1, 2] }) == [1, 2])
+        }
+        let (single, first) = try await cache.valueWithTrace(of: one, orLoad: { 2 })
+        let (several, second) = try await cache.valueWithTrace(of: list, orLoad: { [3] })
+        #expect(single == 1 && first.origin == .memory)
+        #expect(several == [1, 2] && second.origin == .memory)
+    }
+
+    @Test(
+        "A202 a record without a key that has expired does not take those with keys along",
+        arguments: ProviderBacking.allCases
+    )
+    func expiredAlone(_ backing: ProviderBacking) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        let brief = EntryLifetime(freshFor: .milliseconds(1))
+        let whole = Provider<[String]>("pages", lifetime: brief)
+        let keyed = [Provider<[String]>("pages", key: .key("a")), Provider<[String]>("pages", key: .group("a", 1))]
+        for provider in keyed { try await cache.set(["\(provider)"], for: provider) }
+        try await cache.set(["all"], for: whole)
+        while try await cache.value(of: whole) != nil { try await nextTurn() }
+        #expect(try await cache.value(of: whole, orLoad: loader.load(["new"])) == ["new"])
+        for provider in keyed { #expect(try await cache.value(of: provider) == ["\(provider)"]) }
     }
 
     @Test("A193 what a caller does to a returned value does not change the record", arguments: ProviderBacking.allCases)
@@ -144,6 +180,9 @@ struct ProviderTests {
                 try await cache.value(of: Pages.page("a", 2), evicting: scope, orLoad: loader.load(["new"])) == ["new"]
             )
             #expect(try await left(cache).count == count)
+            let (value, trace) = try await cache.valueWithTrace(of: Pages.page("a", 2), evicting: scope) { ["newer"] }
+            #expect(value == ["newer"] && trace.origin == .source)
+            #expect(try await cache.value(of: Pages.page("a", 2), evicting: scope) { ["new"] } == ["new"])
             #expect(try await place.cache().value(of: Pages.page("a", 2)) == ["new"])
         }
         #expect(loader.count == 3)
@@ -211,6 +250,28 @@ struct ProviderTests {
         #expect(try await loading == ["before"])
         #expect(try await cache.value(of: Pages.page("a", 1), orLoad: loader.load(["after"])) == ["after"])
         #expect(try await place.cache().value(of: Pages.page("a", 1)) == ["after"])
+    }
+
+    @Test(
+        "what another evicts or sets while an evicting read loads does not come back, or stays",
+        arguments: ProviderBacking.allCases,
+        [false, true]
+    )
+    func changedDuringEvictingLoad(_ backing: ProviderBacking, sets: Bool) async throws {
+        let place = try await ProviderPlace(backing)
+        let cache = try await place.cache()
+        let (gate, page) = (AsyncGate(), Pages.page("a", 1))
+        try await cache.set(["first"], for: page)
+        async let evicting = cache.value(of: page, evicting: .provider) {
+            try await gate.pass()
+            return ["before"]
+        }
+        await gate.arrivals()
+        if sets { try await cache.set(["set"], for: page) } else { try await cache.evict(.provider, of: Pages.all) }
+        gate.open()
+        #expect(try await evicting == ["before"])
+        #expect(try await cache.value(of: page, orLoad: loader.load(["after"])) == ["after"])
+        #expect(try await place.cache().value(of: page) == ["after"])
     }
 
     @Test("A223 pages are independent; a second set replaces one", arguments: ProviderBacking.allCases)

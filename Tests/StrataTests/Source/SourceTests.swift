@@ -17,7 +17,7 @@ struct SourceTests {
         return try await memory.entry(for: key, ReadRequest()).map { now.duration(to: $0.freshUntil) }
     }
 
-    @Test("A182 A183 A184 A185 A187 the source's value is stored; then memory answers, and nobody asks the source")
+    @Test("A182 A183 A184 the source's value is stored; then memory answers, and nobody asks the source")
     func stored() async throws {
         let cache = cache()
         let (value, trace) = try await cache.getWithTrace("k")
@@ -97,7 +97,7 @@ struct SourceTests {
         #expect(try await memory.entry(for: "k", ReadRequest())?.freshUntil == .distantFuture)
     }
 
-    @Test("A201 A202 when one key has expired, only that key is dropped")
+    @Test("A201 when one key has expired, only that key is dropped")
     func alone() async throws {
         try await memory.store(.aged("a", fresh: -1, stale: -1), for: "a")
         try await memory.store(.aged("b", fresh: 60), for: "b")
