@@ -17,6 +17,8 @@ final class LocalServer: Sendable {
 
     enum Answer: Sendable {
         case response(Int, HTTPFields = [:], body: String = "")
+        /// With a body that is no text.
+        case bytes(Int, HTTPFields, [UInt8])
         /// Declares a length, sends less, and closes.
         case short(declared: Int, sent: Int)
         /// Sends a header, and then nothing more, or bytes for ever.
@@ -148,6 +150,10 @@ final class LocalServer: Sendable {
                     let length = status == 204 || status == 304 ? nil : body.utf8.count
                     try await outbound.write(.head(Self.head(status, fields, length: length)))
                     if hasBody { try await outbound.write(.body(.byteBuffer(ByteBuffer(string: body)))) }
+                    try await outbound.write(.end(nil))
+                case .bytes(let status, let fields, let body):
+                    try await outbound.write(.head(Self.head(status, fields, length: body.count)))
+                    try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body))))
                     try await outbound.write(.end(nil))
                 case .short(let declared, let sent):
                     try await outbound.write(.head(Self.head(200, [:], length: declared)))

@@ -52,12 +52,17 @@ struct ResponseCacheTests {
                 ? Response(status: .notModified, headers: [.eTag: "\"own\""])
                 : Response(status: .ok, headers: [.eTag: "\"own\"", .cacheControl: "max-age=60"])
         }
-        try await clever.application(.inMemory())
+        let responses = ResponseCache.inMemory(site: "http://site")
+        let target = HTTPTarget(HTTPCacheRequest("http://site/"))
+        try await clever.application(responses)
             .test(.router) { client async throws in
                 #expect(try await client.get("/", [.ifNoneMatch: "\"own\""]).status == .notModified)
+                // Others would have been answered with the whole response, and may wait for it the next time.
+                #expect(!responses.responses.isUncollapsed(target.base, target))
                 #expect(try await client.get().status == .ok)
                 #expect(try await client.get("/", [.ifNoneMatch: "\"own\""]).status == .notModified)
                 #expect(clever.runs == 2)
+                #expect(try await responses.level.get(target.base) != nil)
             }
     }
 

@@ -100,9 +100,9 @@ extension HTTPCache {
         {
             return (.failed, .unknown)
         }
-        counted.withLock { $0.fetches += 1 }
         let whole = content(reply.status, reply.handedOn, reply.body, reply, target)
-        var reuse = Reuse.none
+        // That the caller's own copy is current says nothing of what others would be answered.
+        var reuse: Reuse = reply.status == 304 ? .unknown : .none
         let isPart = [206, 304, 412, 416].contains(reply.status)
         // A part takes the place of nothing, or of another part.
         if !isPart || reply.status == 206 && found.entry?.value?.status ?? 206 == 206 {
@@ -140,7 +140,7 @@ extension HTTPCache {
 
     func forget(_ key: HTTPResource, of base: HTTPResource) async {
         forgotten.forget(base)
-        do { try await storage.remove(key) } catch { counted.withLock { $0.failures += 1 } }
+        await removeOutdated(key)
     }
 
     /// What is kept of a response: its lifetime goes by all its fields, and some of them are left out.
@@ -202,7 +202,7 @@ extension HTTPCache {
             if found.entry != nil { await forget(found.key, of: target.base) }
             return .none
         }
-        guard !forgotten.isForgotten(target.base, since: mark) else { return .unknown }
+        guard !target.base.isTooLong, !forgotten.isForgotten(target.base, since: mark) else { return .unknown }
         var entry = content.entry(arrivedAt: now, took: took)
         entry.tags = reply.tags
         entry.staleUntil = max(now, entry.freshUntil).advanced(by: max(.seconds(windows), keptFor))
@@ -214,7 +214,7 @@ extension HTTPCache {
                 try await storage.store(entry, for: target.base)
             }
             if forgotten.isForgotten(target.base, since: mark) {
-                try await storage.remove(target.base)
+                await removeOutdated(target.base)
                 return .unknown
             }
             return lifetime.freshFor > 0 ? .all : .none

@@ -69,7 +69,7 @@ extension HTTPCache {
 
     /// Sends a request on.
     func send(_ request: HTTPCacheRequest) async throws -> HTTPReply {
-        let reply = try await countingFailures { try await origin.send(request) }
+        let reply = try await counting { try await origin.send(request) }
         if reply.isFailure { counted.withLock { $0.failedFetches += 1 } }
         return reply
     }
@@ -167,7 +167,6 @@ extension HTTPCache {
     /// Asks for the header alone; what it says of a stored response is heeded (RFC 9111 §4.3.5).
     private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
         let reply = try await send(target.request)
-        counted.withLock { $0.fetches += 1 }
         if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply) {
             await forget(found.key, of: target.base)
         }
@@ -176,7 +175,6 @@ extension HTTPCache {
 
     private func pass(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {
         let reply = try await send(request)
-        counted.withLock { $0.fetches += 1 }
         return Self.passed(reply)
     }
 
@@ -188,7 +186,6 @@ extension HTTPCache {
             await forget(request.url)
             throw error
         }
-        counted.withLock { $0.fetches += 1 }
         guard (200..<400).contains(reply.status) else { return Self.passed(reply) }
         await forget(request.url)
         var described: String?

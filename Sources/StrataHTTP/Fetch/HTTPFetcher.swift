@@ -16,8 +16,8 @@ public import Strata
 /// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller
 /// and is kept nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
 ///
-/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: by default five, and not
-/// in circles.
+/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: `HTTPClient.shared` follows
+/// twenty, and not in circles.
 public final class HTTPFetcher: Fetcher {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -196,8 +196,9 @@ public final class HTTPFetcher: Fetcher {
             guard body.count + part.readableBytes <= options.sizeLimit else { throw HTTPError(.tooLarge) }
             body.append(contentsOf: part.readableBytesView)
         }
-        // A body that was compressed on its way is larger than what was declared.
-        guard body.count >= declared ?? 0 else { throw HTTPError(.invalidResponse) }
+        // The length of one that was compressed on its way was another; whether it is whole its decoder has found out.
+        let isWhole = body.count >= declared ?? 0 || !response.headers["content-encoding"].isEmpty
+        guard isWhole else { throw HTTPError(.invalidResponse) }
         return body
     }
 

@@ -45,9 +45,11 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         return bytes
     }
 
-    /// Whether the fields by which it is told from others are so long that it is kept, waited for and remembered for nobody:
-    /// callers choose them, and levels count no keys.
-    var isTooLong: Bool { fields.reduce(0) { $1.reduce($0) { $0 + $1.utf8.count } } > 4_096 }
+    /// Whether the URL, or the fields by which it is told from others, are so long that it is kept, waited for and remembered
+    /// for nobody: callers choose them, and levels count no keys.
+    var isTooLong: Bool {
+        url.utf8.count > 4_096 || fields.reduce(0) { $1.reduce($0) { $0 + $1.utf8.count } } > 4_096
+    }
 
     /// The host and port, in lower case, by which limits count.
     var host: String {

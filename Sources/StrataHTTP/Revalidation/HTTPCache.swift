@@ -201,18 +201,16 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         defer { forgotten.end(key) }
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
-        let outcome = try await countingFailures { try await origin.fetch(key, revalidating: kept?.value) }
+        let outcome = try await counting { try await origin.fetch(key, revalidating: kept?.value) }
         let now = time.now
         let entry: Entry<HTTPContent>
         switch outcome {
         case .content(let content):
-            counted.withLock { $0.fetches += 1 }
             entry = content.entry(arrivedAt: now, took: start.duration(to: now))
         case .notModified(let content):
             counted.withLock { $0.notModified += 1 }
             entry = content.entry(arrivedAt: now, took: start.duration(to: now))
         case .absent(let lifetime):
-            counted.withLock { $0.fetches += 1 }
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
         if let rights, !forgotten.isForgotten(key, since: mark) {
@@ -223,16 +221,20 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         return entry
     }
 
-    /// Asks the origin, and counts where that fails.
-    func countingFailures<Result>(_ ask: () async throws -> Result) async throws -> Result {
+    /// Asks the origin, and counts that, and where it fails.
+    func counting<Result>(_ ask: () async throws -> Result) async throws -> Result {
+        counted.withLock { $0.fetches += 1 }
         do { return try await ask() } catch {
             if !Task.isCancelled { counted.withLock { $0.failedFetches += 1 } }
             throw error
         }
     }
 
-    private func removeOutdated(_ key: HTTPResource) async {
-        do { try await storage.remove(key) } catch { counted.withLock { $0.failures += 1 } }
+    /// Removes a response, also for a caller that is cancelled.
+    func removeOutdated(_ key: HTTPResource) async {
+        do { try await Task { [storage] in try await storage.remove(key) }.value } catch {
+            counted.withLock { $0.failures += 1 }
+        }
     }
 
     private func keep(
@@ -285,12 +287,17 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     }
 
     /// Forgets a response, without a request: the value of this resource, and what ``respond(to:)`` keeps of its URL.
+    ///
+    /// - Throws: The error of the level that keeps the responses; both are tried.
     public func remove(_ key: HTTPResource) async throws {
         let base = HTTPResource(exchangeAt: key.url)
         forgotten.forget(base)
         forgotten.forget(key)
-        try await storage.remove(key)
-        try await storage.remove(base)
+        var errors: [any Error] = []
+        for key in [base, key] {
+            do { try await storage.remove(key) } catch { errors.append(error) }
+        }
+        if let error = errors.first { throw error }
     }
 
     /// Forgets all responses.
@@ -336,7 +343,7 @@ public struct HTTPCacheStatistics: Sendable, Hashable {
     public var hits = 0
     /// Requests that something could be kept for, and that the server was asked about.
     public var misses = 0
-    /// Responses that were fetched.
+    /// Requests to servers, whatever has come of them.
     public var fetches = 0
     /// Requests to servers that have failed, or were answered with 500, 502, 503 or 504.
     public var failedFetches = 0
