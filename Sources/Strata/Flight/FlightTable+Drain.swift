@@ -13,7 +13,7 @@ extension FlightTable {
         return try await work()
     }
 
-    /// Waits until every flight has landed, for at most `limit`; then cancels those that have not.
+    /// Waits until every flight has landed, for at most `limit`, or until the task is cancelled; then cancels those that have not.
     ///
     /// - Returns: Whether all landed by themselves.
     @discardableResult
@@ -23,28 +23,37 @@ extension FlightTable {
             return state.lastDrainer
         }
         let timer = Task {
-            guard (try? await self.clock.rest(for: limit)) != nil else { return }
-            let drainer = self.state.withLock { state in
-                let drainer = state.drainers.removeValue(forKey: number)
-                if drainer == nil { state.lateDrainers.insert(number) }
-                return drainer
-            }
-            drainer?.resume(returning: false)
+            if (try? await self.clock.rest(for: limit)) != nil { self.endDrain(number) }
         }
-        let haveLanded = await withCheckedContinuation { continuation in
-            let outcome = state.withLock { state -> Bool? in
-                guard !state.flights.isEmpty else { return true }
-                guard state.lateDrainers.remove(number) == nil else { return false }
-                state.drainers[number] = continuation
-                return nil
+        let haveLanded = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome = state.withLock { state -> Bool? in
+                    guard !state.flights.isEmpty else { return true }
+                    guard state.lateDrainers.remove(number) == nil else { return false }
+                    state.drainers[number] = continuation
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
             }
-            if let outcome { continuation.resume(returning: outcome) }
+        } onCancel: {
+            endDrain(number)
         }
         timer.cancel()
+        state.withLock { _ = $0.lateDrainers.remove(number) }
         // A flight that began since then is not late.
         guard !haveLanded else { return true }
         let late = state.withLock { $0.flights }
         for flight in late { abandon(flight) }
         return late.isEmpty
+    }
+
+    /// The time of a drain is up, whether it waits already or not yet.
+    private func endDrain(_ number: UInt64) {
+        let drainer = state.withLock { state in
+            let drainer = state.drainers.removeValue(forKey: number)
+            if drainer == nil { state.lateDrainers.insert(number) }
+            return drainer
+        }
+        drainer?.resume(returning: false)
     }
 }

@@ -84,7 +84,7 @@ public final class CacheReload: Sendable {
             let terms = try terms(redis)
             try checkNextStart(redis)
             // All of it is looked at before any of it is taken.
-            for status in caches.statuses { _ = try plan.settings(for: status.name) }
+            try checkCaches(plan)
             let former = state.withLock { $0.terms }
             try adjust(terms)
             do { waiting = try caches.apply(plan) } catch {
@@ -119,12 +119,25 @@ public final class CacheReload: Sendable {
     /// What takes effect at the next start must not keep that from succeeding.
     ///
     /// Where the configuration names no server and did not when the client was made, code has named it, and will again.
-    private func checkNextStart(_ reader: SettingReader) throws(ConfigurationError) {
-        if ServerSettings.places.contains(where: { made[$0] != nil || reader.has($0) }) {
-            _ = try RedisConfiguration(reader)
+    private func checkNextStart(_ reader: SettingReader) throws {
+        if ServerSettings.places.contains(where: { made[$0] != nil || reader.has($0, isSecret: $0 == "url") }) {
+            let next = try RedisConfiguration(reader)
+            do { try next.validate() } catch {
+                throw reader.failure(.conflict, "", "no client can be made with this: \(error)", cause: error)
+            }
         } else {
             var next = caches.redis.configuration
             try reader.read(RedisConfiguration.settings.filter { !$0.isReloadable }, into: &next)
+        }
+    }
+
+    /// The caches that there are must not keep the next start from succeeding, either.
+    private func checkCaches(_ plan: CachePlan) throws {
+        var names: [Keyspace: String] = [:]
+        for name in caches.statuses.map(\.name) {
+            let keyspace = try plan.settings(for: name).keyspace(of: name)
+            guard let other = names.updateValue(name, forKey: keyspace) else { continue }
+            throw CacheError(code: .invalidKeyspaces, message: "the caches \(other) and \(name) have one keyspace")
         }
     }
 

@@ -150,7 +150,7 @@ public struct RedisConfiguration: Sendable {
         return "cluster@\(shown)\(seeds.count > 3 ? ",…" : "")"
     }
 
-    func validate() throws {
+    package func validate() throws {
         func require(_ condition: Bool, _ message: String) throws {
             guard condition else { throw RedisError(code: .invalidConfiguration, message: message) }
         }

@@ -76,7 +76,7 @@ public struct CacheSettings: Sendable {
 }
 
 extension CacheSettings {
-    func keyspace(of name: String) -> Keyspace {
+    package func keyspace(of name: String) -> Keyspace {
         Keyspace(keyspaceName ?? name, version: version, dependsOn: dependsOn, prefix: prefix)
     }
 

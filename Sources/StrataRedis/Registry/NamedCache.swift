@@ -30,8 +30,9 @@ struct CacheMember: Sendable {
         origin = settings
         self.cache = cache
         adopt = { new in
-            level.freshness = new.freshness
-            cache.lower.options = new.leases
+            // What does not change costs nothing: each change is kept.
+            if level.freshness != new.freshness { level.freshness = new.freshness }
+            if cache.lower.options != new.leases { cache.lower.options = new.leases }
             if new.memory.isSameUnit(as: settings.memory) { cache.upper.resize(to: new.memory.total) }
         }
         ready = { try await level.ready(within: $0) }

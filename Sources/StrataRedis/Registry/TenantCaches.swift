@@ -63,12 +63,15 @@ public struct TenantCaches: Sendable {
     /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, whatever they void. The bytes leave Redis
     /// when they expire, or by a sweep.
     ///
-    /// - Parameter mode: What becomes of it while Redis is away.
+    /// - Parameter mode: What becomes of it while Redis is away; `nil`, the default, for what each cache's settings say.
     /// - Throws: The error of the first cache that could not be reached, when all were tried; with
     ///   ``/Strata/RemovalMode/deferred`` no error of an outage.
-    public func clear(_ mode: RemovalMode = .confirmed) async throws {
+    public func clear(_ mode: RemovalMode? = nil) async throws {
         let tags = [TenantTags(name).all]
-        let outcomes = await caches.tenanted.outcomes { try await $0.cache.invalidate(tags: tags, mode) }
+        let outcomes = await caches.tenanted.outcomes { member in
+            guard let mode else { return try await member.cache.invalidate(tags: tags) }
+            _ = try await member.cache.invalidate(tags: tags, mode)
+        }
         for outcome in outcomes { _ = try outcome.get() }
     }
 
@@ -76,11 +79,13 @@ public struct TenantCaches: Sendable {
     ///
     /// What lies in Redis stays until it expires, and is there if the tenant comes back; unless it is cleared.
     ///
-    /// - Parameter clearing: Whether to ``clear(_:)`` first, which takes the entries from everybody.
+    /// - Parameters:
+    ///   - clearing: Whether to ``clear(_:)`` first, which takes the entries from everybody.
+    ///   - mode: As for ``clear(_:)``.
     /// - Throws: As ``clear(_:)``; the entries have left this instance's memory all the same.
-    public func drop(clearing: Bool = false) async throws {
+    public func drop(clearing: Bool = false, _ mode: RemovalMode? = nil) async throws {
         defer { for member in caches.tenanted { member.forget?(name) } }
-        if clearing { try await clear() }
+        if clearing { try await clear(mode) }
     }
 }
 

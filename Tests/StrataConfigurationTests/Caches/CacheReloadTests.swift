@@ -93,6 +93,7 @@ struct CacheReloadTests {
         arguments: [
             ("url", "http://hunter2/"), ("endpoints", "127.0.0.1:6379"), ("sentinels.password", "hunter2"),
             ("topology", "cluster"), ("credentials.passwordVariable", "VARIABLE"), ("url", nil),
+            ("tls.certificate", "/nowhere/client.pem"),
         ] as [(String, ConfigContent?)]
     )
     func nextStart(key: String, content: ConfigContent?) throws {
@@ -104,6 +105,20 @@ struct CacheReloadTests {
         let lines = service.lines("cannot be used")
         #expect(lines.count == 1 && lines[0].contains("redis.") && !lines[0].contains("hunter2"), "\(lines)")
         service.set("redis." + key, key == "url" ? "redis://:pw@127.0.0.1:1" : nil)
+        service.apply()
+        #expect(service.caches.redis.redisBudget == .milliseconds(100))
+    }
+
+    @Test("two caches that would have one keyspace at the next start are refused now")
+    func oneKeyspace() throws {
+        let service = try Service(["strata.redis.connections": 1])
+        _ = try (service.cache("a"), service.cache("b"))
+        service.set("caches.b.keyspace.name", "a")
+        service.set("redis.redisBudget", "100ms")
+        service.apply()
+        #expect(service.caches.redis.redisBudget == .milliseconds(500))
+        #expect(service.lines("cannot be used").count == 1)
+        service.set("caches.b.keyspace.name", "c")
         service.apply()
         #expect(service.caches.redis.redisBudget == .milliseconds(100))
     }

@@ -130,6 +130,15 @@ struct TenantCachesTests {
             await #expect(throws: RedisError.self) { try await caches.tenant("acme").clear() }
             try await caches.tenant("acme").clear(.deferred)
             #expect(carts.resident(1, at: .now) == nil)
+            // What the settings of the caches say, where the call does not.
+            var plan = caches.plan
+            plan.defaults.removals = .deferred
+            let deferring = RedisCaches(redis, plan)
+            let prices: TenantCache<Int, String> = try deferring.tenant("acme").cache("prices")
+            withExtendedLifetime(prices) {}
+            let pending = redis.outageStatistics.pendingInvalidations
+            try await deferring.tenant("acme").clear()
+            #expect(redis.outageStatistics.pendingInvalidations == pending + 1)
             try redis.adjust(redisBudget: .seconds(20))
             try await server.resume()
             while redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
