@@ -95,6 +95,16 @@ struct CBORLimitsTests {
                 }
             }
         }
+        // As keys, of any length and form of head: two that are damaged must not become one.
+        for head in [[0x61], [0x78, 1], [0x78, 24], [0x79, 0, 24]] as [[UInt8]] {
+            let text = [UInt8](repeating: 0x61, count: Int(head.last == 24 ? 23 : 0)) + [0x80]
+            let document = [0xA1] + head + text + [1]
+            let error = try #require(throws: CBORError.self) {
+                try CBORDecoder().decode([String: Int].self, from: document)
+            }
+            #expect(error.code == .invalidText)
+            #expect(throws: (any Error).self) { try CBORDecoder().decode([String: [Int]].self, from: document) }
+        }
         // A replacement character that stands in the text is one of its own.
         #expect(try CBORDecoder().decode(String.self, from: hex("64efbfbd61")) == "\u{FFFD}a")
     }

@@ -84,6 +84,16 @@ struct InstanceProcessTests {
         #expect(lines == ["a  b\"'$x", "x y", "unset", "/usr"])
     }
 
+    @Test("Variables arrive that a shell could not name")
+    func names() async throws {
+        let instance = try await InstanceProcess.start(
+            "env",
+            environment: ["strata.cache-1": "a = b", "1st": "x", "PLAIN_2": "y"]
+        )
+        let lines = await instance.lines.reduce(into: []) { $0.append($1) }
+        for line in ["strata.cache-1=a = b", "1st=x", "PLAIN_2=y"] { #expect(lines.count { $0 == line } == 1) }
+    }
+
     @Test("The error output goes where it is sent")
     func standardError() async throws {
         let joined = try await InstanceProcess.start("sh", arguments: ["-c", "echo x >&2"], standardError: .joined)

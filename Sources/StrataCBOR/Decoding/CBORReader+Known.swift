@@ -82,6 +82,8 @@ extension CBORReader {
         if entry.prefix >= 0x60 << 56 && entry.prefix < 0x78 << 56 && entry.key < count {
             return try string(at: Place(offset: Int(entry.key), container: map.container))
         }
-        return codingKey(of: entry)?.stringValue
+        if let key = codingKey(of: entry) { return key.stringValue }
+        guard entry.isText else { return nil }
+        throw invalidText(at: Place(offset: Int(entry.value), container: Int(entry.container)))
     }
 }

@@ -42,6 +42,8 @@ final class CBORReader {
         var value: UInt32
         /// The number of the first container at or behind the value.
         var container: UInt32
+
+        var isText: Bool { UInt8(prefix >> 56) & CBORMajor.mask == CBORMajor.text }
     }
 
     /// An item: where it stands, and the number of the first container at or behind it.

@@ -40,12 +40,14 @@ enum CBORHead {
         return unsafe length(initial: initial) + Int(truncatingIfNeeded: argument(start))
     }
 
-    /// The coding key for the text or integer that stands at an address, if it is one of these and fits.
+    /// The coding key for the text or integer that stands at an address, if it is one of these, and fits or is UTF-8.
     static func codingKey(_ key: UnsafeRawBufferPointer) -> CBORKey? {
         guard let start = key.baseAddress, let initial = unsafe key.first else { return nil }
         switch initial & CBORMajor.mask {
         case CBORMajor.text:
-            return unsafe CBORKey(stringValue: String(decoding: key.dropFirst(length(initial: initial)), as: UTF8.self))
+            // Not repaired: two damaged keys could become one.
+            let text = unsafe String(validating: key.dropFirst(length(initial: initial)), as: UTF8.self)
+            return text.map { CBORKey(stringValue: $0) }
         case CBORMajor.unsigned, CBORMajor.negative:
             guard let magnitude = unsafe Int(exactly: argument(start)) else { return nil }
             return CBORKey(intValue: initial & CBORMajor.mask == CBORMajor.unsigned ? magnitude : ~magnitude)

@@ -8,19 +8,28 @@ internal import Musl
 
 /// Finds programs as a shell does.
 enum ExecutableSearch {
-    /// The path of a program: as given when it holds a slash, else the first fit in PATH.
+    /// The absolute path of a program: as given when it holds a slash, else the first fit in PATH.
+    ///
+    /// Absolute, because programs are started in folders of their own.
     static func path(of name: String) throws -> String {
         if name.contains("/") {
             guard isExecutable(name) else {
                 throw HarnessError(.executableNotFound, "\(name) is no file that may be executed")
             }
-            return name
+            return try absolute(name)
         }
         let folders = (SystemCall.environment("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
         for folder in folders where isExecutable("\(folder)/\(name)") {
-            return "\(folder)/\(name)"
+            return try absolute("\(folder)/\(name)")
         }
         throw HarnessError(.executableNotFound, "no \(name) in PATH")
+    }
+
+    private static func absolute(_ path: String) throws -> String {
+        guard !path.hasPrefix("/") else { return path }
+        guard let folder = unsafe getcwd(nil, 0) else { throw SystemCall.failure(.fileFailed, "getcwd") }
+        defer { unsafe free(folder) }
+        return unsafe "\(String(cString: folder))/\(path)"
     }
 
     private static func isExecutable(_ path: String) -> Bool {

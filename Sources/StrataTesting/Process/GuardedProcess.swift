@@ -33,10 +33,12 @@ final class GuardedProcess: Sendable {
         descriptors: (Int32?, Int32?, Int32?)
     ) throws {
         processGuard = try ProcessGuard.current()
+        let environment = Spawn.inheritedEnvironment(changing: changes)
         let spawn = Spawn(
             executable: "/bin/sh",
-            arguments: ["-c", Self.trampoline, "strata-spawn", folder, executable] + arguments,
-            environment: Spawn.inheritedEnvironment(changing: changes),
+            arguments: ["-c", Self.trampoline, "strata-spawn", folder] + Self.renaming(environment) + [executable]
+                + arguments,
+            environment: environment,
             descriptors: [descriptors.0, descriptors.1, descriptors.2, processGuard.number]
         )
         pid = try spawn.start()
@@ -47,6 +49,18 @@ final class GuardedProcess: Sendable {
             collect()
             throw error
         }
+    }
+
+    /// What the shell runs before the program: some shells pass on only variables that they could name themselves, so another
+    /// program adds the rest.
+    private static func renaming(_ environment: [String: String]) -> [String] {
+        let lost = environment.filter { name, _ in
+            name.utf8.first.map { (0x30...0x39).contains($0) } ?? true
+                || !name.utf8.allSatisfy { byte in
+                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte & 0xDF) || byte == 0x5F
+                }
+        }
+        return lost.isEmpty ? [] : ["env"] + lost.map { "\($0.key)=\($0.value)" }.sorted()
     }
 
     /// How it ended; `nil` while it runs.

@@ -83,15 +83,15 @@ public final class RedisReplication: Sendable {
     /// - Throws: ``HarnessError`` when no Sentinel answers.
     public func currentPrimary() async throws -> RedisServer {
         try await BlockingThread.run { [self] _ in
-            let deadline = ContinuousClock.now + .seconds(5)
             for sentinel in sentinels where sentinel.isRunning {
-                if let server = namedPrimary(by: sentinel, until: deadline) { return server }
+                // One that is paused must not use up the time of the others.
+                if let server = namedPrimary(by: sentinel, until: .now + .seconds(2))?.server { return server }
             }
             throw HarnessError(.notRunning, "no Sentinel names a primary")
         }
     }
 
-    /// Waits until another server is the primary, all running Sentinels say so, and it says so itself.
+    /// Waits until another server is the primary, all Sentinels that answer say so, and it says so itself.
     ///
     /// - Parameters:
     ///   - old: The server that was the primary.
@@ -104,9 +104,10 @@ public final class RedisReplication: Sendable {
         try await BlockingThread.run { [self] cancellation in
             let deadline = ContinuousClock.now + limit
             return try BlockingThread.poll(for: "a failover", until: deadline, every: .milliseconds(20), cancellation) {
-                let named = sentinels.filter(\.isRunning).map { namedPrimary(by: $0, until: deadline) }
-                guard let first = named.first, let candidate = first, candidate !== old,
-                    named.allSatisfy({ $0 === candidate }),
+                let named = sentinels.filter(\.isRunning)
+                    .compactMap { namedPrimary(by: $0, until: min(deadline, .now + .seconds(2))) }
+                guard let candidate = named.first?.server, candidate !== old,
+                    named.allSatisfy({ $0.server === candidate }),
                     let role = try? candidate.ask("ROLE", until: deadline).elements?.first?.text, role == "master"
                 else { return nil }
                 return candidate
@@ -240,10 +241,16 @@ public final class RedisReplication: Sendable {
             && fields["flags"]?.text == "master"
     }
 
-    private func namedPrimary(by sentinel: RedisServer, until deadline: ContinuousClock.Instant) -> RedisServer? {
-        let reply = try? sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name, until: deadline)
-        guard let port = reply?.elements?.last?.integer else { return nil }
-        return servers.first { $0.replicationPort.map(Int64.init) == port }
+    /// Whom a Sentinel names, which may be none of these servers; `nil` when it does not answer.
+    private func namedPrimary(
+        by sentinel: RedisServer,
+        until deadline: ContinuousClock.Instant
+    ) -> (server: RedisServer?, Void)? {
+        guard let reply = try? sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name, until: deadline) else {
+            return nil
+        }
+        let port = reply.elements?.last?.integer
+        return (servers.first { $0.replicationPort.map(Int64.init) == port }, ())
     }
 }
 

@@ -28,10 +28,13 @@ extension RedisServer {
             for database in try databases(connection.command(["INFO", "keyspace"])) {
                 if database != 0 { _ = try connection.command(["SELECT", String(database)]) }
                 var cursor = "0"
+                // A walk may name a key twice while the table shrinks.
+                var aged: Set<[UInt8]> = []
                 repeat {
                     try cancellation.check()
                     let step = try connection.command(["SCAN", cursor, "COUNT", "1000"]).elements ?? []
-                    for case .bulk(let key) in step.last?.elements ?? [] where !kept.contains(key) {
+                    for case .bulk(let key) in step.last?.elements ?? []
+                    where !kept.contains(key) && aged.insert(key).inserted {
                         let words = ["EVAL", Self.ageing, "1"].map { Array($0.utf8) }
                         _ = try connection.command(words + [key, Array(time.utf8)])
                     }

@@ -68,9 +68,11 @@ final class ScriptedServerCore: Sendable {
 
     private func startThread(_ body: @escaping @Sendable (ScriptedServerCore) -> Void) throws {
         state.withLock { $0.threads += 1 }
+        // Taken out on the thread, so that what it holds, its sockets among that, is closed before it counts as ended.
+        let work = Monitor<(@Sendable (ScriptedServerCore) -> Void)?>(body)
         do {
             try BlockingThread.start { [self] in
-                body(self)
+                work.withLock { $0.take() }?(self)
                 state.change { $0.threads -= 1 }
             }
         } catch {
