@@ -1,8 +1,8 @@
 /// What happens in a cache, as it happens, for one loop.
 ///
 /// Made by ``CacheLevel/observe(_:buffering:)``. Events wait in a buffer of limited size; while it is full, new ones are dropped and
-/// counted. The cache does not wait for the loop. Observing ends with the loop, with its task, and when the sequence is
-/// released.
+/// counted. The cache does not wait for the loop. Observing ends with the loop's task, and when neither the sequence nor a loop over
+/// it is held any more.
 public struct CacheEvents: AsyncSequence, Sendable {
     /// What the sequence consists of.
     public typealias Element = CacheEvent

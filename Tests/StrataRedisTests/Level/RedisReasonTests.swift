@@ -263,11 +263,12 @@ struct RedisReasonTests {
             let read = Task { try await others.cache.get("k") }
             try await others.areWaitedFor()
             var hands = 0
-            while others.cache.level.statistics.fetches == 0 {
+            while others.cache.level.statistics.fetches == 0, hands < 20 {
                 hands += 1
                 try await others.hand(to: "web")
             }
-            #expect(hands >= 5)
+            // It may miss some that follow each other closely.
+            try #require((5...12).contains(hands))
             #expect(try await read.value == "value")
             // The lease stands, and is its holder's.
             #expect(try await others.redis.get(others.names.lease) != nil)
