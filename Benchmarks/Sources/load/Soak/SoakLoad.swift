@@ -68,13 +68,14 @@ struct SoakLoad: AsyncParsableCommand {
     var tls = false
     @Flag(help: "Instances have a user with the rights that `stratactl acl` prints, and no others.")
     var acl = false
-    @Option(help: "Where the histories are kept; by default they are removed in the end.")
+    @Option(help: "Where the histories are kept; by default they are removed in the end, unless a promise was broken.")
     var folder: String?
 
     func run() async throws {
         let place = folder ?? NSTemporaryDirectory() + "strata-soak-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
-        defer { if folder == nil { try? FileManager.default.removeItem(atPath: place) } }
+        var isKept = folder != nil
+        defer { if !isKept { try? FileManager.default.removeItem(atPath: place) } }
         Measurement(name: "soak.seed", value: Double(seed), unit: "1").print()
         let settings = SoakSettings(
             seed: seed,
@@ -89,7 +90,11 @@ struct SoakLoad: AsyncParsableCommand {
             topology: topology,
             tracking: tracking
         )
-        guard try await soak(settings) else { throw ExitCode(1) }
+        guard try await soak(settings) else {
+            isKept = true
+            print("the histories are in \(place)")
+            throw ExitCode(1)
+        }
     }
 
     /// What is to go wrong and to be in the work.
