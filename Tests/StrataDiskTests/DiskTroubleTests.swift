@@ -143,6 +143,20 @@ struct DiskTroubleTests {
         #expect(try await level.update("399") { _ in "new" } == "new")
     }
 
+    @Test("a write that finds no room in a full file leaves what it was to replace")
+    func noRoomInFullFile() async throws {
+        let options = DiskOptions(fileLimit: 240 << 10)
+        let store = folder.store(options)
+        let text = String(repeating: "x", count: 1_000)
+        let mine = DiskLevel<String, String>(store, namespace: "mine", codec: .text)
+        let others = DiskLevel<String, String>(store, namespace: "others", codec: .text)
+        try await mine.set("old", for: "k")
+        for number in 0..<120 { try? await others.set(text, for: "\(number)") }
+        let large = String(repeating: "x", count: 100 << 10)
+        #expect(await diskCode { try await mine.set(large, for: "k") } == .full)
+        #expect(try await mine.get("k") == "old")
+    }
+
     @Test("what is to survive a power cut waits for the disk")
     func power() async throws {
         for (durability, expected) in [(DiskOptions.Durability.power, 2), (.process, 1)] {

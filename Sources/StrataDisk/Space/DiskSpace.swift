@@ -134,7 +134,7 @@ final class DiskSpace: Sendable {
             guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
-        return try await writing(size, now: now) { db, file in
+        return try await writing(key, size, now: now) { db, file in
             try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
         }
     }
@@ -143,6 +143,7 @@ final class DiskSpace: Sendable {
     ///
     /// SQLite fails before the namespace's own limit is looked at: a file is larger than what is counted as its entries.
     private func writing<Result: Sendable>(
+        _ key: [UInt8],
         _ size: Int,
         now: Int64,
         _ body: @Sendable (Database, OpenFile) throws -> Result
@@ -154,7 +155,10 @@ final class DiskSpace: Sendable {
                 // Some pages more than the entry itself: rows lie in pages of four kilobytes.
                 let room = 2 * size + (32 << 10)
                 let isSwept = self.whenFull == .sweep
-                return try self.makeRoom(space, over: room, ofExpired: isSwept, now: now, db) > 0
+                // What it replaces stays, if it fails again.
+                let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
+                let id = try Int64.fetchOne(own, arguments: [space, key.data])
+                return try self.makeRoom(space, over: room, sparing: id, ofExpired: isSwept, now: now, db) > 0
             }
             guard isMade else { throw error }
             return try await store.write(body)
@@ -175,7 +179,7 @@ final class DiskSpace: Sendable {
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
         // Immediate: no other process writes between the comparison and the end.
-        return try await writing(entry?.size(key) ?? 0, now: now) { db, file in
+        return try await writing(key, entry?.size(key) ?? 0, now: now) { db, file in
             let space = try file.madeSpace(self.name, db)
             let sql = "SELECT high, low FROM entry WHERE space = ? AND key = ?"
             let row = try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [space, key.data])

@@ -83,14 +83,7 @@ enum DiskSchema {
     /// Makes the tables of an empty file, and refuses files that are not Strata's or of a later release.
     static func prepare(_ db: Database) throws {
         try db.inTransaction(.immediate) {
-            let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-            let format = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-            if application == self.application {
-                guard format <= self.format else { throw newer(format) }
-                return .commit
-            }
-            let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-            guard application == 0, format == 0, tables == 0 else { throw foreign }
+            if try isOurs(db) { return .commit }
             try db.execute(sql: statements)
             try db.execute(sql: "PRAGMA application_id = \(self.application)")
             try db.execute(sql: "PRAGMA user_version = \(self.format)")
@@ -98,8 +91,23 @@ enum DiskSchema {
         }
     }
 
-    static var foreign: DiskError { DiskError(.foreign, "the file is a database of another program") }
-
-    static func newer(_ format: Int32) -> DiskError { DiskError(.newerFormat, "the file has format \(format)") }
+    /// Whether the file has the tables; false for an empty one.
+    ///
+    /// - Throws: ``DiskError/Code/foreign`` and ``DiskError/Code/newerFormat``.
+    static func isOurs(_ db: Database) throws -> Bool {
+        let application = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+        let format = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        if application == self.application {
+            guard format <= self.format else {
+                throw DiskError(.newerFormat, "the file has format \(format)")
+            }
+            return true
+        }
+        let tables = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+        guard application == 0, format == 0, tables == 0 else {
+            throw DiskError(.foreign, "the file is a database of another program")
+        }
+        return false
+    }
 }
 #endif

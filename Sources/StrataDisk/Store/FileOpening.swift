@@ -35,7 +35,7 @@ struct FileOpening {
         guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
         defer { close(lock) }
         try take(lock)
-        try FileHeader(path)?.check()
+        try refuseOthers()
         do {
             return try OpenFile(path, options, isSuspect: isSuspect)
         } catch {
@@ -71,6 +71,19 @@ struct FileOpening {
             }
             usleep(5_000)
         }
+    }
+
+    /// Refuses a database of another program, or of a later release, before it is opened as ours is, which changes it.
+    ///
+    /// By SQLite: another way to open and close the file would end the locks that this process has on it by other stores
+    /// (sqlite.org/howtocorrupt.html §2.2). Where nothing can be read, opening it tells why.
+    private func refuseOthers() throws {
+        var configuration = Configuration()
+        configuration.label = "strata"
+        configuration.readonly = true
+        guard let file = try? DatabaseQueue(path: path, configuration: configuration) else { return }
+        defer { try? file.close() }
+        do { _ = try file.read { try DiskSchema.isOurs($0) } } catch let error as DiskError { throw error } catch {}
     }
 
     private func isCorruption(_ error: any Error) -> Bool {
