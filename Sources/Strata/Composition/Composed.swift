@@ -242,7 +242,11 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             errors.append(error)
             // What a source of truth has refused, or was not asked for, is not true. A plain level that is full, say, leaves the
             // one above as it is.
-            if lower.gate != nil || lower.writesSource || error is CancellationError { ticket = .void }
+            if lower.gate != nil || lower.writesSource || error is CancellationError {
+                ticket = .void
+                // What is read meanwhile may be what it replaces.
+                fillGate.void(lower.fingerprint(of: key))
+            }
         }
         var kept = dated(entry, for: key, at: start)
         if lower.gate != nil { kept.hasNewVersion = false }

@@ -88,6 +88,31 @@ struct WritingThroughTests {
         #expect(source.writes == [1])
     }
 
+    @Test("a read that was under way when a write failed, which was made all the same, is kept by no memory above")
+    func readBesideRefusal() async throws {
+        let above = MemoryLevel<String, Int>(limit: .entries(10))
+        let gate = AsyncGate()
+        let reads = Locked(0)
+        let below = ClosureFetcher<String, Int> { [source] key in
+            let value = try await source.read(key) ?? 0
+            if reads.withLock({
+                $0 += 1; return $0
+            }) == 1 {
+                try await gate.pass()
+            }
+            return value
+        }
+        let stack = above.compose(writer(to: MemoryLevel<String, Int>(limit: .entries(0)).compose(below)))
+        let read = Task { try await stack.get("k") }
+        await gate.arrivals()
+        source.fail(.after)
+        await #expect(throws: Failure.self) { try await stack.set(2, for: "k") }
+        gate.open()
+        #expect(try await read.value == 1)
+        #expect(above.resident("k", at: .coarse) == nil)
+        #expect(try await stack.get("k") == 2)
+    }
+
     @Test("a writer that is cancelled leaves nothing in the cache, whether it has written or not", arguments: [0, 1])
     func cancelled(which: Int) async throws {
         let cache = cache
