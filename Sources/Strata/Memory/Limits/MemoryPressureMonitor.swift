@@ -73,7 +73,9 @@ public final class MemoryPressureMonitor: Sendable {
                 state.last = (reading, now)
                 return (nil, state.listeners)
             }
-            state.last = (reading.completed(by: last.reading), now)
+            // Stalls that cannot be read now will be those of all the time since.
+            let isBlind = reading.someStalled == nil && reading.allStalled == nil
+            state.last = (reading.completed(by: last.reading), isBlind ? last.at : now)
             // The thread may be late: it does other work as well.
             let pause = max(period, last.at.duration(to: now))
             return (reading.pressure(since: last.reading, over: pause), state.listeners)

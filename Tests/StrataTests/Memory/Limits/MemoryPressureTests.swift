@@ -85,6 +85,22 @@ struct MemoryPressureTests {
         subscription.cancel()
     }
 
+    @Test("stalls that could not be read for long are those of all that time")
+    func blind() throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let start = MonotonicInstant.now
+        try write("full avg10=0 total=0\n", to: "memory.pressure")
+        let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
+        let subscription = monitor.subscribe(probe)
+        monitor.look(at: start.advanced(by: .seconds(1)))
+        try FileManager.default.removeItem(at: folder)
+        for second in 2..<60 { monitor.look(at: start.advanced(by: .seconds(second))) }
+        try write("full avg10=0 total=150000\n", to: "memory.pressure")
+        monitor.look(at: start.advanced(by: .seconds(60)))
+        #expect(probe.calls == [])
+        subscription.cancel()
+    }
+
     @Test("A176 who has unsubscribed, or never did, is not told")
     func unsubscribed() throws {
         defer { try? FileManager.default.removeItem(at: folder) }
