@@ -62,6 +62,15 @@ struct PersistenceLimitTests {
         return bytes
     }
 
+    @Test("in a file that may not grow any more records stay in memory, and nobody's set fails")
+    func fullFile() async throws {
+        let (cache, disk) = place(1 << 30, folder.store(DiskOptions(lockTimeout: .seconds(60), fileLimit: 240 << 10)))
+        for number in 0..<400 { try await cache.set(Self.value, for: record(number, ends: false)) }
+        for number in [0, 399] { #expect(try await cache.value(of: record(number, ends: false)) == Self.value) }
+        let held = try await disk.usage().entries
+        #expect(held > 20 && held < 400)
+    }
+
     @Test("A228 A231 A232 at the limit records that do not expire stay, a new one lives in memory, and nothing fails")
     func atTheLimit() async throws {
         let limit = try await 10 * size() + 200

@@ -45,6 +45,23 @@ struct SharedFileTests {
         #expect(try await levels[0].usage().entries == (try await levels[1].usage().entries))
     }
 
+    @Test(
+        "a second store on the file takes no lock from the first: another process that ends leaves their journal alone"
+    )
+    func locks() async throws {
+        let first = level()
+        try await first.set("1", for: "k")
+        let second = level()
+        #expect(try await second.get("k") == "1")
+        await second.store.close()
+        let journal = try #require(OpenFile.identity(of: folder.file + "-wal"))
+        let other = try await start("a", 3)
+        #expect(try await other.waitForExit() == .exited(0))
+        #expect(OpenFile.identity(of: folder.file + "-wal") == journal)
+        try await first.set("2", for: "k")
+        #expect(try await level().get("k") == "2")
+    }
+
     @Test("two processes write into one new file from the first moment on, and each value is found")
     func processes() async throws {
         let writers = [try await start("a", 120), try await start("b", 120)]

@@ -134,8 +134,14 @@ final class DiskSpace: Sendable {
             guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
-        return try await writing(key, size, now: now) { db, file in
-            try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
+        do {
+            return try await writing(key, size, now: now) { db, file in
+                try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
+            }
+        } catch let error as DiskError where error.code == .full && whenFull == .sweep {
+            // As where the namespace is full; and what it was to replace is no longer true.
+            try await remove(key)
+            return Written(isKept: false, bytes: 0)
         }
     }
 
@@ -149,16 +155,16 @@ final class DiskSpace: Sendable {
         _ body: @Sendable (Database, OpenFile) throws -> Result
     ) async throws -> Result {
         do { return try await store.write(body) } catch let error as DiskError where error.code == .full {
-            guard whenFull != .refuse, store.options.fileLimit.map({ size < $0 / 2 }) ?? true else { throw error }
+            guard store.options.fileLimit.map({ size < $0 / 2 }) ?? true else { throw error }
             let isMade = try await store.write { db, file in
                 guard let space = try file.space(self.name, db) else { return false }
                 // Some pages more than the entry itself: rows lie in pages of four kilobytes.
                 let room = 2 * size + (32 << 10)
-                let isSwept = self.whenFull == .sweep
+                let onlyExpired = self.whenFull != .evict
                 // What it replaces stays, if it fails again.
                 let own = try db.cachedStatement(sql: "SELECT id FROM entry WHERE space = ? AND key = ?")
                 let id = try Int64.fetchOne(own, arguments: [space, key.data])
-                return try self.makeRoom(space, over: room, sparing: id, ofExpired: isSwept, now: now, db) > 0
+                return try self.makeRoom(space, over: room, sparing: id, ofExpired: onlyExpired, now: now, db) > 0
             }
             guard isMade else { throw error }
             return try await store.write(body)
