@@ -5,14 +5,14 @@ extension CacheLevel {
     /// others still get the old value. ``ReadOptions/reload`` leaves the old value where it is.
     ///
     /// - Throws: The error of the read, after the removal; ``CacheError/Code/levelsFailed`` with both errors when the
-    ///   removal fails, too; `CancellationError`, and then nothing was removed.
+    ///   removal fails, too; `CancellationError` when the task is cancelled, and then nothing was removed.
     @discardableResult
     public func reloadOrRemove(_ key: Key) async throws -> Value? {
         do {
             return try await get(key, .reload.with(staleness: .never))
-        } catch is CancellationError {
-            throw CancellationError()
         } catch {
+            // A source may throw it by itself.
+            if error is CancellationError, Task.isCancelled { throw error }
             do { try await remove(key) } catch let removal { throw CacheError.combining([error, removal]) }
             throw error
         }

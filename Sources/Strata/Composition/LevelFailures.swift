@@ -34,7 +34,7 @@ final class LevelFailures: Sendable {
 
     /// The upper level could not be filled; that the reader has left is no failure.
     func fill(_ error: any Error, of level: some CacheLevel) {
-        guard !(error is CancellationError) else { return }
+        guard !(error is CancellationError && Task.isCancelled) else { return }
         fills.add()
         log("a level of a cache cannot be filled: the value is returned all the same", error, level)
     }

@@ -57,8 +57,8 @@ extension ProviderCache {
     ///   - load: Returns the value.
     /// - Returns: The value.
     /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when eviction
-    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; `CancellationError`, and then nothing is
-    ///   evicted.
+    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; `CancellationError` when the task is cancelled,
+    ///   and then nothing is evicted.
     public func value<Provider: CacheProvider>(
         of provider: Provider,
         evicting scope: ProviderScope,
@@ -84,7 +84,9 @@ extension ProviderCache {
         let loaded: Reading<Provider.Value>
         do {
             loaded = try await read(provider, .reload, load)
-        } catch  where !(error is CancellationError) && whenLoadFails == .evicts {
+        } catch {
+            // A loader may throw it by itself.
+            guard whenLoadFails == .evicts, !(error is CancellationError && Task.isCancelled) else { throw error }
             do { try await evict(scope, of: provider) } catch let failure {
                 throw CacheError.combining([failure, error])
             }

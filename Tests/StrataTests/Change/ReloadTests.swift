@@ -57,6 +57,14 @@ struct ReloadTests {
         #expect(try await cache.get("k", .cached) == "new")
     }
 
+    @Test("a loader that throws CancellationError, though nobody is cancelled, has failed")
+    func ownCancellation() async throws {
+        let cache = memory.compose(Source(freshness: policy) { (_: String) -> String? in throw CancellationError() })
+        try await cache.set("old", for: "k")
+        await #expect(throws: CancellationError.self) { try await cache.reloadOrRemove("k") }
+        #expect(try await memory.get("k") == nil)
+    }
+
     @Test("a reload that is cancelled removes nothing")
     func cancelled() async throws {
         let gate = AsyncGate()
