@@ -155,6 +155,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         guard now >= nextDoubt, promoted == nil || promoted != current else { return }
         nextDoubt = now.advanced(by: Self.doubtInterval)
         doubt = (now.advanced(by: Self.longestDoubt), number)
+        // The search is what the wait is for.
+        hintedAt = .distantPast
     }
 
     /// A Sentinel tells of a failover, or could not tell of one for a while.
@@ -209,6 +211,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             current = found.endpoint
             if isOther {
                 generation += 1
+                doubt = nil
                 let hasPassword = configuration.password != nil || configuration.credentials != nil
                 if hasPassword { configuration.warn(of: [found.endpoint], logger) }
             }

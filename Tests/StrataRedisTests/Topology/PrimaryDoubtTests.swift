@@ -43,12 +43,25 @@ struct PrimaryDoubtTests {
         #expect(locator.isInDoubt)
         answer(locator, earlier, "old", at: now)
         #expect(locator.isInDoubt, "that search had begun before")
-        let later = start.advanced(by: .milliseconds(100))
+        // At once, though the last one was begun a moment ago.
+        let later = start.advanced(by: .milliseconds(2))
         locator.pump(now: later)
         #expect(locator.isInDoubt)
         answer(locator, try #require(locator.nextQuestion()), found, at: later)
         #expect(!locator.isInDoubt)
         #expect(locator.generation == (found == "new" ? 2 : 1))
+    }
+
+    @Test("a search that was under way and finds another primary ends it, too: that one is in no doubt")
+    func foundMeanwhile() throws {
+        let locator = try locator()
+        locator.hinted()
+        locator.pump(now: start)
+        let question = try #require(locator.nextQuestion())
+        locator.toldOfFailover(to: nil, now: start)
+        #expect(locator.isInDoubt)
+        answer(locator, question, "new", at: start)
+        #expect(!locator.isInDoubt && locator.generation == 2)
     }
 
     @Test("for a tenth of a second at most, and once a second")
