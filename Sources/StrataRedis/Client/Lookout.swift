@@ -4,7 +4,8 @@ internal import Strata
 ///
 /// It does not keep the client alive.
 enum Lookout: Sendable {
-    case connection(Connection)
+    /// The first that is usable.
+    case connections([Connection])
     case cluster(ClusterReference)
 
     /// A router that is not kept alive.
@@ -23,8 +24,9 @@ enum Lookout: Sendable {
         encode: (inout CommandWriter) -> Void
     ) {
         switch self {
-        case .connection(let connection):
-            connection.post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
+        case .connections(let connections):
+            connections.firstUsable
+                .post(deadline: deadline, expecting: expected, completion: completion, encode: encode)
         case .cluster(let reference):
             guard let router = reference.router else { return completion(.failure(.shutDown(nil))) }
             router.post(deadline: deadline, slot: slot(), on: nil, expecting: expected, completion, encode)

@@ -31,6 +31,8 @@ public final class RedisClient: Sendable {
     let companion: any ClientCompanion
     /// The way to the nodes of a cluster, each with a client of its own; `nil` for a single server.
     let cluster: ClusterRouter?
+    /// Lets commands out that are parts of calls about many keys: half of what one connection takes.
+    let manyKeys: FetchLimiter
     private let turn = Atomic<Int>(0)
     private let demotion = Locked(Demotion())
 
@@ -50,6 +52,7 @@ public final class RedisClient: Sendable {
     ) throws {
         try configuration.validate()
         self.configuration = configuration
+        manyKeys = FetchLimiter(limit: configuration.inFlightLimit / 2)
         let clock = CacheClock.current
         self.clock = clock
         self.companion = companion(loop.wakeup)
@@ -271,7 +274,7 @@ public final class RedisClient: Sendable {
     var connections: [Connection] { group.connections }
 
     /// The way for calls from the I/O thread.
-    var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connection(group.connections[0]) }
+    var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connections(group.connections) }
 
     /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
     func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {

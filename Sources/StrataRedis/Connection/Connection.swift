@@ -1,6 +1,13 @@
 internal import Strata
 internal import Synchronization
 
+extension [Connection] {
+    /// The first that is usable; the first one where none is.
+    ///
+    /// A client has one at least.
+    var firstUsable: Connection { first(where: \.isUsable) ?? self[0] }
+}
+
 /// One multiplexed connection as callers see it: every task encodes its command straight into the outgoing buffer and waits
 /// for its reply; the I/O thread sends whatever has gathered in one write.
 final class Connection: Sendable {

@@ -24,6 +24,33 @@ struct ClusterPartFailureTests {
         }
     }
 
+    @Test(
+        "a node stands still: what waits for it waits once, and holds up nobody else, however few calls a connection takes"
+    )
+    func standsStill() async throws {
+        try await with {
+            $0.inFlightLimit = 20
+            $0.commandTimeout = .seconds(3)
+            $0.healthWindow = .seconds(60)
+        } _: { cluster, instance in
+            let redis = instance.redis
+            let all = (0..<600).map { RedisKey("many-\($0)") }
+            let one = RedisKey(TestCluster.keys("other", of: cluster)[1])
+            try await cluster.primaries[0].pause()
+            let start = MonotonicInstant.now
+            let reads = Task { try await redis.get(all) }
+            while redis.responsible(for: RedisKey(TestCluster.keys("held", of: cluster)[0])).manyKeys.waiting == 0 {
+                try await nextTurn()
+            }
+            #expect(try await redis.get([one, RedisKey("{\(one)}2")]) == [nil, nil])
+            let error = await #expect(throws: RedisError.self) { try await reads.value }
+            #expect(error?.code == .timeout || error?.code == .overloaded)
+            // One after the other, ten at a time, they would take a minute.
+            #expect(start.duration(to: .now) < .seconds(20))
+            try await cluster.primaries[0].resume()
+        }
+    }
+
     @Test("a batch: the others' keys come from Redis or are stored there, those of the lost node come from the source")
     func batch() async throws {
         try await with { cluster, instance in

@@ -6,6 +6,18 @@ import Testing
 
 @Suite("Which of several connections a call takes", .timeLimit(.minutes(1)))
 struct ConnectionChoiceTests {
+    @Test("who has no turn takes the first that is usable; the first one where none is")
+    func first() throws {
+        let settings = ConnectionSettings(try RedisConfiguration(url: "redis://127.0.0.1:1"))
+        let wakeup = try Wakeup()
+        let connections = (0..<3).map { Connection(settings: settings, wakeup: wakeup, seed: $0) }
+        #expect(connections.firstUsable === connections[0])
+        connections[0].note(isUsable: false)
+        #expect(connections.firstUsable === connections[1])
+        for connection in connections { connection.note(isUsable: false) }
+        #expect(connections.firstUsable === connections[0])
+    }
+
     @Test("one that cannot be made again is left out while another stands")
     func standing() async throws {
         let server = try await ScriptedServer.start(answering: { command, connection in

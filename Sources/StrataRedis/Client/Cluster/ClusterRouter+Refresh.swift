@@ -89,7 +89,7 @@ extension ClusterRouter: Watched {
         for node in nodes {
             guard let client = node.existing, client.hasBegun else { continue }
             let askedAt = MonotonicInstant.now
-            askInformation(client, on: client.connections[0]) { [weak self] outcome in
+            askInformation(client, on: client.connections.firstUsable) { [weak self] outcome in
                 guard let information = ClusterInformation(outcome), information.isWhole else { return }
                 self?.observer?.confirmed(node.endpoint, askedAt: askedAt)
             }
@@ -118,7 +118,7 @@ extension ClusterRouter: Watched {
         let askedAt = MonotonicInstant.now
         let noted = NotedInformation()
         // Over one connection, so that the account is there when the map comes.
-        let connection = client.connections[0]
+        let connection = client.connections.firstUsable
         askInformation(client, on: connection) { outcome in
             noted.information.withLock { $0 = ClusterInformation(outcome) }
         }

@@ -37,8 +37,6 @@ final class ClusterRouter: Sendable {
     let logger: Logger?
     let state = Locked(State())
     let rounds = Rounds()
-    /// Lets commands out that are parts of calls about many keys: half of what a connection takes, as all may go to one node.
-    let parts: FetchLimiter
     let watch = Watch()
     let observer: (any ClusterObserver)?
     /// `nil` where none is read.
@@ -63,7 +61,6 @@ final class ClusterRouter: Sendable {
         self.observer = observer
         self.replicas = replicas
         self.make = make
-        parts = FetchLimiter(limit: configuration.inFlightLimit / 2)
         seeds = configuration.seeds
     }
 

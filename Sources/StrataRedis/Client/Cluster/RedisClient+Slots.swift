@@ -33,11 +33,15 @@ extension RedisClient {
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async -> [Result<Answer, any Error>] {
         var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
-        let limiter = cluster?.parts
-        let answers = await parts.outcomes { part in
+        let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
+        let answers = await parts.outcomes { [self] part in
             let some = part.map { keys[$0] }
-            guard let limiter else { return try await body(some) }
-            return try await limiter.run { try await body(some) }
+            let node = responsible(for: some[0])
+            return try await node.manyKeys.run {
+                // Parts before it have waited for a node that does not answer.
+                guard .now < deadline else { throw RedisError.late(node.configuration.place) }
+                return try await body(some)
+            }
         }
         for (part, outcome) in zip(parts, answers) {
             for (place, position) in part.enumerated() { outcomes[position] = outcome.map { $0[place] } }
@@ -75,6 +79,17 @@ extension RedisClient {
         guard let cluster else { return [self] }
         let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
         return try await cluster.view(by: deadline).nodes.map { try $0.client() }
+    }
+}
+
+extension RedisError {
+    fileprivate static func late(_ endpoint: String) -> RedisError {
+        RedisError(
+            code: .timeout,
+            message: "parts of calls that went to the node before have used up the time",
+            endpoint: endpoint,
+            effect: .notApplied
+        )
     }
 }
 
