@@ -92,7 +92,8 @@ extension RedisLevel {
         _ tickets: [Ticket],
         _ pending: [PendingInvalidations.Reach]
     ) async -> [Outcome] {
-        shared.tags(of: part).used()
+        let tags = shared.tags(of: part)
+        tags.used()
         let values = names.map(\.value)
         let slots = redis.slots(of: values) ?? [Array(values.indices)]
         let found = await CallBudget.together {
@@ -110,7 +111,11 @@ extension RedisLevel {
             )
         }
         let places = outcomes.indices.filter { (try? outcomes[$0].get())?.entry != nil }
-        guard !places.isEmpty else { return outcomes }
+        guard !places.isEmpty else {
+            // As beside every other read: what is fetched for these keys is stored by the number of now.
+            if !tags.isKnown { _ = try? await tags.askBesideRead(redis) }
+            return outcomes
+        }
         let judged = await Result { try await admitted(places.map { try outcomes[$0].get() }, of: part, nil) }
         for (position, place) in places.enumerated() { outcomes[place] = judged.map { $0[position] } }
         return outcomes

@@ -46,6 +46,26 @@ struct ClusterLevelTests {
 
     private func keys(_ count: Int) -> [String] { (0..<count).map { "key-\($0)" } }
 
+    @Test("without links what a batch fetches is stored by the numbers that are, not by the known ones")
+    func unread() async throws {
+        let cluster = try await TestCluster.shared()
+        func level() throws -> RedisLevel<String, String> {
+            RedisLevel(try TestCluster.client(of: cluster), keyspace: keyspace, codec: .text, coherence: .none)
+        }
+        let (one, other) = (try level(), try level())
+        // In all parts.
+        for key in keys(300) { try await one.set("known", for: key) }
+        try await other.clear()
+        let fetches = Locked(0)
+        let cache = one.fetchingSeveral { keys in
+            fetches.withLock { $0 += keys.count }
+            return Dictionary(keys.map { ($0, "value") }) { first, _ in first }
+        }
+        let wanted = (0..<100).map { "fetched-\($0)" }
+        for _ in 0..<2 { #expect(try await cache.get(wanted).allSatisfy { $0 == "value" }) }
+        #expect(fetches.withLock { $0 } == 100)
+    }
+
     @Test("values are set, read, read together and removed, and other instances let go of them")
     func values() async throws {
         let cluster = try await TestCluster.shared()
