@@ -31,7 +31,9 @@ extension RedisClient {
         try self.init(configuration, logger: logger, loop: loop) {
             CacheContext(configuration, wakeup: $0, logger: logger, record)
         } node: {
-            try RedisClient($0, logger: logger, loop: loop, record)
+            // Replicas are asked beside their primary, and show up in no account.
+            let record = $0.isReplica ? BreakerRecord(events: record.events) : record
+            return try RedisClient($0, logger: logger, loop: loop, record)
         }
     }
 

@@ -11,8 +11,10 @@ final class BreakerRecord: Sendable {
         let refusals = Atomic<Int>(0)
     }
 
-    let events = EventHub()
+    let events: EventHub
     private let counts = RedisRole.allCases.map { _ in Counts() }
+
+    init(events: EventHub = EventHub()) { self.events = events }
 
     func counts(of role: RedisRole) -> Counts { counts[role.place] }
 }
