@@ -85,6 +85,10 @@ struct HTTPRemovalTests {
             let request = HTTPCacheRequest(server.url("/?" + String(repeating: "x", count: 5_000)))
             for _ in 0..<2 { #expect(try await cache.respond(to: request).status == 200) }
             #expect(server.requests.count == 2 && memory.statistics.entries == 0)
+            let above = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(16))
+            let values = above.compose(cache)
+            for _ in 0..<2 { #expect(try await values.get(HTTPResource(request.url)) != nil) }
+            #expect(server.requests.count == 4 && memory.statistics.entries == 0 && above.statistics.entries == 0)
         }
     }
 

@@ -44,6 +44,8 @@ extension HTTPCache {
     }
 
     private func rights(_ target: HTTPTarget, _ key: HTTPResource) async -> Claim {
+        // What is kept for nobody takes no right to be.
+        guard !target.base.isTooLong else { return Claim(base: FillRights(), key: key, own: FillRights()) }
         guard key != target.base else {
             let base = await storage.rights(toFill: [key])
             return Claim(base: base, key: key, own: base)

@@ -199,11 +199,12 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ) async throws -> Entry<HTTPContent> {
         let mark = forgotten.begin(key)
         defer { forgotten.end(key) }
+        let isKept = isKept && !key.isTooLong
         let rights = isKept ? await storage.rights(toFill: [key]) : nil
         let start = time.now
         let outcome = try await counting { try await origin.fetch(key, revalidating: kept?.value) }
         let now = time.now
-        let entry: Entry<HTTPContent>
+        var entry: Entry<HTTPContent>
         switch outcome {
         case .content(let content):
             entry = content.entry(arrivedAt: now, took: start.duration(to: now))
@@ -213,6 +214,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         case .absent(let lifetime):
             entry = lifetime.entry(.absent, arrivedAt: now, took: start.duration(to: now))
         }
+        // Levels above count no keys, either.
+        if key.isTooLong { entry.ticket = .void }
         if let rights, !forgotten.isForgotten(key, since: mark) {
             await keep(entry, for: key, insteadOf: kept, rights)
             // What has forgotten it meanwhile may have come to the level before it did.
