@@ -85,7 +85,7 @@ public final class RedisReplication: Sendable {
         try await BlockingThread.run { [self] _ in
             for sentinel in sentinels where sentinel.isRunning {
                 // One that is paused must not use up the time of the others.
-                if let server = namedPrimary(by: sentinel, until: .now + .seconds(2))?.server { return server }
+                if let server = namedPrimary(by: sentinel, until: .now + .seconds(2)) ?? nil { return server }
             }
             throw HarnessError(.notRunning, "no Sentinel names a primary")
         }
@@ -106,8 +106,8 @@ public final class RedisReplication: Sendable {
             return try BlockingThread.poll(for: "a failover", until: deadline, every: .milliseconds(20), cancellation) {
                 let named = sentinels.filter(\.isRunning)
                     .compactMap { namedPrimary(by: $0, until: min(deadline, .now + .seconds(2))) }
-                guard let candidate = named.first?.server, candidate !== old,
-                    named.allSatisfy({ $0.server === candidate }),
+                guard let first = named.first, let candidate = first, candidate !== old,
+                    named.allSatisfy({ $0 === candidate }),
                     let role = try? candidate.ask("ROLE", until: deadline).elements?.first?.text, role == "master"
                 else { return nil }
                 return candidate
@@ -241,16 +241,13 @@ public final class RedisReplication: Sendable {
             && fields["flags"]?.text == "master"
     }
 
-    /// Whom a Sentinel names, which may be none of these servers; `nil` when it does not answer.
-    private func namedPrimary(
-        by sentinel: RedisServer,
-        until deadline: ContinuousClock.Instant
-    ) -> (server: RedisServer?, Void)? {
+    /// Whom a Sentinel names, the inner `nil` for none of these servers; the outer one when it does not answer.
+    private func namedPrimary(by sentinel: RedisServer, until deadline: ContinuousClock.Instant) -> RedisServer?? {
         guard let reply = try? sentinel.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", name, until: deadline) else {
             return nil
         }
         let port = reply.elements?.last?.integer
-        return (servers.first { $0.replicationPort.map(Int64.init) == port }, ())
+        return .some(servers.first { $0.replicationPort.map(Int64.init) == port })
     }
 }
 
