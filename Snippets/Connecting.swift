@@ -31,7 +31,7 @@ func byOptions() throws {
 func replicas() throws -> RedisClient {
     // snippet.cluster-replicas
     var configuration = try RedisConfiguration(url: "redis-cluster://10.0.0.1:6379,10.0.0.2:6379")
-    configuration.replicaLagLimit = .seconds(10)
+    configuration.replicaLagLimit = .seconds(20)
     // snippet.end
     return try RedisClient(configuration)
 }
