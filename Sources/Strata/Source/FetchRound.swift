@@ -11,6 +11,9 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         var questions: [Key: Question] = [:]
         var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
         var isOver = false
+        var isFetching = false
+        /// Holders that have left while their keys are being fetched.
+        var leaving: [Key: CheckedContinuation<Void, Never>] = [:]
         /// The result of the fetch, for holders that ask for it later than the others.
         var outcome: Result<[Key: Answer], any Error>?
     }
@@ -47,6 +50,9 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
 
         /// Waits until all holders have decided, and for the fetch.
         ///
+        /// A holder that is cancelled while its key is being fetched waits until the fetch has ended: what it holds for that
+        /// time, a lease say, must not let others fetch the key meanwhile.
+        ///
         /// - Returns: The answer for the key; `nil` when the fetch had none, and, without a fetch, when the slot was
         ///   left before.
         /// - Throws: What the fetch throws; `CancellationError`.
@@ -67,20 +73,47 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         } onCancel: {
             giveUp(key)
         }
-        let answers = try await call.join(0) { [self] _ in
-            let (outcome, questions) = state.withLock { ($0.outcome, $0.questions) }
-            if let outcome { return try outcome.get() }
-            do {
-                let answers = try await fetch(questions.map { ($0.key, $0.value) })
-                state.withLock { $0.outcome = .success(answers) }
-                return answers
-            } catch {
-                // A cancelled fetch is no failure: all holders that asked have left.
-                if !Task.isCancelled { state.withLock { $0.outcome = .failure(error) } }
-                throw error
-            }
+        do {
+            return try await call.join(0) { [self] _ in try await answers() }.output[key]
+        } catch {
+            guard error is CancellationError else { throw error }
+            await leave(key)
+            if let answer = state.withLock({ try? $0.outcome?.get() })?[key] { return answer }
+            throw error
         }
-        return answers.output[key]
+    }
+
+    /// Fetches the keys that holders still ask for, unless that was done.
+    private func answers() async throws -> [Key: Answer] {
+        let (outcome, questions) = state.withLock { state in
+            state.isFetching = state.outcome == nil
+            return (state.outcome, state.questions)
+        }
+        if let outcome { return try outcome.get() }
+        // A cancelled fetch is no failure: all holders that asked have left.
+        let found = await Result {
+            guard !questions.isEmpty else { throw CancellationError() }
+            return try await fetch(questions.map { ($0.key, $0.value) })
+        }
+        let leaving = state.withLock { state in
+            if (try? found.get()) != nil || !Task.isCancelled { state.outcome = found }
+            state.isFetching = false
+            for key in state.leaving.keys { state.questions[key] = nil }
+            return exchange(&state.leaving, with: [:])
+        }
+        for continuation in leaving.values { continuation.resume() }
+        return try found.get()
+    }
+
+    /// Takes a holder's question back, or waits until its key is fetched no more.
+    private func leave(_ key: Key) async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            let isFetched = state.withLock { state in
+                if state.isFetching { state.leaving[key] = continuation } else { state.questions[key] = nil }
+                return state.isFetching
+            }
+            if !isFetched { continuation.resume() }
+        }
     }
 
     private func decided(_ asked: (Key, Question, CheckedContinuation<Void, any Error>)?) {
