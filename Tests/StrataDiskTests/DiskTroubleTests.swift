@@ -109,6 +109,47 @@ struct DiskTroubleTests {
         #expect(try folder.names.allSatisfy { !$0.contains("corrupt") })
     }
 
+    @Test("nor is one that its program has locked at that moment: it is waited for, and then refused")
+    func foreignAndLocked() async throws {
+        try folder.inspect { try $0.execute(sql: "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)") }
+        let before = try Data(contentsOf: URL(fileURLWithPath: folder.file))
+        let other = try folder.connection()
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN EXCLUSIVE") }
+        // Nobody lets go of it in time.
+        let impatient = level(DiskOptions(lockTimeout: .milliseconds(50)))
+        #expect(await diskCode { _ = try await impatient.get("k") } == .busy)
+        let patient = level(DiskOptions(lockTimeout: .seconds(60)))
+        let read = Task { await diskCode { _ = try await patient.get("k") } }
+        while patient.store.openings.count == 0 { try await nextTurn() }
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(await read.value == .foreign)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == before)
+    }
+
+    @Test("a database of another program that has died while it wrote is refused, too, and keeps its journal mode")
+    func foreignWithJournal() async throws {
+        try folder.inspect { try $0.execute(sql: "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)") }
+        // What lies on the disk in the middle of a transaction is what is left when a program dies there.
+        let other = try folder.connection()
+        let copy = folder.file + ".copy"
+        try await other.writeWithoutTransaction { [folder] db in
+            try db.execute(sql: "PRAGMA cache_size = 1; BEGIN IMMEDIATE")
+            let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+            try db.execute(sql: "\(numbers) INSERT INTO theirs SELECT i FROM n")
+            for ending in ["", "-journal"] {
+                try FileManager.default.copyItem(atPath: folder.file + ending, toPath: copy + ending)
+            }
+            try db.execute(sql: "ROLLBACK")
+        }
+        let level = DiskLevel<String, String>(DiskStore(path: copy), namespace: "n", codec: .text)
+        #expect(await diskCode { _ = try await level.get("k") } == .foreign)
+        // 2 would be a log of its own.
+        let header = try Data(contentsOf: URL(fileURLWithPath: copy)).prefix(20)
+        #expect(Array(header.suffix(2)) == [1, 1])
+        let sum = try await DatabaseQueue(path: copy).read { try Int.fetchOne($0, sql: "SELECT sum(x) FROM theirs") }
+        #expect(sum == 1)
+    }
+
     @Test("a file of a later release is not touched")
     func newer() async throws {
         let level = level()

@@ -69,6 +69,30 @@ struct PersistenceLimitTests {
         for number in [0, 399] { #expect(try await cache.value(of: record(number, ends: false)) == Self.value) }
         let held = try await disk.usage().entries
         #expect(held > 20 && held < 400)
+        // Also in the next process, which opens the file anew.
+        await disk.store.close()
+        let (next, again) = place(1 << 30, folder.store(DiskOptions(lockTimeout: .seconds(60), fileLimit: 240 << 10)))
+        #expect(try await again.usage().entries == held)
+        #expect(try await next.value(of: record(0, ends: false)) == Self.value)
+        try await next.set(Self.value, for: record(1_000, ends: false))
+        #expect(try await next.value(of: record(1_000, ends: false)) == Self.value)
+    }
+
+    @Test("in a full file records that expire make room, the coldest first, so that later ones are persisted")
+    func sweepOfFullFile() async throws {
+        let (cache, disk) = place(1 << 30, folder.store(DiskOptions(lockTimeout: .seconds(60), fileLimit: 240 << 10)))
+        var number = 0
+        while disk.statistics.unkept == 0 {
+            try await cache.set(Self.value, for: record(number))
+            number += 1
+        }
+        await waitForSweep(disk)
+        #expect(disk.statistics.swept > 0 && disk.statistics.swept <= number / 5)
+        let unkept = disk.statistics.unkept
+        try await cache.set(Self.value, for: record(number))
+        #expect(disk.statistics.unkept == unkept)
+        #expect(try await persisted(0..<1, 1 << 30) == [])
+        #expect(try await persisted(number..<(number + 1), 1 << 30) == [number])
     }
 
     @Test("A228 A231 A232 at the limit records that do not expire stay, a new one lives in memory, and nothing fails")

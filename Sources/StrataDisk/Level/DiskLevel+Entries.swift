@@ -42,7 +42,7 @@ extension DiskLevel {
         _ content: Entry<Value>.Content,
         _ now: ClockReading
     ) -> Entry<Value> {
-        let entry = Entry(
+        var entry = Entry(
             content,
             freshUntil: now.instant(stored.fresh, longest: longest(stored.fresh, stored)),
             staleUntil: now.instant(stored.ends, longest: longest(stored.ends, stored)),
@@ -52,7 +52,8 @@ extension DiskLevel {
             fetchDuration: .microseconds(stored.took),
             origin: .disk
         )
-        return freshness.map { $0.completing(entry) } ?? entry
+        freshness?.complete(&entry)
+        return entry
     }
 
     /// Nothing lives longer than it was meant to, whatever the clock says now.

@@ -17,17 +17,17 @@ extension DiskLevel {
     /// Waits for a sweep that is running, and while the order of use is written down.
     public func drain(within limit: Duration) async { await space.background.drain(within: limit) }
 
-    /// Counts an entry that was not kept, and begins a sweep when the namespace is nearly full.
+    /// Counts an entry that was not kept, and begins a sweep when the namespace is nearly full, or the file is.
     func noteFullness(_ written: DiskSpace.Written, of size: Int) {
         if !written.isKept { counters.add(\.unkept) }
-        if written.bytes >= space.sweepsFrom { sweep() }
+        if written.bytes >= space.sweepsFrom || written.isFileFull { sweep(isFileFull: written.isFileFull) }
     }
 
     /// Begins a sweep in the background, unless one is running.
-    func sweep() {
+    func sweep(isFileFull: Bool = false) {
         space.background.launch(.sweep) { [space, wall, counters, sweeps] in
             do {
-                try await space.sweep(now: wall.now().wall) { keys in
+                try await space.sweep(now: wall.now().wall, isFileFull: isFileFull) { keys in
                     counters.add(\.swept, keys.count)
                     await sweeps.dropped(keys)
                 }

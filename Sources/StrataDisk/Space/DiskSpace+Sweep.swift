@@ -28,13 +28,21 @@ extension DiskSpace {
     ///
     /// - Parameters:
     ///   - now: The present time.
+    ///   - isFileFull: Whether a tenth of what the namespace holds goes in any case, as the file has no room for its limit.
     ///   - report: Told the keys of each portion that was dropped.
     /// - Throws: The error of the disk, and what was reported until then is gone.
-    func sweep(now: Int64, _ report: ([[UInt8]]) async -> Void) async throws {
+    func sweep(now: Int64, isFileFull: Bool = false, _ report: ([[UInt8]]) async -> Void) async throws {
+        var target = sweepsTo
+        if isFileFull {
+            let held = try await store.read { db, file in
+                try file.space(self.name, db).map { try self.bytes($0, db) } ?? 0
+            }
+            target = min(target, held - held / 10)
+        }
         var position = Int64.min
         while true {
-            let (keys, next) = try await store.write { [position] db, file in
-                try self.dropPortion(after: position, now: now, db, file)
+            let (keys, next) = try await store.write { [position, target] db, file in
+                try self.dropPortion(after: position, downTo: target, now: now, db, file)
             }
             if !keys.isEmpty { await report(keys) }
             guard let next else { return }
@@ -45,13 +53,14 @@ extension DiskSpace {
     /// - Returns: The keys that were dropped, and after which use to go on; `nil` at the end.
     private func dropPortion(
         after position: Int64,
+        downTo target: Int,
         now: Int64,
         _ db: Database,
         _ file: OpenFile
     ) throws -> (keys: [[UInt8]], next: Int64?) {
         guard let space = try file.space(name, db) else { return ([], nil) }
         try writeTouches(space, db)
-        var excess = try bytes(space, db) - sweepsTo
+        var excess = try bytes(space, db) - target
         guard excess > 0 else { return ([], nil) }
         let end = Self.expirableEnd(now)
         // By the index of ends: where nothing expires, a sweep costs nothing, however often it is begun.

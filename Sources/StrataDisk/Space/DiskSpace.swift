@@ -122,6 +122,8 @@ final class DiskSpace: Sendable {
         var isKept: Bool
         /// What the namespace would hold with the entry, and nothing dropped for it.
         var bytes: Int
+        /// Whether there was no room for it in the whole file.
+        var isFileFull = false
     }
 
     /// Keeps an entry in place of any other of its key, and makes room by what has expired; where that is not enough, as
@@ -141,7 +143,7 @@ final class DiskSpace: Sendable {
         } catch let error as DiskError where error.code == .full && whenFull == .sweep {
             // As where the namespace is full; and what it was to replace is no longer true.
             try await remove(key)
-            return Written(isKept: false, bytes: 0)
+            return Written(isKept: false, bytes: 0, isFileFull: true)
         }
     }
 

@@ -33,9 +33,9 @@ public final class DiskStore: Sendable, CustomStringConvertible {
     // Opening waits for other processes and for the disk.
     private let opening = DispatchQueue(label: "strata.disk.open")
     /// One opening for all calls that need the file.
-    private let openings = Flights<Opening, OpenFile>()
+    let openings = Flights<Opening, OpenFile>()
 
-    private enum Opening: Hashable, Sendable { case file }
+    enum Opening: Hashable, Sendable { case file }
 
     /// A store at a place.
     ///

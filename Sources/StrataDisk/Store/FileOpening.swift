@@ -76,14 +76,28 @@ struct FileOpening {
     /// Refuses a database of another program, or of a later release, before it is opened as ours is, which changes it.
     ///
     /// By SQLite: another way to open and close the file would end the locks that this process has on it by other stores
-    /// (sqlite.org/howtocorrupt.html §2.2). Where nothing can be read, opening it tells why.
+    /// (sqlite.org/howtocorrupt.html §2.2). A file that is not there is ours to make, and a damaged one is for ``open(isSuspect:)``.
+    /// One that another program keeps locked is nobody's until it is known whose it is.
     private func refuseOthers() throws {
+        do {
+            try look(isReadOnly: true)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_READONLY {
+            // Its program has died while it wrote. Each reader first puts back what the journal has.
+            try look(isReadOnly: false)
+        }
+    }
+
+    private func look(isReadOnly: Bool) throws {
         var configuration = Configuration()
         configuration.label = "strata"
-        configuration.readonly = true
-        guard let file = try? DatabaseQueue(path: path, configuration: configuration) else { return }
-        defer { try? file.close() }
-        do { _ = try file.read { try DiskSchema.isOurs($0) } } catch let error as DiskError { throw error } catch {}
+        configuration.readonly = isReadOnly
+        let turn = WriteTurn(options.lockTimeout)
+        configuration.busyMode = .callback { turn.tryAgain(after: $0) }
+        do {
+            let file = try DatabaseQueue(path: path, configuration: configuration)
+            defer { try? file.close() }
+            _ = try file.read { try DiskSchema.isOurs($0) }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN || isCorruption(error) {}
     }
 
     private func isCorruption(_ error: any Error) -> Bool {

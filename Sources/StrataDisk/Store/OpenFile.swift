@@ -43,11 +43,6 @@ final class OpenFile: Sendable {
             // A write dirties twice the pages that a plain table's would, most of them the same ones each time. With
             // SQLite's own 1 000 pages the journal would be copied, and the disk waited for, every 160 writes.
             try db.execute(sql: "PRAGMA wal_autocheckpoint = 4000")
-            if let limit = options.fileLimit {
-                let page = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096
-                // Answers with a row; fetched so that it takes effect.
-                _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(max(1, limit / page))")
-            }
         }
         pool = try DatabasePool(path: path, configuration: configuration)
         do {
@@ -63,6 +58,7 @@ final class OpenFile: Sendable {
                 try db.execute(sql: "PRAGMA synchronous = \(isOfPower ? "FULL" : "NORMAL")")
                 // Only macOS knows the difference.
                 try db.execute(sql: "PRAGMA fullfsync = \(isOfPower ? "ON" : "OFF")")
+                if let limit = options.fileLimit { try Self.limit(db, to: limit) }
                 try DiskSchema.prepare(db)
             }
         } catch {
@@ -71,6 +67,15 @@ final class OpenFile: Sendable {
         }
         self.path = path
         identity = Self.identity(of: path)
+    }
+
+    /// Lets the file grow up to a limit.
+    ///
+    /// Not before the pool is made: that writes a page and drops it again, for which a full file would have no room.
+    private static func limit(_ db: Database, to bytes: Int) throws {
+        let page = try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 4_096
+        // Answers with a row; fetched so that it takes effect.
+        _ = try Int.fetchOne(db, sql: "PRAGMA max_page_count = \(max(1, bytes / page))")
     }
 
     /// The file that has the name at the moment; `nil` when there is none.
