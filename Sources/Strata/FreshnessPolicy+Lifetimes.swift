@@ -49,21 +49,20 @@ extension FreshnessPolicy {
             entry.staleUntil = now.advanced(by: lifetimes.kept)
         }
         entry.storedAt = now
-        return completing(entry)
+        complete(&entry)
+        return entry
     }
 
     /// Sets when an entry is fetched anew, and until when it is served meanwhile.
-    package func completing<Value>(_ entry: Entry<Value>) -> Entry<Value> {
-        var entry = entry
+    package func complete<Value>(_ entry: inout Entry<Value>) {
         entry.revalidateUntil = min(
             entry.staleUntil,
             entry.freshUntil.advanced(by: min(max(staleWhileRevalidate, .zero), EntryLifetime.longest))
         )
         entry.refreshAt = entry.freshUntil
-        guard earlyRefresh > 0, entry.fetchDuration > .zero, entry.freshUntil != .distantFuture, entry.value != nil
-        else {
-            return entry
-        }
+        guard earlyRefresh > 0, entry.fetchDuration > .zero, entry.freshUntil != .distantFuture,
+            case .value = entry.content
+        else { return }
         var random = JitterGenerator()
         // 1 − u lies in (0, 1], so the logarithm is finite.
         let ahead = entry.fetchDuration * (min(earlyRefresh, 1e6) * -log(1 - Double.random(in: 0..<1, using: &random)))
@@ -73,6 +72,5 @@ extension FreshnessPolicy {
         entry.refreshAt = entry.freshUntil.advanced(
             by: .zero - (ahead <= half ? ahead : half * Double.random(in: 0...1, using: &random))
         )
-        return entry
     }
 }

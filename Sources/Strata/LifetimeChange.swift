@@ -44,7 +44,7 @@ public struct LifetimeChange: Sendable {
                 )
                 changed.freshUntil = now.advanced(by: lifetimes.fresh)
                 changed.staleUntil = now.advanced(by: lifetimes.kept)
-                changed = policy.completing(changed)
+                policy.complete(&changed)
             } else {
                 // What says nothing has no end here; the level that keeps the entry gives it the policy's.
                 changed.freshUntil = .distantFuture

@@ -9,7 +9,7 @@ extension Composed {
         let request = try request.sourced(by: lower)
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
-        var heard = keys.map { heardTicket($0) }
+        var heard = heardTickets(keys)
         if request.leavesOut(upper) {
             for key in keys { request.of(key).skipped(upper) }
         } else {
@@ -70,7 +70,8 @@ extension Composed {
             }
             return entries
         }
-        if let rights = await rightsAbove(missing.map { keys[$0] }, request, isFailing: isFailing) {
+        let wanted = missing.count == keys.count ? keys : missing.map { keys[$0] }
+        if let rights = await rightsAbove(wanted, request, isFailing: isFailing) {
             for index in missing {
                 heard[index] = heardTicket(keys[index])
                 heard[index].rights = rights
@@ -78,10 +79,9 @@ extension Composed {
         }
         try Task.checkCancellation()
 
-        let tickets = missing.map { fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
+        let tickets = wanted.map { fillGate.ticket(for: lower.fingerprint(of: $0)) }
         let left = LeftFlights()
-        heard = heard.map { $0.asking(upper.gate) }
-        let wanted = missing.map { keys[$0] }
+        if let gate = upper.gate { heard = heard.map { $0.asking(gate) } }
         defer {
             if !left.isEmpty { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
         }

@@ -19,6 +19,13 @@ extension Composed {
         return asked
     }
 
+    /// The same for several keys.
+    func heardTickets(_ keys: [Key]) -> [Asked] {
+        guard upper.gate == nil, ledger == nil, let first = keys.first else { return keys.map { heardTicket($0) } }
+        // Nothing in it is of a key.
+        return Array(repeating: heardTicket(first), count: keys.count)
+    }
+
     /// The upper level's entry, marked when it is suspect; `nil` when it is void.
     ///
     /// A ticket is good for the gate that issued it, and for no other. So the upper level's own ticket says nothing
@@ -31,7 +38,7 @@ extension Composed {
         entry.seal = seal
         // A level that outlives its process keeps no more of a lifetime than its ends.
         if ledger != nil, entry.revalidateUntil == .distantPast, let policy = lower.policy {
-            entry = policy.completing(entry)
+            policy.complete(&entry)
         }
         entry.isSuspect = entry.isSuspect || heard.isUnconfirmed || !fillGate.admits(ticket, at: now)
         entry.ticket =

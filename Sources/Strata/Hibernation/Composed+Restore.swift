@@ -224,7 +224,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             seal: outline.seal,
             asOf: outline.asOf
         )
-        if let policy = lower.policy { entry = policy.completing(entry) }
+        lower.policy?.complete(&entry)
         return entry
     }
 

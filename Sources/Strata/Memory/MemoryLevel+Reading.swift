@@ -137,9 +137,9 @@ extension MemoryLevel {
             request.skipped(self)
             return nil
         }
-        guard request.recorder != nil || events.wantsReads else { return entry(for: key, at: now) }
+        guard request.recorder != nil || events.wantsReads else { return operations.read(self, key, now) }
         let start = MonotonicInstant.now
-        let entry = entry(for: key, at: now)
+        let entry = operations.read(self, key, now)
         note(entry, of: key, request, since: start)
         return entry
     }
@@ -171,7 +171,7 @@ extension MemoryLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         let now = now
-        guard request.recorder != nil || events.wantsReads else { return keys.map { entry(for: $0, at: now) } }
+        guard request.recorder != nil || events.wantsReads else { return keys.map { operations.read(self, $0, now) } }
         return keys.map { entry(for: $0, among: request, at: now) }
     }
 

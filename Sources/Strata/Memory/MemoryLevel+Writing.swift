@@ -7,7 +7,7 @@ extension MemoryLevel {
     ///   removed.
     @inlinable
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        try keep(entry, for: key)
+        try operations.keep(self, entry, key)
     }
 
     /// Keeps a value for the level's own lifetime.
@@ -43,7 +43,7 @@ extension MemoryLevel {
     /// - Returns: `nil`: this level does not hear of changes made elsewhere.
     @inlinable
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        if !entry.isJoined || !holds(entry, for: key) { try keep(entry, for: key) }
+        if !entry.isJoined || !holds(entry, for: key) { try operations.keep(self, entry, key) }
         return nil
     }
 

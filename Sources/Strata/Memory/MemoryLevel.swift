@@ -62,6 +62,8 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// The most that entries may weigh together.
     @usableFromInline
     let total: Atomic<Int>
+    @usableFromInline
+    let operations: MemoryOperations<Key, Value>
     /// The gate of the composition that the level belongs to.
     let composition = Locked(WeakGate())
     /// Hits that a composition has found to be none, and those of them that were misses.
@@ -79,16 +81,25 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     ///     if it comes a 64th of that time or more after the last one that did.
     ///   - onRemoval: Called for every entry that has left, on the thread that removed it (the shared background thread
     ///     for expired entries), after the operation and outside of every lock. It must not take long.
+    @inlinable
     public convenience init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
         idleLifetime: Duration? = nil,
         onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
     ) {
-        self.init(limit: limit, lifetime: lifetime, idleLifetime: idleLifetime, time: .current, onRemoval: onRemoval)
+        self.init(
+            limit: limit,
+            lifetime: lifetime,
+            idleLifetime: idleLifetime,
+            time: .current,
+            onRemoval: onRemoval,
+            operations: MemoryOperations()
+        )
     }
 
     /// The same with a clock of the caller's choice, and perhaps without the housekeeper, for tests.
+    @usableFromInline
     package init(
         limit: MemoryLimit<Value>,
         lifetime: Duration? = nil,
@@ -96,8 +107,10 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
         seed: UInt64 = .random(in: .min ... .max),
         time: CacheClock,
         isTended: Bool = true,
-        onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil
+        onRemoval: (@Sendable (MemoryRemoval<Key, Value>) -> Void)? = nil,
+        operations: MemoryOperations<Key, Value> = MemoryOperations()
     ) {
+        self.operations = operations
         measure = limit
         total = Atomic(limit.total)
         self.lifetime = lifetime

@@ -74,9 +74,11 @@ extension RedisLevel {
         let offset = try await clock(of: names).offset()
         let found = decode(bytes, names, ticket, pending, clockOffset: offset)
         guard case .unusable(.newerSchema, let stamp) = found, try await isVoid(bytes, names, pending) else {
-            return counted(found)
+            count(found)
+            return found
         }
-        return counted(.void(stamp: stamp, because: .voided))
+        counters.add(\.voided)
+        return .void(stamp: stamp, because: .voided)
     }
 
     /// The entries of the values of several keys, valid or not, as for a single one.
@@ -100,21 +102,21 @@ extension RedisLevel {
             if case .unusable(.newerSchema, _) = found {
                 findings.append(try await decode(bytes, names[index], tickets[index], pending[index]))
             } else {
-                findings.append(counted(found))
+                count(found)
+                findings.append(found)
             }
         }
         return findings
     }
 
-    /// What was found, counted where that is all there is to it.
-    private func counted(_ finding: Finding) -> Finding {
+    /// Counts what was found, where that is all there is to it.
+    private func count(_ finding: Finding) {
         switch finding {
         case .void(_, because: .invalidationPending), .void(_, because: .voided): counters.add(\.voided)
         case .void: counters.add(\.misses)
         case .unusable: counters.add(\.unusable)
         case .nothing, .entry: break
         }
-        return finding
     }
 
     /// The entry of some bytes, valid or not, unless a pending invalidation voids it.
@@ -126,7 +128,7 @@ extension RedisLevel {
         clockOffset offset: Int64
     ) -> Finding {
         do {
-            let entry = try entry(of: bytes, names, ticket, clockOffset: offset)
+            var entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             guard !pending.covers(entry.tags) else {
                 return .void(stamp: Envelope.stamp(of: bytes), because: .invalidationPending)
             }
@@ -134,7 +136,8 @@ extension RedisLevel {
             guard redis.clock.now < entry.staleUntil else {
                 return .void(stamp: Envelope.stamp(of: bytes), because: .expired)
             }
-            return .entry(freshness.completing(entry), bytes: bytes)
+            freshness.complete(&entry)
+            return .entry(entry, bytes: bytes)
         } catch {
             return .unusable(error, stamp: Envelope.stamp(of: bytes))
         }

@@ -58,12 +58,13 @@ extension RedisLevel {
             if envelope.kind == .value {
                 do { try codec.check(EncodedValue(envelope)) } catch { throw fault(of: error, envelope) }
             }
-            let entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
+            var entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
             guard envelope.kind == .value, redis.clock.now < entry.staleUntil else {
                 counters.add(\.misses)
                 return .void(stamp: stamp, because: envelope.kind == .value ? .expired : .absent)
             }
-            return .entry(freshness.completing(entry), bytes: bytes)
+            freshness.complete(&entry)
+            return .entry(entry, bytes: bytes)
         } catch let fault as EnvelopeFault {
             counters.add(\.unusable)
             return .unusable(fault, stamp: stamp)

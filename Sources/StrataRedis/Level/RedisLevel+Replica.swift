@@ -24,9 +24,9 @@ extension RedisLevel {
         let pending = redis.outage.replay.reach(over: names, keyspace)
         let change = changes.last(of: names.fingerprint)
         guard let bytes = try await redis.replicaValue(of: names.value, since: change),
-            let found = try? entry(of: bytes, names, .void, clockOffset: offset), !pending.covers(found.tags)
+            var entry = try? entry(of: bytes, names, .void, clockOffset: offset), !pending.covers(entry.tags)
         else { return nil }
-        let entry = freshness.completing(found)
+        freshness.complete(&entry)
         guard entry.isFresh(at: redis.clock.now), try await isValid(entry, names) else { return nil }
         counters.add(\.replicaHits)
         return .entry(entry, bytes: bytes)

@@ -18,13 +18,17 @@ struct FreshnessPolicyTests {
         let policy = FreshnessPolicy(jitter: 0, earlyRefresh: 1)
         let start = MonotonicInstant(nanoseconds: 1_000_000_000_000)
         // A fetch that takes a hundred lifetimes: each refresh would be due in the first half.
-        let entry = Entry(
+        var entry = Entry(
             .value(1),
             freshUntil: start.advanced(by: .seconds(10)),
             storedAt: start,
             fetchDuration: .seconds(1_000)
         )
-        let ahead = (0..<400).map { _ in start.duration(to: policy.completing(entry).refreshAt) }
+        let ahead = (0..<400)
+            .map { _ in
+                policy.complete(&entry)
+                return start.duration(to: entry.refreshAt)
+            }
         #expect(ahead.allSatisfy { (.seconds(5) ... .seconds(10)).contains($0) })
         #expect(ahead.count { $0 < .milliseconds(5_500) } < 200)
     }

@@ -49,7 +49,7 @@ extension MemoryLevel {
     @inline(never)
     func entry(for key: Key, among request: ReadRequest, at now: MonotonicInstant) -> Entry<Value>? {
         let start = MonotonicInstant.now
-        let entry = entry(for: key, at: now)
+        let entry = operations.read(self, key, now)
         var single = request
         single.recorder = request.recorder?.part(of: key)
         note(entry, of: key, single, since: start)

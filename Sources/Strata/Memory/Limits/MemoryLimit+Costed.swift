@@ -32,6 +32,7 @@ extension MemoryLimit where Value: Codable {
 
 extension MemoryLevel where Value: Costed {
     /// An empty level for values of at most 50 MiB together, as they tell their costs.
+    @inlinable
     public convenience init(
         lifetime: Duration? = nil,
         idleLifetime: Duration? = nil,
