@@ -100,9 +100,10 @@ final class ClusterReplicas: Watched {
         }
         return proofs.sorted { $0.1.includes > $1.1.includes }
             .compactMap { replica, proof in
-                guard let client = nodes[replica]?.existing else { return nil }
-                let candidate = ReplicaCandidate(client: client, connection: client.connections[0], proof: proof)
-                return candidate.stands ? candidate : nil
+                guard let client = nodes[replica]?.existing,
+                    let connection = client.connections.first(where: { $0.standsSince == proof.connection })
+                else { return nil }
+                return ReplicaCandidate(client: client, connection: connection, proof: proof)
             }
     }
 
@@ -123,11 +124,13 @@ final class ClusterReplicas: Watched {
     private func ask(_ primary: RedisEndpoint, _ client: RedisClient) {
         let answers = PrimaryAnswers()
         let askedAt = MonotonicInstant.now
+        // Over one connection, so that the answers come in the order of the questions.
+        let connection = client.connections.firstUsable
         // One that has lost the others does not know what is acknowledged elsewhere.
-        post(client, "CLUSTER", "INFO") { outcome in
+        post(client, on: connection, "CLUSTER", "INFO") { outcome in
             answers.heard(isWhole: ClusterInformation(outcome)?.isWhole ?? false)
         }
-        post(client, "INFO", "replication") { [weak self] outcome in
+        post(client, on: connection, "INFO", "replication") { [weak self] outcome in
             answers.heard(account: (try? outcome.get()).flatMap { ReplicationAccount($0) })
             guard let self else { return }
             let account = answers.account
@@ -141,9 +144,9 @@ final class ClusterReplicas: Watched {
 
     private func ask(_ replica: ClusterNode, of primary: RedisEndpoint) {
         guard let client = try? replica.client(), client.begin() else { return }
-        let connection = client.connections[0]
+        let connection = client.connections.firstUsable
         let before = connection.standsSince
-        post(client, "INFO", "replication") { [weak self] outcome in
+        post(client, on: connection, "INFO", "replication") { [weak self] outcome in
             let account = (try? outcome.get()).flatMap { ReplicationAccount($0) }
             let isSame = before != nil && connection.standsSince == before
             self?.state
@@ -155,15 +158,15 @@ final class ClusterReplicas: Watched {
 
     private func post(
         _ client: RedisClient,
+        on connection: Connection,
         _ command: StaticString,
         _ argument: StaticString,
         _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void
     ) {
         let deadline = MonotonicInstant.now.advanced(by: patience)
-        // Over one connection, so that the answers come in the order of the questions.
         client.post(
             deadline: deadline,
-            on: client.connections[0],
+            on: connection,
             expecting: [.bytes, .large],
             completion: completion
         ) { writer in

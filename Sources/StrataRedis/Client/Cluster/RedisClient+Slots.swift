@@ -25,15 +25,17 @@ extension RedisClient {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - parts: Their positions by slot.
+    ///   - timeout: How long parts may wait for others of their node; `nil` is the client's ``RedisConfiguration/commandTimeout``.
     ///   - body: Answers for keys of one slot, in their order.
     /// - Returns: What has come of each key, in the order of all keys.
     func outcomesBySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
+        timeout: Duration? = nil,
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async -> [Result<Answer, any Error>] {
         var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
-        let deadline = MonotonicInstant.now.advanced(by: configuration.commandTimeout)
+        let deadline = MonotonicInstant.now.advanced(by: timeout ?? configuration.commandTimeout)
         let answers = await parts.outcomes { [self] part in
             let some = part.map { keys[$0] }
             let node = responsible(for: some[0])
@@ -57,9 +59,10 @@ extension RedisClient {
     func bySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
+        timeout: Duration?,
         _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
     ) async throws -> [Answer] {
-        let outcomes = await outcomesBySlot(keys, parts, body)
+        let outcomes = await outcomesBySlot(keys, parts, timeout: timeout, body)
         let errors = outcomes.compactMap(\.failure)
         guard let first = errors.first else { return try outcomes.map { try $0.get() } }
         try Task.checkCancellation()
