@@ -76,5 +76,19 @@ extension RedisClient {
         return try await parts.outcomes(body).map { try $0.get() }
     }
 
+    /// Sends a command for a fetch when its turn has come.
+    ///
+    /// An instance that starts fetches thousands of keys at once. They are not refused for that, as then it would fetch them
+    /// without a lease: half of what a connection may have under way is under way, and the others wait. The wait is part of what
+    /// a call may spend on Redis.
+    func inTurn<Answer>(for key: RedisKey, _ send: () async throws -> Answer) async throws -> Answer {
+        let start = MonotonicInstant.now
+        return try await responsible(for: key).manyKeys
+            .run {
+                CallBudget.current?.spend(start.nanoseconds(to: .now))
+                return try await send()
+            }
+    }
+
     var leases: LeaseKeeper { cache.leases }
 }

@@ -16,12 +16,12 @@ extension FetchingLevel {
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await level.entries(for: keys, request) }
         let request = try request.sourced(by: self)
-        let distinct = Set<Key>(keys).count == keys.count ? keys : keys.withoutRepetitions()
-        if distinct.count == keys.count, keys.count <= Self.pieceSize {
-            return try await readPiece(Piece(keys, level, request))
+        if keys.count <= Self.pieceSize {
+            let piece = Piece(keys, level, request)
+            if piece.isDistinct { return try await readPiece(piece) }
         }
         var found: [Key: Entry<Value>?] = [:]
-        var rest = distinct[...]
+        var rest = keys.withoutRepetitions()[...]
         while !rest.isEmpty {
             let piece = Piece(Array(rest.prefix(Self.pieceSize)), level, request)
             rest = rest.dropFirst(Self.pieceSize)
@@ -181,7 +181,10 @@ extension FetchingLevel {
         // invalidation of the value's tags.
         guard let look = piece.look, let outcome = look.outcome(at: index, level.shared.gate),
             (try? outcome.get().entry)?.tags.isEmpty != false || look.tagChanges == level.shared.gate.tagChanges
-        else { return try await level.look(up: piece.names[index], request) }
+        else {
+            let names = piece.names[index]
+            return try await level.redis.inTurn(for: names.value) { try await level.look(up: names, request) }
+        }
         let finding = try outcome.get()
         piece.note(finding, request, level, since: look.startedAt)
         return finding
@@ -203,6 +206,9 @@ private struct Piece<Key: KeyRepresentable, Value: Sendable>: Sendable {
         (since, begin) = (level.redis.clock.running, level.redis.clock.now)
         names = keys.map { level.names(for: $0) }
     }
+
+    /// Whether no key is named twice, as far as names tell: those of different keys may be equal.
+    var isDistinct: Bool { Set(names.map(\.fingerprint)).count == names.count }
 
     /// Takes down what was found of a key that has a record of its own; where keys have none, the MGET has one.
     func note(

@@ -46,7 +46,9 @@ extension FetchingLevel {
             }
             entry.ticket = ticket
             let bytes = fetched.use == .extend ? finding.bytes : nil
-            return try await store(entry, key, lease, extending: bytes, request.recorder, &ending)
+            return try await level.redis.inTurn(for: lease.names.value) {
+                try await store(entry, key, lease, extending: bytes, request.recorder, &ending)
+            }
         }
     }
 

@@ -103,14 +103,16 @@ extension FetchingLevel {
         replacing finding: RedisLevel<Key, Value>.Finding,
         _ request: ReadRequest
     ) async throws -> Lease.Answer {
-        try await Lease.readOrLead(
-            level.redis,
-            level.keyspace,
-            names,
-            duration: options.duration,
-            replacing: finding.stamp,
-            traceParent: request.recorder.traceParent
-        )
+        try await level.redis.inTurn(for: names.value) {
+            try await Lease.readOrLead(
+                level.redis,
+                level.keyspace,
+                names,
+                duration: options.duration,
+                replacing: finding.stamp,
+                traceParent: request.recorder.traceParent
+            )
+        }
     }
 
     /// Fetches for a read that must not use the value in Redis, and stores the result if no other instance fetches.
@@ -127,15 +129,17 @@ extension FetchingLevel {
         let ticket = level.shared.ticket(for: names.fingerprint)
         let answer: Lease.Answer
         do {
-            answer = try await Lease.readOrLead(
-                level.redis,
-                level.keyspace,
-                names,
-                duration: options.duration,
-                replacing: nil,
-                .beside,
-                traceParent: request.recorder.traceParent
-            )
+            answer = try await level.redis.inTurn(for: names.value) {
+                try await Lease.readOrLead(
+                    level.redis,
+                    level.keyspace,
+                    names,
+                    duration: options.duration,
+                    replacing: nil,
+                    .beside,
+                    traceParent: request.recorder.traceParent
+                )
+            }
         } catch is RedisError {
             return .othersLead
         }

@@ -44,14 +44,16 @@ extension RedisLevel {
         // Before it is asked, so that the end of the other's lease is heard.
         let other = OtherFill(shared.waiters, names.value.bytes, redis.clock)
         let answer = try await counting {
-            try await Lease.readOrLead(
-                redis,
-                keyspace,
-                names,
-                duration: LeaseOptions().duration,
-                replacing: nil,
-                .beside
-            )
+            try await redis.inTurn(for: names.value) {
+                try await Lease.readOrLead(
+                    redis,
+                    keyspace,
+                    names,
+                    duration: LeaseOptions().duration,
+                    replacing: nil,
+                    .beside
+                )
+            }
         }
         guard case .leads(let lease, _) = answer else {
             if case .waits(let remaining, _) = answer {
@@ -83,16 +85,7 @@ extension RedisLevel {
         var dated = entry
         if dated.asOf == 0 { dated.asOf = right.asOf }
         let outcome = try await redis.budgeted {
-            let sealed = try await seal(dated, names, fetchedSince: lease.lease.askedAt)
-            shared.beginWrite(names, sealed.entry.version)
-            do {
-                let outcome = try await counting { try await lease.store(sealed.bytes, expiry: sealed.expiry) }
-                if outcome != .stored { shared.abandonWrite(names, sealed.entry.version) }
-                return outcome
-            } catch {
-                shared.failWrite(names, sealed.entry.version, error)
-                throw error
-            }
+            try await redis.inTurn(for: names.value) { try await store(dated, names, under: lease) }
         }
         if let refusal = outcome.refusal { rights.refuse(because: refusal) }
         switch outcome {
@@ -105,6 +98,23 @@ extension RedisLevel {
         case .outOfMemory:
             counters.add(\.failures)
             return right.ticket
+        }
+    }
+
+    private func store(
+        _ entry: Entry<Value>,
+        _ names: KeyNames,
+        under lease: FillLease
+    ) async throws -> Lease.StoreOutcome {
+        let sealed = try await seal(entry, names, fetchedSince: lease.lease.askedAt)
+        shared.beginWrite(names, sealed.entry.version)
+        do {
+            let outcome = try await counting { try await lease.store(sealed.bytes, expiry: sealed.expiry) }
+            if outcome != .stored { shared.abandonWrite(names, sealed.entry.version) }
+            return outcome
+        } catch {
+            shared.failWrite(names, sealed.entry.version, error)
+            throw error
         }
     }
 }

@@ -283,8 +283,12 @@ final class KeyspaceTags: ServerKeyKeeper {
     ///   - isUnread: The key was not read, which asks for the number where the link does not tell it. Then one that was known
     ///     may be old.
     func learn(_ redis: RedisClient, isUnread: Bool = false) async {
-        guard gate.sequence(ofPart: gatePart) == 0 || isUnread && !isKnown else { return }
-        _ = try? await ask(redis)
+        func isUnknown() -> Bool { gate.sequence(ofPart: gatePart) == 0 || isUnread && !isKnown }
+        guard isUnknown() else { return }
+        _ = try? await redis.inTurn(for: RedisKey(keyspace.marks(of: part))) {
+            // Of many keys at once the first have asked for all.
+            if isUnknown() { _ = try await ask(redis) }
+        }
     }
 
     /// Notes marks.

@@ -187,6 +187,60 @@ struct BatchFetchingTests {
         }
     }
 
+    @Test("more keys than a connection takes calls have leases all the same, and are stored")
+    func manyLeases() async throws {
+        try await RedisServer.withServer { server in
+            library.gate.open()
+            let client = try TestServer.client(of: server) { $0.inFlightLimit = 64 }
+            let level = RedisLevel<String, String>(client, keyspace: keyspace)
+                .fetchingSeveral(LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))) { [library] in
+                    try await library.fetch($1)
+                }
+            try await level.level.ready(within: .seconds(20))
+            let keys = (0..<900).map { "k\($0)" }
+            #expect(try await level.get(keys) == keys.map { "\($0)!" })
+            #expect(library.calls.count == 1)
+            #expect(level.level.statistics.uncoordinatedFetches == 0)
+            // Looks at the echoes of so many stores may fill the connection, and keep some from being stored.
+            #expect(level.level.statistics.stores > 800)
+        }
+    }
+
+    @Test(
+        "a caller that leaves keeps the leases of its keys for as long as they are fetched: no other instance fetches them",
+        arguments: [true, false]
+    )
+    func leaving(isJoined: Bool) async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .seconds(60), renewalLimit: .seconds(600))
+            let level = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
+                .fetchingSeveral(options) { [library] _, contexts in
+                    // Without anybody who waits for it the fetch is cancelled, and takes its time to end.
+                    try await Task { try await library.fetch(contexts) }.value
+                }
+            let first = Task { try await level.get(["a", "b"]) }
+            await library.gate.arrivals()
+            let second = isJoined ? Task { try await level.get("b") } : nil
+            while level.waiting < (isJoined ? 3 : 2) { try await nextTurn() }
+            first.cancel()
+            await #expect(throws: CancellationError.self) { try await first.value }
+            let own = Library()
+            own.gate.open()
+            let other = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace)
+                .fetchingSeveral { try await own.fetch($1) }
+            let reading = Task { try await other.get("a") }
+            while other.level.shared.waiters.awaiting(keyspace.names(for: "a".keyBytes).value.bytes).isEmpty,
+                own.calls.isEmpty
+            {
+                try await nextTurn()
+            }
+            #expect(own.calls.isEmpty)
+            library.gate.open()
+            #expect(try await reading.value == "a!")
+            #expect(try await second?.value != nil || !isJoined)
+        }
+    }
+
     @Test("without Redis the source answers, all keys by one call")
     func outage() async throws {
         library.gate.open()
