@@ -70,4 +70,14 @@ public struct CBORDecoder: Sendable {
         defer { reader.finish(isShared: !isKnownUniquelyReferenced(&reader)) }
         return try reader.decode(type, at: CBORReader.Place(offset: 0, container: 0))
     }
+
+    /// Checks that a document is well-formed and within the limits, without a value.
+    ///
+    /// - Throws: ``CBORError``.
+    package func check(_ bytes: [UInt8]) throws {
+        try unsafe bytes.withUnsafeBytes {
+            let reader = unsafe try CBORReader(self, $0)
+            try reader.scan()
+        }
+    }
 }

@@ -69,6 +69,16 @@ struct CodecTests {
         #expect(error?.causes.count == 1)
     }
 
+    @Test("what no CBOR decoder would take for its many elements is not written")
+    func cborElements() throws {
+        let codec = Codec<[Bool]>.cbor
+        let most = [Bool](repeating: true, count: 1 << 23)
+        let bytes = try codec.encode(most)
+        #expect(bytes.count == most.count + 5)
+        let error = #expect(throws: CacheError.self) { try codec.encode(most + [true]) }
+        #expect(error?.code == .codec)
+    }
+
     @Test("Codable values come back equal from JSON")
     func json() throws {
         let codec = Codec<Product>.json
