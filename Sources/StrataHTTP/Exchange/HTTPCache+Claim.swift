@@ -43,12 +43,15 @@ extension HTTPCache {
         }
     }
 
-    private func rights(_ target: HTTPTarget, _ key: HTTPResource) async -> Claim {
-        // What is kept for nobody takes no right to be.
+    /// The rights to fill what is kept of a URL, and the key for a request; what is kept for nobody takes none.
+    func rights(_ target: HTTPTarget, _ key: HTTPResource) async -> Claim {
         guard !target.base.isTooLong else { return Claim(base: FillRights(), key: key, own: FillRights()) }
         guard key != target.base else {
             let base = await storage.rights(toFill: [key])
             return Claim(base: base, key: key, own: base)
+        }
+        guard !key.isTooLong else {
+            return Claim(base: await storage.rights(toFill: [target.base]), key: key, own: FillRights())
         }
         async let base = storage.rights(toFill: [target.base])
         async let own = storage.rights(toFill: [key])

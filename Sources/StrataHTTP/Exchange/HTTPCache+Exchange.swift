@@ -123,12 +123,11 @@ extension HTTPCache {
         let target = HTTPTarget(request)
         let mark = forgotten.begin(target.base)
         defer { forgotten.end(target.base) }
-        let rights = await storage.rights(toFill: [target.base])
-        let claim = Claim(base: rights, key: target.base, own: rights)
         let content = content(reply.status, reply.handedOn, reply.body, reply, target)
         guard content.lifetime.freshFor > 0, HTTPLifetime.isExplicit(reply.fields, origin.rules) else {
             return
         }
+        let claim = await rights(target, target.base)
         let found = Found(key: target.base)
         _ = await keep(content, reply, target, found, claim, mark, arrivedAt: time.now, took: .zero)
     }
