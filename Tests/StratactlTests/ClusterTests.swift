@@ -56,6 +56,19 @@ struct ClusterTests {
         return level
     }
 
+    @Test("a name in the keyspace's place that no keyspace makes is removed as any other")
+    func irregular() async throws {
+        try await with { place in
+            _ = try await fill(place)
+            let name = "strata:things:v:no braces"
+            try await place.redis.set(RedisKey(name), [1])
+            let run = try await place.run("remove", "things", "--raw-key", "--yes", name, "strata:things:v:{key-1}")
+            #expect(run.status.isSuccess, "\(run.errorText)")
+            #expect(try await place.redis.get(RedisKey(name)) == nil)
+            #expect(try await place.redis.get(RedisKey("strata:things:v:{key-1}")) == nil)
+        }
+    }
+
     @Test("tags that were invalidated are listed once each, whatever part of the keyspace has them")
     func tags() async throws {
         try await with { place in

@@ -42,6 +42,29 @@ struct InvalidationTests {
         }
     }
 
+    @Test("a server that is slow, as one far away is, is asked to the end")
+    func slow() async throws {
+        try await Cache.with { cache in
+            let level = level(cache)
+            for number in 0..<200 { try await level.set("red", for: key("r\(number)"), tags: ["red"]) }
+            let proxy = try await FaultProxy.start(to: cache.server.endpoint)
+            proxy.update(.toClient) { $0.delay = .milliseconds(300) }
+            let run = try await cache.run(
+                "invalidate",
+                "things",
+                "--tag",
+                "red",
+                "--yes",
+                "--wait",
+                "0",
+                environment: ["STRATA_REDIS_URL": proxy.url]
+            )
+            #expect(run.status.isSuccess, "\(run.errorText)")
+            #expect(try await level.get(key("r1")) == nil)
+            await proxy.stop()
+        }
+    }
+
     @Test("invalidate with --yes voids the entries with any of the tags, and leaves an audit line")
     func invalidate() async throws {
         try await Cache.with { cache in

@@ -108,7 +108,7 @@ struct VerifyTests {
         }
     }
 
-    @Test("Ctrl-C ends it with what there is")
+    @Test("Ctrl-C ends it with what there is, also where it comes twice, as it does to a program and its group")
     func interrupted() async throws {
         try await Cache.withTellers("web-1/7") { cache, tellers in
             try await withChanges(tellers) {
@@ -120,6 +120,8 @@ struct VerifyTests {
                         PID=$!
                         sleep 4
                         kill -TERM $PID
+                        sleep 0.01
+                        kill -TERM $PID 2>/dev/null
                         wait $PID
                         echo "status $?"
                         """,

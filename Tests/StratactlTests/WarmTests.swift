@@ -193,6 +193,22 @@ struct WarmTests {
         }
     }
 
+    @Test("keys that one instance does not read are read by another")
+    func unwillingAndWilling() async throws {
+        try await Cache.with { cache in
+            let unwilling = try await Teller(cache, name: "web-1/7", warmRate: 0)
+            let willing = try await Teller(cache, name: "web-2/8")
+            try await withFile((0..<100).map { "key \($0)" }.joined(separator: "\n")) { file in
+                let run = try await cache.run("warm", "things", file, "--yes", "--rate", "250")
+                #expect(run.status.isSuccess, "\(run.errorText)")
+                #expect(run.errorText.contains("read 100 of 100 keys by 2 instances"))
+                #expect(willing.level.statistics.fetches == 100)
+            }
+            await unwilling.end()
+            await willing.end()
+        }
+    }
+
     @Test("it takes the right to ask instances, and no more")
     func rights() async throws {
         let directives: [RedisServer.Directive] = [

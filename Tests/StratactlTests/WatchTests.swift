@@ -13,26 +13,6 @@ import Musl
 
 @Suite("stratactl: watch", .timeLimit(.minutes(5)))
 struct WatchTests {
-    /// A run that goes on, and its lines.
-    private func watching(
-        _ cache: Cache,
-        _ arguments: String...,
-        body: (InstanceProcess, _ line: (@escaping (String) -> Bool) async -> String?) async throws -> Void
-    ) async throws {
-        let process = try await InstanceProcess.start(
-            InstanceProcess.builtProduct(named: "stratactl"),
-            arguments: ["watch", "things"] + arguments,
-            environment: ["STRATA_REDIS_URL": cache.server.url]
-        )
-        var lines = process.lines.makeAsyncIterator()
-        try await body(process) { isMeant in
-            while let line = await lines.next() {
-                if isMeant(line) { return line }
-            }
-            return nil
-        }
-    }
-
     /// Runs `body` while another client writes.
     private func whileWriting<Result>(_ level: RedisLevel<String, String>, _ body: () async throws -> Result)
         async throws
@@ -55,7 +35,7 @@ struct WatchTests {
         try await Cache.with { cache in
             let level = RedisLevel<String, String>(cache.redis, keyspace: cache.keyspace, codec: .text)
             try await level.ready()
-            try await watching(cache, "--format", "plain") { process, line in
+            try await cache.running("watch", "things", "--format", "plain") { process, line in
                 #expect(await line { $0.hasSuffix("\tlistening\t") } != nil)
                 try await level.set("secret", for: "a\u{1b}")
                 #expect(await line { $0.hasSuffix("\tchanged\ta\\x1b") } != nil)
@@ -91,7 +71,7 @@ struct WatchTests {
             let level = RedisLevel<String, String>(cache.redis, keyspace: cache.keyspace, codec: .text)
             try await level.ready()
             try await level.set("v", for: "a")
-            try await watching(cache, "--format", "json", "--count", "2") { process, line in
+            try await cache.running("watch", "things", "--format", "json", "--count", "2") { process, line in
                 #expect(await line { $0.contains("\"listening\"") } != nil)
                 try await level.set("v", for: "b")
                 #expect(await line { $0.contains("\"changed\"") && $0.hasPrefix("{") && $0.hasSuffix("}") } != nil)

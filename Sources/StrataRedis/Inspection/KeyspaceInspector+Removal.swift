@@ -19,7 +19,12 @@ extension KeyspaceInspector {
     /// - Returns: How many values and leases there were.
     /// - Throws: ``RedisError``; `CancellationError`.
     package func remove(_ keys: [InspectedKey]) async throws -> Int {
-        try await keys.concurrently { try await redis.invalidate($0.names, in: keyspace) }.reduce(0, +)
+        try await keys.concurrently { key in
+            guard key.form == .irregular else { return try await redis.invalidate(key.names, in: keyspace) }
+            // No level has it in memory or fetches it, and in a cluster its two names may lie in different slots.
+            return try await redis.unlink([key.name, key.leaseName])
+        }
+        .reduce(0, +)
     }
 
     /// Voids all entries of the keyspace as ``RedisLevel/removeAll()`` does, then removes values and leases by SCAN and

@@ -30,8 +30,8 @@ struct AccessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The name of the user.", valueName: "name"))
     var user = "cache"
 
-    @Option(help: ArgumentHelp("The number of the database.", valueName: "n"))
-    var database = 0
+    @Option(help: ArgumentHelp("The number of the database; 0, or with --check that of the address.", valueName: "n"))
+    var database: Int?
 
     @Option(help: ArgumentHelp("The major version of the oldest server that has to know the rules.", valueName: "n"))
     var serverVersion = 6
@@ -48,13 +48,10 @@ struct AccessCommand: AsyncParsableCommand {
         }
     }
 
-    private func rules(_ topology: RedisTopology) throws -> AccessRules {
+    private func rules(_ topology: RedisTopology, ofDatabase address: Int = 0) throws -> AccessRules {
         let prefix = try prefix.resolved(connection)
-        return rules(topology, prefix)
-    }
-
-    private func rules(_ topology: RedisTopology, _ prefix: String) -> AccessRules {
-        keyspaces.isEmpty
+        let database = database ?? address
+        return keyspaces.isEmpty
             ? AccessRules(
                 for: [purpose.rules],
                 prefix: prefix,
@@ -93,7 +90,9 @@ struct AccessCommand: AsyncParsableCommand {
 
     private func printMissing() async throws {
         let missing = try await connection.withClient { redis in
-            try await redis.missingRules(of: rules(cluster ? .cluster : redis.configuration.topology))
+            let configuration = redis.configuration
+            let topology = cluster ? .cluster : configuration.topology
+            return try await redis.missingRules(of: rules(topology, ofDatabase: configuration.database))
         }
         switch output.format {
         case .table, .plain: StandardOutput.lines(missing)

@@ -55,17 +55,35 @@ struct InvalidateCommand: AsyncParsableCommand {
             var number: UInt64?
             var heard: Acknowledgements?
             if consent.yes {
-                let numbers = try await inspector.invalidate(tags: tags)
+                let numbers = try await invalidate(tags, inspector)
                 number = numbers.max()
-                let names = tags.map { "'\(PrintableText.escape(Array($0.utf8)))'" }.joined(separator: " ")
-                let time = number.map { KeyExplanation.moment(of: $0) } ?? 0
-                AuditLine.write("invalidate", "\(RemovalResult.printable(keyspace)) tags \(names)", at: time, redis)
                 if wait > 0 {
                     heard = try await Acknowledgements.take(of: numbers, redis, keyspace, within: .seconds(1) * wait)
                 }
             }
             try Outcome(keyspace, redis, tags, sample, number, heard).report(in: output.format)
             if let remark = heard?.remark { StandardError.line("stratactl: \(remark)") }
+        }
+    }
+
+    /// Invalidates, and writes down what was done, also where it is not known how much of it was.
+    private func invalidate(_ tags: [String], _ inspector: KeyspaceInspector) async throws -> [UInt64] {
+        let redis = inspector.redis
+        let names = tags.map { "'\(PrintableText.escape(Array($0.utf8)))'" }.joined(separator: " ")
+        let subject = "\(RemovalResult.printable(inspector.keyspace)) tags \(names)"
+        do {
+            let numbers = try await inspector.invalidate(tags: tags)
+            AuditLine.write("invalidate", subject, at: numbers.max().map { KeyExplanation.moment(of: $0) } ?? 0, redis)
+            return numbers
+        } catch {
+            let failure = error as? RedisError
+            let isRefused = failure?.effect == .notApplied || failure?.serverMessage?.contains("NOPERM") == true
+            // One part of a cluster's keyspace says nothing of the others.
+            if redis.isCluster || !isRefused {
+                let time = await AuditLine.time(of: redis)
+                AuditLine.write("invalidate", "\(subject), failed, perhaps done in part", at: time, redis)
+            }
+            throw error
         }
     }
 

@@ -51,12 +51,26 @@ struct SweepCommand: AsyncParsableCommand {
             coherence: .none,
             schema: UInt32.max
         )
-        var progress = WalkProgress()
-        let done = try await level.sweep(rate: rate) { progress.report($0.looked) }
-        let removed = Quantity.text(done.removed, "entry", "entries")
-        let time = await AuditLine.time(of: redis)
-        AuditLine.write("sweep", "\(RemovalResult.printable(keyspace)) removed \(removed)", at: time, redis)
-        return done
+        let soFar = Locked<SweepProgress?>(nil)
+        Interruption.expect()
+        let outcome = await Interruption.heeding {
+            var progress = WalkProgress()
+            return try await level.sweep(rate: rate) { reached in
+                soFar.withLock { $0 = reached }
+                progress.report(reached.looked)
+            }
+        }
+        let isWhole = (try? outcome.get()) != nil
+        let removed = soFar.withLock { $0?.removed ?? 0 }
+        if isWhole || removed > 0 {
+            let count = Quantity.text(removed, "entry", "entries")
+            let subject = "\(RemovalResult.printable(keyspace)) removed \(count)\(isWhole ? "" : ", not to its end")"
+            AuditLine.write("sweep", subject, at: await AuditLine.time(of: redis), redis)
+        }
+        guard isWhole || !Interruption.isWanted else {
+            throw Failure(.failed, "the sweep has not come to its end; another one does the rest")
+        }
+        return try outcome.get()
     }
 
     private struct Outcome: Encodable {

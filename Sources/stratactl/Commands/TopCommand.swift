@@ -48,7 +48,10 @@ struct TopCommand: AsyncParsableCommand {
         try await connection.withClient { redis in
             try await KeyspaceInspector(redis, keyspace).checkPresence()
             guard job.format == .table, StandardOutput.isTerminal else {
-                return try await job.pages(of: FleetInspector(redis, keyspace)) { page in try job.print(page, keyspace)
+                return try await job.pages(of: FleetInspector(redis, keyspace)) { page in
+                    try job.print(page, keyspace)
+                } trouble: { text in
+                    StandardError.line("stratactl: \(text)")
                 }
             }
             let screen = Screen()
@@ -57,9 +60,17 @@ struct TopCommand: AsyncParsableCommand {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await screen.attend() }
                 group.addTask {
-                    try await job.pages(of: FleetInspector(redis, keyspace)) { page in
+                    var last: TopPage?
+                    func draw(_ remark: [String]) {
                         let (columns, rows) = StandardOutput.size ?? (80, 24)
-                        screen.draw(page.lines(within: columns), rows: rows, columns: columns)
+                        let lines = remark + (last?.lines(within: columns) ?? [])
+                        screen.draw(lines, rows: rows, columns: columns)
+                    }
+                    try await job.pages(of: FleetInspector(redis, keyspace)) { page in
+                        last = page
+                        draw([])
+                    } trouble: { text in
+                        draw(["\(text); what follows is older", ""])
                     }
                 }
                 try await group.next()
@@ -78,17 +89,40 @@ private struct TopJob: Sendable {
     let limit: Int
 
     /// Takes samples, and hands out a page for each but the first.
-    func pages(of inspector: FleetInspector, _ show: (TopPage) throws -> Void) async throws {
+    ///
+    /// Once there was one, a server that fails is waited for.
+    ///
+    /// - Parameters:
+    ///   - inspector: Whom to ask.
+    ///   - show: Takes a page.
+    ///   - trouble: Told why there is none.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func pages(
+        of inspector: FleetInspector,
+        _ show: (TopPage) throws -> Void,
+        trouble: (String) -> Void
+    ) async throws {
         var before: FleetSample?
+        var hasAnswered = false
         var shown = 0
         while count.map({ shown < $0 }) ?? true {
             let begin = MonotonicInstant.now
-            let sample = try await FleetSample.take(
-                inspector,
-                limit: limit,
-                hottest: keys,
-                within: min(interval, .seconds(1))
-            )
+            let sample: FleetSample
+            do {
+                sample = try await FleetSample.take(
+                    inspector,
+                    limit: limit,
+                    hottest: keys,
+                    within: min(interval, .seconds(1))
+                )
+            } catch let error as RedisError where hasAnswered && error.code != .authentication {
+                trouble("Redis does not answer: \(error)")
+                // Rates begin anew.
+                before = nil
+                try await Task.pause(for: max(interval - begin.duration(to: .now), .zero))
+                continue
+            }
+            hasAnswered = true
             let rates = FleetRates(from: before, to: sample)
             let page = TopPage(
                 inspector.keyspace,

@@ -69,6 +69,9 @@ struct Acknowledgements {
         }
     }
 
+    /// How long the answers to one question are waited for.
+    private static let round = Duration.milliseconds(250)
+
     /// By name.
     private var rows: [Row] = []
     /// Why they were not asked; `nil` when they were, or when there are none.
@@ -99,7 +102,8 @@ struct Acknowledgements {
             while true {
                 let open = instances.filter { states[$0.number].map { $0.isOpen } ?? true }
                 let left = max(MonotonicInstant.now.duration(to: end), .milliseconds(1))
-                let answers = try await fleet.figures(of: open, hottest: 0, within: left)
+                // One that is gone keeps no other from being asked again.
+                let answers = try await fleet.figures(of: open, hottest: 0, within: min(left, round))
                 for instance in open { states[instance.number] = state(answers[instance.number] ?? .none, numbers) }
                 guard states.values.contains(where: \.isOpen), .now < end else { break }
                 try await Task.pause(for: .milliseconds(50))

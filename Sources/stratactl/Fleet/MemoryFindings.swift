@@ -19,7 +19,7 @@ struct MemoryFindings {
     ///   - key: The key.
     ///   - limit: How long to wait for those that do not answer.
     /// - Returns: What they have answered.
-    /// - Throws: What the server says but that the user may not ask.
+    /// - Throws: `CancellationError`. What the server says is told; what else is known of the key stays worth it.
     static func take(
         _ redis: RedisClient,
         _ keyspace: Keyspace,
@@ -39,6 +39,8 @@ struct MemoryFindings {
             findings.rows = instances.map { ($0, answers[$0.number] ?? .none) }
         } catch let error as RedisError where error.serverMessage?.hasPrefix("NOPERM") == true {
             findings.refusal = "this user may not ask them: `stratactl acl --for inspect` prints what it lacks"
+        } catch let error as RedisError {
+            findings.refusal = error.description
         }
         return findings
     }

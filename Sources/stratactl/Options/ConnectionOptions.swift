@@ -91,6 +91,8 @@ struct ConnectionOptions: ParsableArguments {
         configuration.redisBudget = .seconds(10)
         configuration.healthWindow = .seconds(10)
         configuration.linkPingTimeout = .seconds(10)
+        // Nobody else is to be spared a server that is slow.
+        configuration.breaker.minimumCalls = .max
         configuration.replyLimits.bulkLength = 64 << 20
         return (configuration, addressSource, configuration.password == nil ? "default" : source)
     }

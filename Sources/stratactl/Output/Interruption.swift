@@ -1,5 +1,4 @@
 import Strata
-import Synchronization
 
 #if canImport(Darwin)
 import Darwin
@@ -11,19 +10,39 @@ import Musl
 
 /// The wish to end, of the person or of whoever has started the program: a command then shows what it has.
 enum Interruption {
-    /// The last signal that asked for the end; 0 for none.
-    private static let wanted = Atomic<Int32>(0)
+    private static let ending = EndingSignal()
 
     /// Whether one has come.
-    static var isWanted: Bool { wanted.load(ordering: .relaxed) != 0 }
+    static var isWanted: Bool { ending.first != 0 }
 
     /// Signals end the program no longer at once; a second one does.
     static func expect() {
-        wanted.store(0, ordering: .relaxed)
+        ending.expect()
         for number in [SIGINT, SIGTERM, SIGHUP] {
             signal(number) { number in
-                if Interruption.wanted.exchange(number, ordering: .relaxed) != 0 { _exit(1) }
+                if Interruption.ending.note(number) { _exit(1) }
             }
+        }
+    }
+
+    /// Runs `body` to its end, or until a signal comes: then it is cancelled.
+    ///
+    /// - Returns: What has come of it.
+    static func heeding<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async -> Swift.Result<Result, any Error> {
+        await withTaskGroup(of: Swift.Result<Result, any Error>?.self) { group in
+            group.addTask { await Swift.Result { try await body() } }
+            group.addTask {
+                try? await wait(until: .distantFuture)
+                return nil
+            }
+            var outcome: Swift.Result<Result, any Error>?
+            for await ended in group {
+                outcome = ended ?? outcome
+                group.cancelAll()
+            }
+            return outcome ?? .failure(CancellationError())
         }
     }
 
@@ -31,7 +50,7 @@ enum Interruption {
     ///
     /// - Throws: `CancellationError`.
     static func wait(until end: MonotonicInstant) async throws {
-        while wanted.load(ordering: .relaxed) == 0, .now < end {
+        while !isWanted, .now < end {
             try await Task.pause(for: min(.milliseconds(50), max(MonotonicInstant.now.duration(to: end), .zero)))
         }
     }

@@ -1,3 +1,4 @@
+import Strata
 import StrataRedis
 
 /// Prints keys while they are being found, so that any number of them takes no memory.
@@ -34,7 +35,7 @@ struct KeyPrinter {
         switch style {
         case .lines, .plain:
             StandardOutput.lines(batch.map { names ? PrintableText.escape($0.name.bytes) : $0.escaped })
-        case .nul: StandardOutput.bytes(batch.flatMap { terminated(names ? $0.name.bytes : $0.userKey) })
+        case .nul: StandardOutput.bytes(batch.flatMap { terminated(names ? $0.name.bytes : readBack($0.userKey)) })
         case .json: try printObjects(batch)
         }
         printed += batch.count
@@ -45,7 +46,7 @@ struct KeyPrinter {
         if style == .json { StandardOutput.bytes(Array("\n  ],\n  \"more\" : \(more)\n}\n".utf8)) }
         if more { StandardError.line("stratactl: there are more keys; --limit 0 lists all") }
         if leftOut > 0 {
-            let advice = names ? "" : "; --names has hashed ones"
+            let advice = names ? "" : "; --names has them"
             let count = Quantity.text(leftOut, "key")
             StandardError.line("stratactl: \(count) left out that --print0 cannot tell\(advice)")
         }
@@ -69,6 +70,12 @@ struct KeyPrinter {
             return []
         }
         return bytes + [0]
+    }
+
+    /// A key that an argument of a command would be; `nil` where that is read as another key, as text in another normal form is.
+    private func readBack(_ key: [UInt8]?) -> [UInt8]? {
+        guard let key, let text = String(validating: key, as: UTF8.self) else { return key }
+        return text.keyBytes == key ? key : nil
     }
 
     private func printObjects(_ batch: some Collection<InspectedKey>) throws {

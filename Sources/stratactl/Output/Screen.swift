@@ -16,30 +16,38 @@ import Musl
 final class Screen: Sendable {
     private struct State: Sendable {
         var isShown = false
-        var input: termios?
+        var hasInput = false
     }
 
-    /// The last signal that asked for the end; 0 for none.
-    private static let wanted = Atomic<Int32>(0)
+    private static let ending = EndingSignal()
     private static let endings = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    /// The input as it was, written before there is a handler that restores it: handlers take no lock.
+    nonisolated(unsafe) private static var initial = termios()
+    private static let hasInitial = Atomic<Bool>(false)
+    private static let restoring: StaticString = "\u{1b}[?25h\u{1b}[?1049l"
 
     private let state = Locked(State())
 
     /// Shows the second page, with the input unbuffered and unseen.
     func enter() {
-        Self.wanted.store(0, ordering: .relaxed)
+        Self.ending.expect()
+        if isatty(STDIN_FILENO) != 0, unsafe tcgetattr(STDIN_FILENO, &Self.initial) == 0 {
+            Self.hasInitial.store(true, ordering: .relaxed)
+        }
         for number in Self.endings {
             signal(number) { number in
                 // Whoever asks twice does not want to wait.
-                if Screen.wanted.exchange(number, ordering: .relaxed) != 0 { _exit(1) }
+                guard Screen.ending.note(number) else { return }
+                Screen.restore()
+                _exit(1)
             }
         }
         // A shell would be left on the second page.
         signal(SIGTSTP, SIG_IGN)
         state.withLock { state in
-            var settings = termios()
-            if isatty(STDIN_FILENO) != 0, unsafe tcgetattr(STDIN_FILENO, &settings) == 0 {
-                state.input = settings
+            if Self.hasInitial.load(ordering: .relaxed) {
+                var settings = unsafe Self.initial
+                state.hasInput = true
                 settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
                 unsafe withUnsafeMutableBytes(of: &settings.c_cc) { keys in
                     unsafe keys[Int(VMIN)] = 0
@@ -66,18 +74,23 @@ final class Screen: Sendable {
         state.withLock { state in
             guard state.isShown else { return }
             state.isShown = false
-            StandardOutput.bytes(Array("\u{1b}[?25h\u{1b}[?1049l".utf8))
-            if var settings = state.input { _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+            Self.restore()
         }
+    }
+
+    /// Shows the first page, with the input as it was; may be called by a handler of signals.
+    private static func restore() {
+        _ = unsafe write(STDOUT_FILENO, restoring.utf8Start, restoring.utf8CodeUnitCount)
+        if hasInitial.load(ordering: .relaxed) { _ = unsafe tcsetattr(STDIN_FILENO, TCSANOW, &initial) }
     }
 
     /// Returns when the person presses `q`; ends the program, as the signal would have, when one has come.
     ///
     /// - Throws: `CancellationError`.
     func attend() async throws {
-        let hasInput = state.withLock { $0.input != nil }
+        let hasInput = state.withLock { $0.hasInput }
         while true {
-            let number = Self.wanted.load(ordering: .relaxed)
+            let number = Self.ending.first
             if number != 0 {
                 leave()
                 signal(number, SIG_DFL)

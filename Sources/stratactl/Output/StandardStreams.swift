@@ -52,8 +52,13 @@ enum StandardOutput {
 
     /// Writes bytes as they are.
     static func bytes(_ bytes: [UInt8]) {
-        // The reader is gone: there is nothing left to do.
-        guard Descriptor.write(bytes, to: STDOUT_FILENO) else { exit(Failure.Status.failed.rawValue) }
+        guard !Descriptor.write(bytes, to: STDOUT_FILENO) else { return }
+        // Where the reader is gone, nobody has to be told.
+        let number = errno
+        if number != EPIPE {
+            StandardError.line("stratactl: the output cannot be written: \(unsafe String(cString: strerror(number)))")
+        }
+        exit(Failure.Status.failed.rawValue)
     }
 }
 

@@ -13,6 +13,11 @@ struct WarmTally: Sendable {
         var silences = 0
         /// Whether its answers make no sense.
         var isUnusable = false
+        /// Whether it reads no keys that it is asked for, and others may.
+        var isUnwilling = false
+
+        /// Whether it is asked for more.
+        var isAsked: Bool { silences < WarmTally.mostSilences && !isUnusable && !isUnwilling }
 
         func count(_ outcome: WarmAnswer.Outcome) -> Int { counts[outcome] ?? 0 }
     }
@@ -25,6 +30,8 @@ struct WarmTally: Sendable {
     var unanswered = 0
 
     static let mostFailures = 1000
+    /// An instance that did not answer so often is asked no more.
+    static let mostSilences = 2
 
     init(_ instances: [FleetInstance]) {
         self.instances = Dictionary(
@@ -46,6 +53,7 @@ struct WarmTally: Sendable {
     /// - Returns: The keys that the instance has not read, and another may.
     mutating func note(_ answer: WarmAnswer, to keys: [[UInt8]], by number: String) -> [[UInt8]] {
         var rest: [[UInt8]] = []
+        let isOther = instances.contains { $0.key != number && $0.value.isAsked }
         for (key, outcome) in zip(keys, answer.outcomes) {
             guard let outcome else {
                 fail(key, "an answer of a later release", number)
@@ -56,6 +64,9 @@ struct WarmTally: Sendable {
             case .fetched, .found, .absent:
                 instances[number]?.keys += 1
                 instances[number]?.counts[outcome, default: 0] += 1
+            case .refused where isOther, .sourceless where isOther:
+                instances[number]?.isUnwilling = true
+                rest.append(key)
             case .failed, .refused, .unreadable, .sourceless:
                 instances[number]?.counts[outcome, default: 0] += 1
                 fail(key, Self.text(outcome), number)

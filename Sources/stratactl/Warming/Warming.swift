@@ -29,8 +29,6 @@ struct Warming: Sendable {
     /// How many keys an instance is asked for at once.
     private static let batchSize = 16
     private static let mostAttempts = 3
-    /// An instance that did not answer so often is asked no more.
-    private static let mostSilences = 2
 
     private final class Shared: Sendable {
         let state: Locked<State>
@@ -105,8 +103,7 @@ struct Warming: Sendable {
 
     private func turn(of instance: FleetInstance) -> Turn {
         shared.state.withLock { state in
-            guard let own = state.tally.instances[instance.number], own.silences < Self.mostSilences, !own.isUnusable
-            else { return .end }
+            guard state.tally.instances[instance.number]?.isAsked == true else { return .end }
             guard let batch = state.batches.popLast() else { return state.asked > 0 ? .wait : .end }
             state.asked += 1
             let instant = max(state.next, .now)
@@ -139,12 +136,14 @@ struct Warming: Sendable {
             case .unusable: state.tally.instances[instance.number]?.isUnusable = true
             }
             guard !rest.keys.isEmpty else { return false }
+            // That one reads none says nothing of others.
+            if state.tally.instances[instance.number]?.isUnwilling == true { rest.attempts = batch.attempts }
             if rest.attempts < Self.mostAttempts {
                 state.batches.insert(rest, at: 0)
             } else {
                 state.tally.unanswered += rest.keys.count
             }
-            if case .content = answer { return true }
+            if case .content = answer { return state.tally.instances[instance.number]?.isAsked == true }
             return false
         }
     }

@@ -28,6 +28,25 @@ struct Cache {
         try await CommandRun.of(arguments, environment: ["STRATA_REDIS_URL": server.url].merging(environment) { $1 })
     }
 
+    /// A run that goes on, and its lines.
+    func running(
+        _ arguments: String...,
+        body: (InstanceProcess, _ line: (@escaping (String) -> Bool) async -> String?) async throws -> Void
+    ) async throws {
+        let process = try await InstanceProcess.start(
+            InstanceProcess.builtProduct(named: "stratactl"),
+            arguments: arguments,
+            environment: ["STRATA_REDIS_URL": server.url]
+        )
+        var lines = process.lines.makeAsyncIterator()
+        try await body(process) { isMeant in
+            while let line = await lines.next() {
+                if isMeant(line) { return line }
+            }
+            return nil
+        }
+    }
+
     /// A level of the keyspace.
     func level<Value: Sendable>(_ codec: Codec<Value>) -> RedisLevel<[UInt8], Value> {
         RedisLevel(redis, keyspace: keyspace, codec: codec, freshness: FreshnessPolicy(freshFor: .seconds(1000)))
