@@ -73,24 +73,32 @@ final class ListeningSocket: Sendable {
         }
     }
 
-    /// A socket bound to an address, but not listening.
-    static func bound(to address: SocketAddress, replacing endpoint: TestEndpoint) throws -> Descriptor {
+    /// A socket bound to an address, but not listening; others may bind it as well, and one of them may listen.
+    ///
+    /// - Parameters:
+    ///   - address: The address.
+    ///   - endpoint: The same for error messages; a socket file in the way is replaced.
+    ///   - isFirst: Whether it fails where another socket is bound there already, also one that would share.
+    /// - Returns: The socket.
+    /// - Throws: ``HarnessError``.
+    static func bound(
+        to address: SocketAddress,
+        replacing endpoint: TestEndpoint,
+        isFirst: Bool = false
+    ) throws -> Descriptor {
         let descriptor = try StreamSocket.open(address.family)
-        if case .unix(let path) = endpoint {
-            unsafe unlink(path)
-        } else {
-            var on: Int32 = 1
-            _ = unsafe setsockopt(
-                descriptor.number,
-                SOL_SOCKET,
-                SO_REUSEADDR,
-                &on,
-                socklen_t(MemoryLayout<Int32>.size)
-            )
-        }
+        if case .unix(let path) = endpoint { unsafe unlink(path) } else if !isFirst { share(descriptor) }
         let result = unsafe address.withPointer { unsafe bind(descriptor.number, $0, $1) }
         guard result == 0 else { throw SystemCall.failure(.invalidAddress, "bind to \(endpoint)") }
+        if isFirst { share(descriptor) }
         return descriptor
+    }
+
+    /// Lets others that share bind the same address.
+    private static func share(_ descriptor: Descriptor) {
+        var on: Int32 = 1
+        let size = socklen_t(MemoryLayout<Int32>.size)
+        _ = unsafe setsockopt(descriptor.number, SOL_SOCKET, SO_REUSEADDR, &on, size)
     }
 
     /// The TCP port that a socket is bound to.

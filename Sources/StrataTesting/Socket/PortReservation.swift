@@ -21,7 +21,7 @@ final class PortReservation: Sendable {
                 return
             }
             let (companion, overflows) = port.addingReportingOverflow(companionOffset)
-            if !overflows, let second = try? Self.holder(port: companion) {
+            if !overflows, let second = try? Self.holder(port: companion, isFirst: true) {
                 self.port = port
                 self.holders = Self.kept([first, second])
                 return
@@ -32,9 +32,10 @@ final class PortReservation: Sendable {
         }
     }
 
-    private static func holder(port: UInt16) throws -> Descriptor {
+    /// A port that the kernel has chosen belongs to nobody; a given one may belong to another reservation.
+    private static func holder(port: UInt16, isFirst: Bool = false) throws -> Descriptor {
         let endpoint = TestEndpoint.loopback(port: port)
-        return try ListeningSocket.bound(to: try SocketAddress.numeric(endpoint), replacing: endpoint)
+        return try ListeningSocket.bound(to: try SocketAddress.numeric(endpoint), replacing: endpoint, isFirst: isFirst)
     }
 
     private static func kept(_ holders: [Descriptor]) -> [Descriptor] {
