@@ -24,6 +24,8 @@ final class SoakBeats: Sendable {
         var agreed: Set<Int> = []
     }
 
+    /// The mark of a failover that no fault has caused.
+    static let label = "unasked"
     private static let period: Duration = .milliseconds(10)
     private static let patience: Duration = .milliseconds(300)
     /// How long clients may go on writing to the old primary once all who tell of primaries name the new one, in nanoseconds.
@@ -34,11 +36,13 @@ final class SoakBeats: Sendable {
     private let servers: SoakServers
     private let settings: SoakSettings
     private let fleet: SoakFleet
+    private let recorder: HistoryRecorder
     private let state = Mutex(State())
 
-    init(_ servers: SoakServers, _ fleet: SoakFleet, _ settings: SoakSettings) {
+    init(_ servers: SoakServers, _ fleet: SoakFleet, _ recorder: HistoryRecorder, _ settings: SoakSettings) {
         self.servers = servers
         self.fleet = fleet
+        self.recorder = recorder
         self.settings = settings
     }
 
@@ -138,12 +142,14 @@ final class SoakBeats: Sendable {
     ) async {
         let found = HistoryClock.now()
         let keys = (try? await servers.keys(of: new, settings)) ?? nil
-        let isAgreed = state.withLock { state in
+        let (isAgreed, isUnasked) = state.withLock { state in
             state.switches += 1
             if !state.isTroubled { state.unasked += 1 }
             state.current[shard] = new
-            return state.agreed.contains(shard)
+            return (state.agreed.contains(shard), !state.isTroubled)
         }
+        // Until then all nodes of a cluster may have refused all keys, and instances fetched without leases.
+        if isUnasked { recorder.recordFault(Self.label, since: min(start, silentSince ?? start)) }
         if isAgreed { return }
         add(FailoverLoss(from: start, until: silentSince ?? found, keys: keys))
         // One that has died begins to count anew.

@@ -111,7 +111,7 @@ struct SoakLoad: AsyncParsableCommand {
         let recorder = try HistoryRecorder(creating: settings.folder + "/driver.history", run: run)
         return try await SoakServers.with(settings, encrypted: tls, withUser: acl) { servers in
             let fleet = SoakFleet(settings, servers)
-            let beats = SoakBeats(servers, fleet, settings)
+            let beats = SoakBeats(servers, fleet, recorder, settings)
             let trouble = SoakTrouble(servers, fleet, beats, recorder, settings)
             let watch = Task { await beats.run() }
             defer { watch.cancel() }

@@ -115,6 +115,8 @@ extension SoakTrouble {
         default:
             try await servers.command("DEL", name)
             try await servers.command("LPUSH", name, "of another type")
+            // A failover may lose the removal.
+            try await servers.command("PEXPIRE", name, "3000")
             try await Task.rest(for: .seconds(1))
             if case .status("list") = try await servers.command("TYPE", name) { try await servers.command("DEL", name) }
         }
