@@ -137,9 +137,9 @@ extension MemoryLevel {
             request.skipped(self)
             return nil
         }
-        guard request.recorder != nil || events.wantsReads else { return operations.read(self, key, now) }
+        guard request.recorder != nil || events.wantsReads else { return entry(for: key, at: now) }
         let start = MonotonicInstant.now
-        let entry = operations.read(self, key, now)
+        let entry = entry(for: key, at: now)
         note(entry, of: key, request, since: start)
         return entry
     }
