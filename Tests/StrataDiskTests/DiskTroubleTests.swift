@@ -121,6 +121,8 @@ struct DiskTroubleTests {
         let patient = level(DiskOptions(lockTimeout: .seconds(60)))
         let read = Task { await diskCode { _ = try await patient.get("k") } }
         while patient.store.openings.count == 0 { try await nextTurn() }
+        // Long enough to be looked at; too short, the test would only show less.
+        try await Task.pause(for: .milliseconds(200))
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
         #expect(await read.value == .foreign)
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file)) == before)

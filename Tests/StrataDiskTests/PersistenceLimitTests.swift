@@ -71,7 +71,15 @@ struct PersistenceLimitTests {
         #expect(held > 20 && held < 400)
         // Also in the next process, which opens the file anew.
         await disk.store.close()
-        let (next, again) = place(1 << 30, folder.store(DiskOptions(lockTimeout: .seconds(60), fileLimit: 240 << 10)))
+        // And has no page left in it.
+        let other = try folder.connection()
+        let pages = try await other.writeWithoutTransaction { db in
+            try db.execute(sql: "VACUUM")
+            return try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+        }
+        try other.close()
+        let full = DiskOptions(lockTimeout: .seconds(60), fileLimit: pages * 4_096)
+        let (next, again) = place(1 << 30, folder.store(full))
         #expect(try await again.usage().entries == held)
         #expect(try await next.value(of: record(0, ends: false)) == Self.value)
         try await next.set(Self.value, for: record(1_000, ends: false))

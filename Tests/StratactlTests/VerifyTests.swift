@@ -120,7 +120,7 @@ struct VerifyTests {
                         PID=$!
                         sleep 4
                         kill -TERM $PID
-                        sleep 0.01
+                        sleep 0
                         kill -TERM $PID 2>/dev/null
                         wait $PID
                         echo "status $?"
