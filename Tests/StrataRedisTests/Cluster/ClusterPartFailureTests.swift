@@ -47,11 +47,12 @@ struct ClusterPartFailureTests {
             let error = await #expect(throws: RedisError.self) { try await reads.value }
             #expect(error?.code == .timeout || error?.code == .overloaded)
             try await cluster.primaries[0].resume()
-            // What was waiting when the first had used up the time was not sent any more.
+            // What was waiting when the first ten had used up the time was not sent any more. (One that loses its connection is sent
+            // again.)
             let stats = try await cluster.primaries[0].command("INFO", "commandstats").text
             let line = stats.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_mget:calls=") }
             let calls = line?.dropFirst("cmdstat_mget:calls=".count).prefix { $0.isNumber }
-            #expect(calls.flatMap { Int($0) } == 10)
+            #expect((10..<20).contains(calls.flatMap { Int($0) } ?? 0))
         }
     }
 
