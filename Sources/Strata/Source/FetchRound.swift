@@ -11,9 +11,10 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         var questions: [Key: Question] = [:]
         var waiting: [Key: CheckedContinuation<Void, any Error>] = [:]
         var isOver = false
-        var isFetching = false
+        /// How many fetches run: one that was cancelled may take its time to end beside the next.
+        var fetches = 0
         /// Holders that have left while their keys are being fetched.
-        var leaving: [Key: CheckedContinuation<Void, Never>] = [:]
+        var leaving: [CheckedContinuation<Void, Never>] = []
         /// The result of the fetch, for holders that ask for it later than the others.
         var outcome: Result<[Key: Answer], any Error>?
     }
@@ -86,7 +87,7 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
     /// Fetches the keys that holders still ask for, unless that was done.
     private func answers() async throws -> [Key: Answer] {
         let (outcome, questions) = state.withLock { state in
-            state.isFetching = state.outcome == nil
+            if state.outcome == nil { state.fetches += 1 }
             return (state.outcome, state.questions)
         }
         if let outcome { return try outcome.get() }
@@ -97,22 +98,22 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         }
         let leaving = state.withLock { state in
             if (try? found.get()) != nil || !Task.isCancelled { state.outcome = found }
-            state.isFetching = false
-            for key in state.leaving.keys { state.questions[key] = nil }
-            return exchange(&state.leaving, with: [:])
+            state.fetches -= 1
+            return state.fetches == 0 ? exchange(&state.leaving, with: []) : []
         }
-        for continuation in leaving.values { continuation.resume() }
+        for continuation in leaving { continuation.resume() }
         return try found.get()
     }
 
     /// Takes a holder's question back, or waits until its key is fetched no more.
     private func leave(_ key: Key) async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isFetched = state.withLock { state in
-                if state.isFetching { state.leaving[key] = continuation } else { state.questions[key] = nil }
-                return state.isFetching
+            let isOver = state.withLock { state in
+                state.questions[key] = nil
+                if state.fetches > 0 { state.leaving.append(continuation) }
+                return state.fetches == 0
             }
-            if !isFetched { continuation.resume() }
+            if isOver { continuation.resume() }
         }
     }
 
