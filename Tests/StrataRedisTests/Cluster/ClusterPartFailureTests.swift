@@ -24,25 +24,36 @@ struct ClusterPartFailureTests {
         }
     }
 
+    /// A call about keys of all nodes, of which the first stands still: ten of its parts are under way, the others wait.
+    private func withReads(
+        _ timeout: Duration?,
+        commandTimeout: Duration,
+        _ body: (RedisCluster, RedisClient, _ reads: Task<Int, any Error>) async throws -> Void
+    ) async throws {
+        try await with {
+            $0.inFlightLimit = 20
+            $0.commandTimeout = commandTimeout
+            $0.healthWindow = .seconds(60)
+        } _: { cluster, instance in
+            let redis = instance.redis
+            try await cluster.primaries[0].pause()
+            let reads = Task {
+                try await redis.get((0..<600).map { RedisKey("many-\($0)") }, timeout: timeout).count
+            }
+            let first = redis.responsible(for: RedisKey(TestCluster.keys("held", of: cluster)[0]))
+            while first.manyKeys.waiting == 0 { try await nextTurn() }
+            try await body(cluster, redis, reads)
+        }
+    }
+
     @Test(
         "a node stands still: what waits for it waits once, and holds up nobody else, however few calls a connection takes"
     )
     func standsStill() async throws {
-        try await with {
-            $0.inFlightLimit = 20
-            $0.commandTimeout = .seconds(3)
-            $0.healthWindow = .seconds(60)
-        } _: { cluster, instance in
-            let redis = instance.redis
-            let all = (0..<600).map { RedisKey("many-\($0)") }
+        try await withReads(nil, commandTimeout: .seconds(3)) { cluster, redis, reads in
             // Two slots of a node that serves.
             let slot = Int(HashSlot.of(RedisKey(TestCluster.keys("other", of: cluster)[1])))
             let others = [slot, slot + 1].map { RedisKey(TestCluster.key("other", in: $0)) }
-            try await cluster.primaries[0].pause()
-            let reads = Task { try await redis.get(all) }
-            while redis.responsible(for: RedisKey(TestCluster.keys("held", of: cluster)[0])).manyKeys.waiting == 0 {
-                try await nextTurn()
-            }
             #expect(try await redis.get(others) == [nil, nil])
             let error = await #expect(throws: RedisError.self) { try await reads.value }
             #expect(error?.code == .timeout || error?.code == .overloaded)
@@ -58,22 +69,11 @@ struct ClusterPartFailureTests {
 
     @Test("a call about many keys takes the time that it was given for all of its parts")
     func ownTimeout() async throws {
-        try await with {
-            $0.inFlightLimit = 20
-            $0.commandTimeout = .seconds(1)
-            $0.healthWindow = .seconds(60)
-        } _: { cluster, instance in
-            let redis = instance.redis
-            let all = (0..<600).map { RedisKey("many-\($0)") }
-            try await cluster.primaries[0].pause()
-            let reads = Task { try await redis.get(all, timeout: .seconds(60)) }
-            while redis.responsible(for: RedisKey(TestCluster.keys("held", of: cluster)[0])).manyKeys.waiting == 0 {
-                try await nextTurn()
-            }
+        try await withReads(.seconds(60), commandTimeout: .seconds(1)) { cluster, _, reads in
             // Longer than a call takes that was given nothing.
             try await Task.pause(for: .milliseconds(1_200))
             try await cluster.primaries[0].resume()
-            #expect(try await reads.value.count == all.count)
+            #expect(try await reads.value == 600)
         }
     }
 
