@@ -60,7 +60,8 @@ private func look(at bytes: [UInt8]) {
         fetchDuration: .microseconds(Int64(envelope.fetchDuration))
     )
     for policy in policies {
-        let completed = policy.completing(entry)
+        var completed = entry
+        policy.complete(&completed)
         _ = ReadRequest().verdict(on: completed, at: .now)
         _ = (completed.isFresh(at: .now), completed.isUsable(at: .distantFuture))
     }
