@@ -147,9 +147,11 @@ where First.Key == Second.Key, First.Value == Second.Value {
     }
 
     func drain(within limit: Duration) async {
-        async let one: Void = first.drain(within: limit)
-        await second.drain(within: limit)
-        await one
+        await concurrently { [first] in
+            await first.drain(within: limit)
+        } and: {
+            await second.drain(within: limit)
+        }
     }
 
     /// Runs both parts; the failure of one does not end the other.
@@ -157,9 +159,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
         _ onFirst: @escaping @Sendable (First) async throws -> One,
         _ onSecond: @escaping @Sendable (Second) async throws -> Other
     ) async throws -> (One, Other) {
-        async let one = Result { [first] in try await onFirst(first) }
-        let other = await Result { [second] in try await onSecond(second) }
-        switch (await one, other) {
+        let outcomes = await concurrently { [first] in
+            await Result { try await onFirst(first) }
+        } and: { [second] in
+            await Result { try await onSecond(second) }
+        }
+        switch outcomes {
         case (.success(let one), .success(let other)): return (one, other)
         case (.failure(let error), .success), (.success, .failure(let error)): throw error
         case (.failure(let first), .failure(let second)):

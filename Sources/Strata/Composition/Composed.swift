@@ -308,13 +308,17 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// Waits for refreshes and fills in the background, and for those of both levels.
     public func drain(within limit: Duration) async {
         let end = time.now.advanced(by: limit)
-        async let above: Void = upper.drain(within: limit)
-        async let own: Void = refreshes.drain(within: limit)
-        await lower.drain(within: limit)
-        await own
-        // Refreshes have begun the last of these.
-        await fills.drain(within: max(time.now.duration(to: end), .zero))
-        await above
+        await concurrently { [upper] in
+            await upper.drain(within: limit)
+        } and: {
+            await concurrently { [refreshes] in
+                await refreshes.drain(within: limit)
+            } and: {
+                await lower.drain(within: limit)
+            }
+            // Refreshes have begun the last of these.
+            await fills.drain(within: max(time.now.duration(to: end), .zero))
+        }
     }
 
     // MARK: Coherence

@@ -63,8 +63,11 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
 
     /// Waits until none is running.
     package func drain(within limit: Duration) async {
-        async let left: Bool = late.drain(within: limit)
-        _ = await (flights.drain(within: limit), left)
+        await concurrently { [late] in
+            await late.drain(within: limit)
+        } and: {
+            await flights.drain(within: limit)
+        }
     }
 }
 

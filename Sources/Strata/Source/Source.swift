@@ -225,8 +225,11 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
 
     /// Waits for fetches that are running, also for those without callers.
     public func drain(within limit: Duration) async {
-        async let beside: Bool = apart.drain(within: limit)
-        _ = await (flights.drain(within: limit), beside)
+        await concurrently { [apart] in
+            await apart.drain(within: limit)
+        } and: {
+            await flights.drain(within: limit)
+        }
     }
 
     /// Whether it was made by ``perCall(freshness:limit:failureBackOff:)``.

@@ -53,8 +53,11 @@ extension HTTPCache {
         guard !key.isTooLong else {
             return Claim(base: await storage.rights(toFill: [target.base]), key: key, own: FillRights())
         }
-        async let base = storage.rights(toFill: [target.base])
-        async let own = storage.rights(toFill: [key])
-        return await Claim(base: base, key: key, own: own)
+        let (base, own) = await concurrently { [storage] in
+            await storage.rights(toFill: [target.base])
+        } and: {
+            await storage.rights(toFill: [key])
+        }
+        return Claim(base: base, key: key, own: own)
     }
 }

@@ -185,13 +185,22 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
     /// Waits for running fetches, also for those without callers.
     public func drain(within limit: Duration) async {
         let end = time.now.advanced(by: limit)
-        async let looked: Bool = looks.drain(within: limit)
-        async let read: Bool = limited.drain(within: limit)
-        _ = await (flights.drain(within: limit), looked, read)
+        await concurrently { [looks, limited] in
+            await concurrently {
+                await looks.drain(within: limit)
+            } and: {
+                await limited.drain(within: limit)
+            }
+        } and: {
+            await flights.drain(within: limit)
+        }
         // Reads have begun the last of these.
         let left = max(time.now.duration(to: end), .zero)
-        async let beside: Bool = apart.drain(within: left)
-        _ = await (fetches.drain(within: left), beside)
+        await concurrently { [apart] in
+            await apart.drain(within: left)
+        } and: {
+            await fetches.drain(within: left)
+        }
     }
 
     // MARK: Writing

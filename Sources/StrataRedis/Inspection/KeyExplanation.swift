@@ -44,28 +44,35 @@ extension KeyspaceInspector {
     ///
     /// Four round trips. Nothing is changed, so what lies there may be another thing by the time of the next read.
     package func explanation(of key: InspectedKey) async throws -> KeyExplanation {
-        async let lease = self.lease(of: key)
-        async let clock = time(at: key)
-        let found = try await judgedEntry(of: key)
-        var numbers = found?.numbers
-        if numbers == nil { numbers = try await redis.tagNumbers(of: [], in: keyspace, part(of: key)) }
-        let time = try await clock
-        let entry = found?.entry
+        let ((lease, time), (entry, numbers)) = try await concurrently {
+            try await concurrently {
+                try await self.lease(of: key)
+            } and: {
+                try await self.time(at: key)
+            }
+        } and: {
+            try await entryAndNumbers(of: key)
+        }
         let void: Set<String> = if case .tags(let tags) = entry?.invalidation { Set(tags) } else { [] }
         let tags = entry?.content.tags ?? []
         return KeyExplanation(
             key: key,
             entry: entry,
-            lease: try await lease,
-            marks: numbers?.marks.map { KeyExplanation.Marks(sequence: $0.sequence, clear: $0.clear) },
+            lease: lease,
+            marks: numbers.marks.map { KeyExplanation.Marks(sequence: $0.sequence, clear: $0.clear) },
             tags: tags.map {
                 KeyExplanation.Tag(
                     tag: $0,
-                    number: numbers?.numbers[TagName($0)] ?? 0,
+                    number: numbers.numbers[TagName($0)] ?? 0,
                     isVoiding: void.contains($0)
                 )
             },
             serverTime: entry?.serverTime ?? time
         )
+    }
+
+    private func entryAndNumbers(of key: InspectedKey) async throws -> (EntryInspection?, RedisClient.TagNumbers) {
+        if let found = try await judgedEntry(of: key) { return (found.entry, found.numbers) }
+        return (nil, try await redis.tagNumbers(of: [], in: keyspace, part(of: key)))
     }
 }

@@ -1,3 +1,5 @@
+internal import Strata
+
 extension KeyspaceInspector {
     /// The leases that stand, in the order in which SCAN finds them.
     ///
@@ -29,12 +31,19 @@ extension KeyspaceInspector {
     ///
     /// One round trip.
     package func lease(of key: InspectedKey) async throws -> LeaseInspection? {
-        async let timeLeft = redis.timeToLive(of: key.leaseName)
-        var record: LeaseRecord?
-        do {
-            record = LeaseRecord(try await redis.getRange(key.leaseName, from: 0, through: 511))
-        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {}
-        let left = try await timeLeft
+        let (left, record) = try await concurrently { [redis] in
+            try await redis.timeToLive(of: key.leaseName)
+        } and: {
+            try await leaseRecord(of: key)
+        }
         return left == .absent ? nil : LeaseInspection(key: key, record: record, timeLeft: left)
+    }
+
+    private func leaseRecord(of key: InspectedKey) async throws -> LeaseRecord? {
+        do {
+            return LeaseRecord(try await redis.getRange(key.leaseName, from: 0, through: 511))
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return nil
+        }
     }
 }

@@ -29,17 +29,23 @@ extension KeyspaceInspector {
 
     private func marks(of part: KeyspacePart?) async throws -> MarksInspection {
         let name = RedisKey(keyspace.marks(of: part))
-        async let lifetime = redis.timeToLive(of: name)
-        let type = try await redis.send([Array("TYPE".utf8), name.bytes], repeatable: true).string ?? "none"
+        let (lifetime, type) = try await concurrently { [redis] in
+            try await redis.timeToLive(of: name)
+        } and: {
+            try await redis.send([Array("TYPE".utf8), name.bytes], repeatable: true).string ?? "none"
+        }
         let state: MarksInspection.State
         var fields = 0
         switch type {
         case "none": state = .absent
         case "hash":
-            async let count = redis.count(of: "HLEN", .repeatable, [name])
-            let marks = try await redis.tagNumbers(of: [], in: keyspace, part).marks
-            fields = try await count
-            if let marks {
+            let (count, numbers) = try await concurrently { [redis] in
+                try await redis.count(of: "HLEN", .repeatable, [name])
+            } and: {
+                try await redis.tagNumbers(of: [], in: keyspace, part)
+            }
+            fields = count
+            if let marks = numbers.marks {
                 state = .sound(KeyExplanation.Marks(sequence: marks.sequence, clear: marks.clear))
             } else {
                 state = .broken
@@ -51,7 +57,7 @@ extension KeyspaceInspector {
             part: part?.number,
             state: state,
             fields: fields,
-            timeToLive: try await lifetime
+            timeToLive: lifetime
         )
     }
 

@@ -1,12 +1,17 @@
+internal import Strata
+
 extension KeyspaceInspector {
     /// Whether the keys have values and leases, in the order of the keys.
     ///
     /// One round trip for 64 keys.
     package func presence(of keys: [InspectedKey]) async throws -> [KeyPresence] {
         try await keys.concurrently { key in
-            async let value = redis.exists(key.name)
-            async let lease = redis.exists(key.leaseName)
-            return try await KeyPresence(key: key, value: value > 0, lease: lease > 0)
+            let (value, lease) = try await concurrently { [redis] in
+                try await redis.exists(key.name)
+            } and: {
+                try await redis.exists(key.leaseName)
+            }
+            return KeyPresence(key: key, value: value > 0, lease: lease > 0)
         }
     }
 

@@ -41,12 +41,16 @@ package struct KeyspaceInspector: Sendable {
     ) async throws -> (entry: EntryInspection, numbers: RedisClient.TagNumbers)? {
         let type = try await redis.send([Array("TYPE".utf8), key.name.bytes], repeatable: true).string ?? "none"
         guard type != "none" else { return nil }
-        async let clock = time(at: key)
-        async let lifetime = redis.timeToLive(of: key.name)
-        let content = try await type == "string" ? envelope(of: key) : .otherType(type)
-        let timeToLive = try await lifetime
+        let ((milliseconds, timeToLive), content) = try await concurrently {
+            try await concurrently {
+                try await time(at: key)
+            } and: {
+                try await redis.timeToLive(of: key.name)
+            }
+        } and: {
+            type == "string" ? try await envelope(of: key) : .otherType(type)
+        }
         guard let content, timeToLive != .absent else { return nil }
-        let milliseconds = try await clock
         let tags = content.tags
         // As they stand after the entry was read.
         let numbers = try await redis.tagNumbers(of: tags.map { TagName($0) }, in: keyspace, part(of: key))
@@ -86,9 +90,12 @@ package struct KeyspaceInspector: Sendable {
     ///
     /// One round trip.
     package func lifetimes(of key: InspectedKey) async throws -> KeyLifetimes {
-        async let value = redis.timeToLive(of: key.name)
-        async let lease = redis.timeToLive(of: key.leaseName)
-        return try await KeyLifetimes(value: value, lease: lease)
+        let (value, lease) = try await concurrently { [redis] in
+            try await redis.timeToLive(of: key.name)
+        } and: {
+            try await redis.timeToLive(of: key.leaseName)
+        }
+        return KeyLifetimes(value: value, lease: lease)
     }
 
     /// The numbers of values and leases, by SCAN.

@@ -163,12 +163,20 @@ package struct KeyspaceSizes: Sendable {
         _ redis: RedisClient,
         withMemory: Bool
     ) async throws -> Measured {
-        async let memory = withMemory ? redis.memory(of: key.name) : nil
-        var length = 0
+        let (memory, length) = try await concurrently {
+            withMemory ? try await redis.memory(of: key.name) : nil
+        } and: {
+            try await Self.length(of: key, redis)
+        }
+        return Measured(key: key, bytes: min(length, 1 << 30), memory: memory)
+    }
+
+    private static func length(of key: InspectedKey, _ redis: RedisClient) async throws -> Int {
         do {
-            length = try await redis.length(of: key.name)
-        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {}
-        return Measured(key: key, bytes: min(length, 1 << 30), memory: try await memory)
+            return try await redis.length(of: key.name)
+        } catch let error as RedisError where error.serverCode == "WRONGTYPE" {
+            return 0
+        }
     }
 }
 

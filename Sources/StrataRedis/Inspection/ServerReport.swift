@@ -38,9 +38,12 @@ package struct ServerReport: Sendable {
     /// Empty when the user may not ask, which a user of a cache need not.
     private static func information(_ redis: RedisClient) async throws -> [String: String] {
         do {
-            async let server = redis.info("server")
-            async let replication = redis.info("replication")
-            return try await server.merging(replication) { first, _ in first }
+            let (server, replication) = try await concurrently {
+                try await redis.info("server")
+            } and: {
+                try await redis.info("replication")
+            }
+            return server.merging(replication) { first, _ in first }
         } catch let error as RedisError where error.code == .server {
             return [:]
         }

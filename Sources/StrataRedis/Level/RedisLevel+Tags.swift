@@ -78,10 +78,13 @@ extension RedisLevel {
         guard !tags.isKnown else {
             return (try await redis.guarded(.read, for: names.value) { try await find($0) }, nil)
         }
-        let (found, marks) = try await redis.guarded(.read, for: names.value) { timeout in
-            // Their failure is counted where the marks are read. Their time is this step's, and charged with it.
-            async let marks = Result { try await CallBudget.apart { try await tags.askBesideRead(redis) } }
-            return (try await find(timeout), await marks)
+        let (marks, found) = try await redis.guarded(.read, for: names.value) { timeout in
+            try await concurrently { [redis] in
+                // Their failure is counted where the marks are read. Their time is this step's, and charged with it.
+                await Result { try await CallBudget.apart { try await tags.askBesideRead(redis) } }
+            } and: {
+                try await find(timeout)
+            }
         }
         return (found, try marks.get())
     }

@@ -47,10 +47,11 @@ struct ColdStartLoad: AsyncParsableCommand {
                     group.addTask {
                         let url = "\(server.url)?tracking=\(tracking)"
                         let instance = try ColdStartInstance(url, number, source, tally, zipf)
-                        async let setting: Void? =
-                            writes > 0 ? instance.keepSetting(each: .seconds(instances) / writes) : nil
-                        await instance.keepReading(each: .seconds(1) / rate)
-                        _ = await setting
+                        await concurrently {
+                            if writes > 0 { await instance.keepSetting(each: .seconds(instances) / writes) }
+                        } and: {
+                            await instance.keepReading(each: .seconds(1) / rate)
+                        }
                         await instance.redis.shutDown(within: .seconds(1))
                     }
                 }

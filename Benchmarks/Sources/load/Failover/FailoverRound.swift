@@ -48,9 +48,11 @@ final class FailoverRound: Sendable {
             for number in 0..<readers { group.addTask { try await self.read(number) } }
             group.addTask { try await self.remove() }
             try await Task.rest(for: .seconds(1))
-            async let named: Void = watch()
-            try await fault.cause(at: set)
-            try await named
+            try await concurrently {
+                try await self.watch()
+            } and: {
+                try await fault.cause(at: set)
+            }
             _ = try await set.waitForFailover(from: set.primary, within: .seconds(60))
             try await Task.rest(for: .seconds(2))
             state.withLock { $0.isEnding = true }

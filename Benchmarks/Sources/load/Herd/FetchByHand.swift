@@ -44,10 +44,12 @@ final class FetchByHand: Sendable {
             return try await value(of: key)
         }
         let value = try await fetch("round-\(number)")
-        async let stored = redis.send("SET", key, value, "PX", "60000")
         let push = ["RPUSH", news] + Array(repeating: "news", count: max(1, processes - 1))
-        async let told = redis.send(push.map { Array($0.utf8) })
-        _ = try await (stored, told)
+        try await concurrently { [redis] in
+            try await redis.send("SET", key, value, "PX", "60000")
+        } and: {
+            try await redis.send(push.map { Array($0.utf8) })
+        }
         return value
     }
 

@@ -46,10 +46,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
         let lanes = keys.map(choose)
         let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
         let toSecond = request.spares(second) ? [] : keys.indices.filter { lanes[$0] == .second }
-        async let ofFirst = request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
-        let ofSecond = try await request.leavingOut { try await second.entries(of: keys, at: toSecond, request) }
+        let (ofFirst, ofSecond) = try await concurrently { [first] in
+            try await request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
+        } and: {
+            try await request.leavingOut { try await second.entries(of: keys, at: toSecond, request) }
+        }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
-        if let found = try await ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
+        if let found = ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
         if let found = ofSecond { for index in toSecond { entries[index] = pair.marked(found[index], isFirst: false) } }
         return entries
     }
