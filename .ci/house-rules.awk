@@ -79,7 +79,7 @@ FNR == 401 && FILENAME ~ /^Sources\// { finding("above 400 lines: look for the s
     if (code ~ /\.sleep\(for:/ && FILENAME ~ /^(Sources|Benchmarks)\//) { finding("pause(for:) or rest(for:), not sleep(for:)") }
 
     # Up to Swift 6.3 the runtime looks at the child's memory after its parent may have ended (swiftlang/swift#89883).
-    if (code ~ /async[ \t]+let[ \t]/ && FILENAME ~ /^(Sources|Benchmarks)\//) { finding("concurrently(_:and:), not async let") }
+    if (code ~ /async[ \t]+let[ \t]/ && FILENAME ~ /^(Sources|Benchmarks)\//) { finding("concurrently(_:and:) or a task group, not async let") }
 
     if (code ~ /@unchecked[ \t]+Sendable/ && !proof) {
         finding("@unchecked Sendable without a comment above that proves it (\"Proof: …\" or \"Sendable: …\")")

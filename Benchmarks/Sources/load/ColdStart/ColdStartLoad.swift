@@ -47,9 +47,10 @@ struct ColdStartLoad: AsyncParsableCommand {
                     group.addTask {
                         let url = "\(server.url)?tracking=\(tracking)"
                         let instance = try ColdStartInstance(url, number, source, tally, zipf)
-                        await concurrently {
-                            if writes > 0 { await instance.keepSetting(each: .seconds(instances) / writes) }
-                        } and: {
+                        await withTaskGroup(of: Void.self) { setting in
+                            if writes > 0 {
+                                setting.addTask { await instance.keepSetting(each: .seconds(instances) / writes) }
+                            }
                             await instance.keepReading(each: .seconds(1) / rate)
                         }
                         await instance.redis.shutDown(within: .seconds(1))

@@ -48,10 +48,10 @@ final class FailoverRound: Sendable {
             for number in 0..<readers { group.addTask { try await self.read(number) } }
             group.addTask { try await self.remove() }
             try await Task.rest(for: .seconds(1))
-            try await concurrently {
-                try await self.watch()
-            } and: {
+            try await withThrowingTaskGroup(of: Void.self) { watching in
+                watching.addTask { try await self.watch() }
                 try await fault.cause(at: set)
+                try await watching.waitForAll()
             }
             _ = try await set.waitForFailover(from: set.primary, within: .seconds(60))
             try await Task.rest(for: .seconds(2))

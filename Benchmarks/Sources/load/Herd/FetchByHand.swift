@@ -45,11 +45,9 @@ final class FetchByHand: Sendable {
         }
         let value = try await fetch("round-\(number)")
         let push = ["RPUSH", news] + Array(repeating: "news", count: max(1, processes - 1))
-        try await concurrently { [redis] in
-            try await redis.send("SET", key, value, "PX", "60000")
-        } and: {
-            try await redis.send(push.map { Array($0.utf8) })
-        }
+        let stored = Task { [redis] in try await redis.send("SET", key, value, "PX", "60000") }
+        _ = try await redis.send(push.map { Array($0.utf8) })
+        _ = try await stored.value
         return value
     }
 
