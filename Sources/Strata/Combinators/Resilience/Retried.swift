@@ -54,7 +54,10 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
             try await retrying { retry in
                 let notes = FailureNotes()
                 let attempt = (retry == 0 ? request : request.anew).going(on: notes)
+                // A call that fails as a whole says nothing of its keys.
+                isAttributed = false
                 let entries = try await base.entries(of: keys, at: open, attempt)
+                isAttributed = true
                 for index in open {
                     found[index] = entries[index]
                     failed[index] = nil

@@ -51,6 +51,27 @@ struct PerKeyFailureTests {
         expectCalls(["a": 1, "bad": 3, "none": 1, "bb": 1])
     }
 
+    @Test("retried in vain where a batch fails as a whole: old values stand, and what answers for failures is asked")
+    func retriedAsAWhole() async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(16))
+        let hanging = Source<String, Int> { _ in
+            try await Task.pause(for: .seconds(3_600))
+            return nil
+        }
+        let level = hanging.timeout(.milliseconds(1)).retry(RetryPolicy(times: 1, delay: .zero))
+        for (key, value) in [("a", 1), ("b", 2)] {
+            let past = MonotonicInstant.now.advanced(by: .seconds(-1))
+            try await memory.store(
+                Entry(.value(value), freshUntil: past, staleUntil: past.advanced(by: .seconds(60))),
+                for: key
+            )
+        }
+        #expect(try await memory.compose(level).get(["a", "b"]) == [1, 2])
+        #expect(memory.resident("a", at: .now) == nil && memory.statistics.entries == 2)
+        #expect(try await level.recover { _, _ in 7 }.get(["a", "b"]) == [7, 7])
+        await #expect(throws: CacheError.self) { try await level.collecting(within: .zero).get("a") }
+    }
+
     @Test("retried in vain: a strict batch throws, one that leaves out failures has the others")
     func retriedInVain() async throws {
         let level = source().retry(RetryPolicy(times: 2, delay: .zero))
