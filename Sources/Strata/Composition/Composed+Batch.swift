@@ -34,7 +34,7 @@ extension Composed {
         let now = time.now(at: start)
         var missing: [Int] = []
         var held: Set<Int> = []
-        var old: [(Key, Entry<Value>)] = []
+        var old: [(index: Int, found: Entry<Value>)] = []
         for index in keys.indices {
             guard let found = entries[index] else {
                 missing.append(index)
@@ -45,14 +45,12 @@ extension Composed {
             entries[index] = above
             let decision = above.map { verdict(on: $0, of: key, single, at: now) } ?? .useless
             note(decision, on: found, above, of: key, heard[index], single, at: now)
-            if let above, decision == .fallBack || decision == .useless { old.append((key, above)) }
+            if above != nil, decision == .fallBack || decision == .useless { old.append((index, found)) }
             switch decision {
             case .serve: continue
             case .serveAndRefresh:
-                if let above {
-                    single.recorder?.stale(because: .refreshing)
-                    refresh(key, above, for: request)
-                }
+                single.recorder?.stale(because: .refreshing)
+                refresh(key, found, heard[index], for: request)
             case .fallBack:
                 held.insert(index)
                 missing.append(index)
@@ -80,6 +78,15 @@ extension Composed {
         try Task.checkCancellation()
 
         let tickets = wanted.map { fillGate.ticket(for: lower.fingerprint(of: $0)) }
+        // What was changed before the tickets were taken voids old entries, and what is changed from now on the new ones.
+        var bases: [(Key, Entry<Value>)] = []
+        for (index, found) in old {
+            if let above = judged(found, keys[index], heard[index], at: start) {
+                bases.append((keys[index], above))
+            } else {
+                entries[index] = nil
+            }
+        }
         let left = LeftFlights()
         if let gate = upper.gate { heard = heard.map { $0.asking(gate) } }
         defer {
@@ -88,7 +95,7 @@ extension Composed {
         do {
             var asked = request.filling
             asked.left = left
-            asked.add(bases: old)
+            asked.add(bases: bases)
             asked.hasFallback = asked.hasFallback || missing.allSatisfy { entries[$0] != nil }
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }

@@ -9,7 +9,9 @@ extension Composed {
         at now: MonotonicInstant
     ) -> Verdict {
         let verdict = request.verdict(on: entry, at: now)
-        guard verdict == .fallBack, request.isShareable, !entry.isSuspect, refreshes.isPaused(key, at: now) else {
+        guard verdict == .fallBack, request.isShareable, !entry.isSuspect,
+            refreshes.isPaused(RefreshedEntry(key, entry), at: now)
+        else {
             return verdict
         }
         request.recorder?.stale(because: .paused)
@@ -17,15 +19,31 @@ extension Composed {
     }
 
     /// Fetches a key anew in the background, unless a fetch is running, with the source of the read that found the old entry.
-    func refresh(_ key: Key, _ old: Entry<Value>, for read: ReadRequest) {
+    ///
+    /// Its rights are taken here and not when its task begins: what the caller changes next, before that, voids them, and the old
+    /// entry with them.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - found: The old entry, as the upper level has it.
+    ///   - asked: Taken before the upper level was asked.
+    ///   - read: The read.
+    func refresh(_ key: Key, _ found: Entry<Value>, _ asked: Asked, for read: ReadRequest) {
         let options = read.options.ofRefresh
-        refreshes.launch(key, priority: options.priority) { [self, callSource = read.callSource] hint in
+        let heard = heardTicket(key)
+        let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+        guard let old = judged(found, key, asked, at: .now) else { return }
+        refreshes.launch(key, RefreshedEntry(key, old), priority: options.priority) {
+            [self, heard, callSource = read.callSource] hint in
             let start = time.now
-            let rights = await rightsAbove([key], ReadRequest(), isFailing: false)
-            var asked = heardTicket(key)
-            asked.rights = rights
-            let heard = asked.asking(upper.gate)
-            let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+            var heard = heard
+            if let rights = await rightsAbove([key], ReadRequest(), isFailing: false) {
+                heard = heardTicket(key)
+                heard.rights = rights
+            }
+            // The next read finds what has changed.
+            guard fillGate.isLive(ticket), old.seal?.isLive != false else { return true }
+            heard = heard.asking(upper.gate)
             var request = ReadRequest(options: options, purpose: .refresh(of: old.version))
                 .having(old, asFallback: false)
             request.retryHint = hint

@@ -40,7 +40,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     private let counted: (any CountedLevel)?
     let failures: LevelFailures
     let fills: Fills
-    let refreshes: Refreshes<Lower.Key>
+    let refreshes: Refreshes<Lower.Key, RefreshedEntry<Lower.Key>>
     @usableFromInline
     let time: CacheClock
     /// Tells what the upper level is asked for, and filled with.
@@ -144,7 +144,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         let now = time.now(at: start)
         let found = above
         above = above.flatMap { judged($0, key, heard, at: start) }
-        let spare: Entry<Value>?
+        var spare: Entry<Value>?
         let decision = above.map { verdict(on: $0, of: key, request, at: now) } ?? .useless
         if let found { note(decision, on: found, above, of: key, heard, request, at: now) }
         switch decision {
@@ -152,9 +152,9 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             if request.options.source == .never { request.recorder?.stale(because: .notAsked) }
             return above
         case .serveAndRefresh:
-            if let above {
+            if let found {
                 request.recorder?.stale(because: .refreshing)
-                refresh(key, above, for: request)
+                refresh(key, found, heard, for: request)
             }
             return above
         case .fallBack: spare = above
@@ -172,6 +172,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         try Task.checkCancellation()
 
         let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+        // What was changed before the ticket was taken voids the old entry, and what is changed from now on the new one.
+        if let found, above != nil, judged(found, key, heard, at: start) == nil { (above, spare) = (nil, nil) }
         var asked = request.having(above, asFallback: spare != nil).filling
         if spare != nil { asked.retryHint = RetryHint() }
         let left = LeftFlights()
@@ -194,7 +196,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
             // Asking again is useless for that long.
             if let delay = asked.retryHint?.delay ?? (error as? CacheError)?.retryAfter {
-                refreshes.pause(key, for: delay)
+                refreshes.pause(RefreshedEntry(key, spare), for: delay)
             }
             request.failed(error, at: lower, since: start)
             request.recorder?.stale(because: (error as? CacheError)?.code == .timeout ? .late : .failed)

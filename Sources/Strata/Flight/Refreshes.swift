@@ -1,9 +1,11 @@
 /// Entries that are fetched anew in the background: at most one fetch for each key, and a pause after one that failed.
-package final class Refreshes<Key: Hashable & Sendable>: Sendable {
+///
+/// A pause is for one old entry: what has taken its place may be asked for anew.
+package final class Refreshes<Key: Hashable & Sendable, Old: Hashable & Sendable>: Sendable {
     private let flights: Flights<Key, Void>
     /// Those who wait for fetches that callers have left; a slow source must leave room for refreshes.
     private let late: Flights<LateFetch<Key>, Void>
-    private let pauses: Pauses<Key>
+    private let pauses: Pauses<Old>
     private let clock: CacheClock
 
     /// - Parameters:
@@ -23,20 +25,22 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key.
+    ///   - old: The old entry of the key.
     ///   - priority: The priority of the fetch; that of the caller by default.
     ///   - work: Fetches; returns whether there is a fresh entry now, and tells the hint when asking again makes sense.
     package func launch(
         _ key: Key,
+        _ old: Old,
         priority: TaskPriority? = nil,
         _ work: @escaping @Sendable (RetryHint) async throws -> Bool
     ) {
-        guard !isPaused(key, at: clock.now) else { return }
+        guard !isPaused(old, at: clock.now) else { return }
         flights.launch(key, priority: priority) { [self] in
             let hint = RetryHint()
             do {
-                if try await work(hint) { pauses.end(key) } else { pauses.pause(key) }
+                if try await work(hint) { pauses.end(old) } else { pauses.pause(old) }
             } catch {
-                pause(key, for: hint.delay ?? (error as? CacheError)?.retryAfter)
+                pause(old, for: hint.delay ?? (error as? CacheError)?.retryAfter)
             }
         }
     }
@@ -55,11 +59,11 @@ package final class Refreshes<Key: Hashable & Sendable>: Sendable {
         late.launch(LateFetch(key: key, flight: flight), work)
     }
 
-    /// Whether a fetch of the key failed a moment ago.
-    package func isPaused(_ key: Key, at now: MonotonicInstant) -> Bool { pauses.left(for: key, at: now) != nil }
+    /// Whether a fetch of what is to take an entry's place failed a moment ago.
+    package func isPaused(_ old: Old, at now: MonotonicInstant) -> Bool { pauses.left(for: old, at: now) != nil }
 
-    /// A fetch of the key has failed.
-    package func pause(_ key: Key, for delay: Duration?) { pauses.pause(key, for: delay) }
+    /// A fetch of what is to take an entry's place has failed.
+    package func pause(_ old: Old, for delay: Duration?) { pauses.pause(old, for: delay) }
 
     /// Waits until none is running.
     package func drain(within limit: Duration) async {

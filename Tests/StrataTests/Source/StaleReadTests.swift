@@ -184,6 +184,36 @@ struct StaleReadTests {
         #expect(try await cache.get("k") == "newer")
     }
 
+    @Test("what is changed right after a read that begins a refresh stands, also where the refresh begins later")
+    func changedAtOnce() async throws {
+        let keys = (0..<300).map { "\($0)" }
+        let memory = MemoryLevel<String, String>(limit: .entries(1_000))
+        let cache = memory.compose(source.level())
+        source.answer(.notModified())
+        for (number, key) in keys.enumerated() {
+            try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: key)
+            #expect(try await cache.get(key) == "old")
+            if number % 2 == 0 { try await cache.set("own", for: key) } else { try await cache.remove(key) }
+        }
+        await cache.drain(within: .seconds(30))
+        for (number, key) in keys.enumerated() {
+            #expect(memory.resident(key, at: .now)?.value == (number % 2 == 0 ? "own" : nil))
+        }
+    }
+
+    @Test("a source's wish not to be asked for a while concerns the old value that it was asked for, and no later one")
+    func pauseOfAnOlderEntry() async throws {
+        try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
+        source.answer(.failure(ToldSource.Failure(), retryAfter: .seconds(3600)))
+        let cache = cache()
+        for _ in 0..<3 { #expect(try await cache.get("k") == "old") }
+        #expect(source.calls == 1)
+        try await cache.remove("k")
+        try await memory.store(.aged("later", fresh: -1, stale: 60), for: "k")
+        source.answer(.value("new"))
+        #expect(try await cache.get("k") == "new")
+    }
+
     @Test("after the soft timeout the old value is served; the fetch goes on and its value is there afterwards")
     func softTimeout() async throws {
         try await memory.store(.aged("old", fresh: -1, stale: 60), for: "k")
