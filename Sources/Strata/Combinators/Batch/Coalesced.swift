@@ -23,8 +23,10 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         self.base = base
         self.window = window
         self.limit = max(1, limit)
-        collection = Collection(window: window, limit: max(1, limit), base.clock ?? .current) { keys in
-            try await base.outcomes(for: keys, ReadRequest())
+        collection = Collection(window: window, limit: max(1, limit), base.clock ?? .current) { keys, left in
+            var request = ReadRequest()
+            request.left = left
+            return try await base.outcomes(for: keys, request)
         }
     }
 
@@ -35,7 +37,10 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         guard request.isShareable, request.recorder == nil, request.answers.isEmpty, request.basis == nil,
             !request.hasFallback
         else { return try await base.entry(for: key, request) }
-        if let outcome = try await collection.outcome(of: key) { return try outcome.get() }
+        let left = LeftFlights()
+        // Fetches that the common read has left go on for all who have asked.
+        defer { if !left.isEmpty { request.left?.add(left) } }
+        if let outcome = try await collection.outcome(of: key, left) { return try outcome.get() }
         try Task.checkCancellation()
         return try await base.entry(for: key, request)
     }
@@ -101,6 +106,8 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
         private let state = Locked(State())
         /// What came of it: who has a place may ask for it after the read has ended.
         let answer = Locked<[KeyOutcome<Value>]?>(nil)
+        /// The fetches that it has left.
+        let left = LeftFlights()
         let read = Flights<Int, [KeyOutcome<Value>]>(clock: .system)
 
         /// The place of a key; `nil` when there is no room.
@@ -141,14 +148,14 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
     private let window: Duration
     private let limit: Int
     private let clock: CacheClock
-    private let ask: @Sendable ([Key]) async throws -> [KeyOutcome<Value>]
+    private let ask: @Sendable ([Key], LeftFlights) async throws -> [KeyOutcome<Value>]
     private let open = Locked<Batch?>(nil)
 
     init(
         window: Duration,
         limit: Int,
         _ clock: CacheClock,
-        _ ask: @escaping @Sendable ([Key]) async throws -> [KeyOutcome<Value>]
+        _ ask: @escaping @Sendable ([Key], LeftFlights) async throws -> [KeyOutcome<Value>]
     ) {
         self.window = window
         self.limit = limit
@@ -160,19 +167,30 @@ private final class Collection<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     var waiting: Int { open.withLock { $0 }?.read.waiting ?? 0 }
 
-    func outcome(of key: Key) async throws -> KeyOutcome<Value> {
+    /// What came of a key in the common read.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - left: Gets the fetches that the common read has left, if the key failed.
+    /// - Returns: The outcome; `nil` where it is not known which keys have failed.
+    /// - Throws: What the common read throws; `CancellationError`.
+    func outcome(of key: Key, _ left: LeftFlights) async throws -> KeyOutcome<Value> {
         let (batch, place) = board(key)
+        var hasValue = false
+        defer { if !hasValue { left.add(batch.left) } }
         let outcomes = try await batch.read.join(0) { [self] _ in
             if let answer = batch.answer.withLock({ $0 }) { return answer }
             // Also when all who were there have left: nobody asks for their keys then.
             defer { close(batch) }
             if window > .zero { try await batch.wait(for: window, clock) } else { await Task.yield() }
             close(batch)
-            let answer = try await ask(batch.inOrder)
+            let answer = try await ask(batch.inOrder, batch.left)
             batch.answer.withLock { $0 = answer }
             return answer
         }
-        return outcomes.output[place]
+        let outcome = outcomes.output[place]
+        if case .success = outcome { hasValue = true }
+        return outcome
     }
 
     private func board(_ key: Key) -> (Batch, Int) {

@@ -32,6 +32,14 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLeve
         transformer.step.resident(of: base, key, at: now, &answers)
     }
 
+    /// Writes nothing.
+    ///
+    /// Later reads do not join a fetch that is running: a fetcher is told of a write, and does not look at what is written, which
+    /// has no form here.
+    public func store(_ entry: Entry<Value>, for key: Key) async throws {
+        try await base.store(Entry(.absent), for: key)
+    }
+
     /// `values transformed`, with both types and the fetcher inside.
     public var label: LevelLabel {
         LevelLabel("values transformed, \(Base.Value.self) to \(Value.self)", parts: [base.label])

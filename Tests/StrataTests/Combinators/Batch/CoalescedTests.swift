@@ -46,6 +46,19 @@ struct CoalescedTests {
         while try await cache.get("k", .cached) != "new" { try await nextTurn() }
     }
 
+    @Test("what a fetch brings that the common read has left is kept")
+    func left() async throws {
+        let (memory, source, gate) = (MemoryLevel<String, String>(limit: .entries(16)), ToldSource(), AsyncGate())
+        source.hold(gate)
+        let level = source.level(FreshnessPolicy(hardTimeout: .milliseconds(1)))
+        let cache = memory.compose(level.collecting(within: .zero))
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now)?.value == "value")
+        #expect(source.calls == 1)
+    }
+
     @Test("a window that is full takes no more keys; the next one opens another")
     func full() async throws {
         let cache = below.collecting(within: .milliseconds(20), upTo: 2)

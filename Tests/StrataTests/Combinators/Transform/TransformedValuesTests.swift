@@ -190,4 +190,24 @@ struct TransformedValuesTests {
         keyAware().relieve(.moderate)
         #expect(probe.calls == [.removeAll, .relieve(.moderate)])
     }
+
+    @Test("a set closes the fetch that runs below: who misses later does not join it")
+    func setBeside() async throws {
+        let (memory, source, gate) = (MemoryLevel<String, Int>(limit: .entries(16)), ToldSource(), AsyncGate())
+        source.hold(gate)
+        let cache = memory.compose(source.level().transformValues(OneWayTransformer { $0.count }))
+        let first = Task { try await cache.get("k") }
+        await gate.arrivals()
+        try await cache.set(1, for: "k")
+        // As by an eviction.
+        try await memory.remove("k")
+        source.answer(.value("new"))
+        source.hold(nil)
+        let second = Task { try await cache.get("k") }
+        // Time enough to join what runs, if it may.
+        for _ in 0..<1_000 { try await nextTurn() }
+        gate.open()
+        #expect(try await second.value == 3)
+        #expect(try await first.value == 5)
+    }
 }
