@@ -169,5 +169,30 @@ struct PersistDriverTests {
         await #expect(throws: (any Error).self) { try await driver.get(key: "a", as: String.self) }
         await redis.shutDown()
     }
+
+    @Test("over a level that keeps what is stale, a key whose value has expired has none: it is created, and set anew")
+    func staleWindow() async throws {
+        let redis = try TestRedis.client(of: await RedisServer.shared())
+        let level = RedisLevel<String, [UInt8]>(
+            redis,
+            keyspace: TestRedis.keyspace("persist"),
+            codec: .bytes,
+            freshness: FreshnessPolicy(staleIfError: .seconds(3600), jitter: 0)
+        )
+        let driver = StrataPersistDriver(in: level)
+        let ended: @Sendable (String) async throws -> Void = { key in
+            while try await driver.get(key: key, as: String.self) != nil { try await nextTurn() }
+        }
+        try await driver.create(key: "a", value: "one", expires: .milliseconds(20))
+        try await ended("a")
+        try await driver.create(key: "a", value: "two", expires: .milliseconds(20))
+        try await ended("a")
+        // As others store it, who go by the policy.
+        try await level.set(Array(#""old""#.utf8), for: "b", lifetime: EntryLifetime(freshFor: .milliseconds(20)))
+        try await ended("b")
+        try await driver.set(key: "b", value: "new", expires: nil)
+        #expect(try await driver.get(key: "b", as: String.self) == "new")
+        await redis.shutDown()
+    }
 }
 #endif

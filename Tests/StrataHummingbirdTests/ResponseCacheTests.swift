@@ -66,6 +66,40 @@ struct ResponseCacheTests {
             }
     }
 
+    @Test("a response that says its lifetime by Expires alone is kept")
+    func byExpires() async throws {
+        let handler = Handler { _, number in
+            let fields: HTTPTypes.HTTPFields = [.expires: HTTPDate.text(HTTPReply.now() + 3600)]
+            return Response(
+                status: .ok,
+                headers: fields,
+                body: ResponseBody(byteBuffer: ByteBuffer(string: "\(number)"))
+            )
+        }
+        try await handler.application(.inMemory())
+            .test(.router) { client async throws in
+                for _ in 0..<3 { #expect(try await client.get().text == "1") }
+            }
+    }
+
+    @Test("a handler that throws a cancellation of its own has failed: something stale is served")
+    func cancelledInside() async throws {
+        let handler = Handler { _, number in
+            let fields: HTTPTypes.HTTPFields = [.cacheControl: "max-age=0, stale-if-error=600"]
+            switch number {
+            case 1:
+                return Response(status: .ok, headers: fields, body: ResponseBody(byteBuffer: ByteBuffer(string: "1")))
+            case 2: throw CancellationError()
+            default: return Response(status: .ok, headers: fields, body: ResponseBody { _ in })
+            }
+        }
+        try await handler.application(.inMemory())
+            .test(.router) { client async throws in
+                for _ in 0..<3 { #expect(try await client.get().text == "1") }
+                #expect(handler.runs == 3)
+            }
+    }
+
     @Test("a caller's Cache-Control makes no handler run")
     func callersWish() async throws {
         let handler = Handler(Self.minute)

@@ -135,5 +135,43 @@ struct ResponseIsolationTests {
                 #expect(try await client.get().text == "1", "stale, since the handler fails")
             }
     }
+
+    @Test(
+        "a HEAD for a caller with cookies leaves the page that is kept for all; so does one whose handler makes no body"
+    )
+    func headWithCookies() async throws {
+        let handler = Handler { request, number in
+            guard number < 4 else { throw CacheError(code: .timeout, message: "the database is away") }
+            let body = ByteBuffer(string: request.headers[.cookie] == nil ? "\(number)" : "a page for ann")
+            return Response(status: .ok, body: number == 3 ? ResponseBody() : ResponseBody(byteBuffer: body))
+        }
+        let policy = ResponsePolicy(freshFor: .zero, staleIfError: .seconds(600))
+        try await handler.application(.inMemory(), policy)
+            .test(.router) { client async throws in
+                #expect(try await client.get().text == "1")
+                _ = try await client.execute(uri: "/", method: .head, headers: [.cookie: "session=1"])
+                _ = try await client.execute(uri: "/", method: .head)
+                #expect(handler.runs == 3)
+                #expect(try await client.get().text == "1", "stale, since the handler fails")
+            }
+    }
+
+    @Test("callers do not see tags either where the cache is passed by, or where a handler throws")
+    func tagsPassedBy() async throws {
+        let name = HTTPField.Name.cacheTag
+        let handler = Handler { request, _ in
+            if request.uri.path == "/broken" { throw HTTPError(.conflict, headers: [name: "product:42"]) }
+            return Response(status: .ok, headers: [name: "product:42", .cacheControl: "max-age=60"])
+        }
+        try await handler.application(.inMemory())
+            .test(.router) { client async throws in
+                for fields: HTTPTypes.HTTPFields in [[.authorization: "Bearer x"], [.upgrade: "websocket"], [:]] {
+                    let response = try await client.get("/", fields)
+                    #expect(response.status == .ok && response.headers[name] == nil)
+                    let failure = try await client.get("/broken", fields)
+                    #expect(failure.status == .conflict && failure.headers[name] == nil)
+                }
+            }
+    }
 }
 #endif

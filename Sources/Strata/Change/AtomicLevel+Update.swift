@@ -38,7 +38,7 @@ extension AtomicLevel {
         return try await update(key, succession, within: limit, change)
     }
 
-    /// Sets a value in place of any other, with what is left of the other's lifetime.
+    /// Sets a value in place of any other, with what is left of the other's freshness; one that is stale counts as none.
     ///
     /// - Parameters:
     ///   - value: The value.
@@ -52,7 +52,7 @@ extension AtomicLevel {
         orLiving lifetime: EntryLifetime,
         within limit: Duration = .seconds(2)
     ) async throws {
-        let succession = Succession(lifetime: .kept, first: lifetime)
+        let succession = Succession(lifetime: .keptWhileFresh, first: lifetime)
         _ = try await update(key, succession, within: limit) { _ in value }
     }
 
@@ -62,7 +62,8 @@ extension AtomicLevel {
         within limit: Duration,
         _ change: (Value?) async throws -> Value?
     ) async throws -> Value? {
-        try await decide(key, succession, within: limit) { old in
+        try await decide(key, succession, within: limit) { found in
+            let old = found?.value
             let new = try await change(old)
             // An absence that is remembered stays so.
             return new == nil && old == nil ? .leave(nil) : .put(new, new)
@@ -74,13 +75,13 @@ extension AtomicLevel {
         _ key: Key,
         _ succession: Succession,
         within limit: Duration,
-        _ decision: (Value?) async throws -> Decision<Value, Answer>
+        _ decision: (Entry<Value>?) async throws -> Decision<Value, Answer>
     ) async throws -> Answer {
         if let tags = succession.tags { try TagLimits.check(tags) }
         return try await repeating(within: limit) {
             guard let found = try await unlessChanged({ try await current(key) }) else { return nil }
             guard let found else { throw CacheError.notUpdatable }
-            switch try await decision(found.entry?.value) {
+            switch try await decision(found.entry) {
             case .leave(let answer): return .some(answer)
             case .put(let new, let answer):
                 let entry = new.flatMap { value in
@@ -93,6 +94,16 @@ extension AtomicLevel {
                 return stored == nil ? nil : .some(answer)
             }
         }
+    }
+
+    /// The entry that was found below, as memory has it: a codec need not lead back to the very same value.
+    func entryAbove(_ key: Key, as found: Entry<Value>?) async -> Entry<Value>? {
+        guard let found, found.version != .none else { return nil }
+        let options = ReadOptions(staleness: .allowed, source: .never, skipsReading: [.redis, "disk"])
+        guard let own = try? await entry(for: key, ReadRequest(options: options)), own.version == found.version else {
+            return nil
+        }
+        return own
     }
 
     /// Runs a body until it returns something, with pauses.
@@ -161,10 +172,17 @@ struct Succession: Sendable {
     enum Lifetime: Sendable {
         /// As long as the old one would have.
         case kept
+        /// As long as the old one would have, if it is fresh.
+        case keptWhileFresh
         /// As long as the old one from its making; that begins anew.
         case restarted
         /// As long as that.
         case named(EntryLifetime)
+
+        /// Whether the lifetime of an old entry goes on.
+        fileprivate func takes<Value>(_ old: Entry<Value>, at now: MonotonicInstant) -> Bool {
+            if case .keptWhileFresh = self { old.isFresh(at: now) } else { true }
+        }
     }
 
     var lifetime: Lifetime
@@ -195,8 +213,8 @@ struct Succession: Sendable {
         case .named(let lifetime):
             guard !lifetime.isNone else { return nil }
             date(&entry, lifetime)
-        case .kept:
-            guard let old else {
+        case .kept, .keptWhileFresh:
+            guard let old, lifetime.takes(old, at: mark.takenAt) else {
                 date(&entry, first)
                 break
             }

@@ -168,7 +168,7 @@ extension HTTPCache {
     // MARK: Keeping
 
     /// Whether nothing but the caller's login or cookies keeps a response from being stored.
-    private func isForCaller(_ content: HTTPContent, _ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
+    func isForCaller(_ content: HTTPContent, _ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
         if reply.isForCaller { return true }
         guard target.request.isAuthorized, !reply.isUnstored else { return false }
         // What a server has only confirmed is judged by what it has confirmed.

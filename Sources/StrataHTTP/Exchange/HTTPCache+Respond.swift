@@ -167,7 +167,9 @@ extension HTTPCache {
     /// Asks for the header alone; what it says of a stored response is heeded (RFC 9111 §4.3.5).
     private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
         let reply = try await send(target.request)
-        if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply) {
+        if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply),
+            !isForCaller(content, reply, target)
+        {
             await forget(found.key, of: target.base)
         }
         return Self.passed(reply)

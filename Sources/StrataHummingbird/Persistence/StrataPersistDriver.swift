@@ -61,7 +61,7 @@ public struct StrataPersistDriver: PersistDriver {
     /// - Throws: `PersistError.duplicate`; the error of the level.
     public func create<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
         let bytes = try Self.encoded(value)
-        let lifetime = expires.map { EntryLifetime(freshFor: $0) } ?? .unlimited
+        let lifetime = expires.map { Self.lifetime(of: $0) } ?? .unlimited
         for _ in 0..<20 {
             if try await level.setIfAbsent(bytes, for: key, lifetime: lifetime) == nil { return }
             guard try await current(key) == nil else { throw PersistError.duplicate }
@@ -80,7 +80,7 @@ public struct StrataPersistDriver: PersistDriver {
     public func set<Object: Codable & Sendable>(key: String, value: Object, expires: Duration?) async throws {
         let bytes = try Self.encoded(value)
         if let expires {
-            try await level.set(bytes, for: key, lifetime: EntryLifetime(freshFor: expires))
+            try await level.set(bytes, for: key, lifetime: Self.lifetime(of: expires))
         } else {
             try await level.replace(bytes, for: key, orLiving: .unlimited)
         }
@@ -122,6 +122,11 @@ public struct StrataPersistDriver: PersistDriver {
     /// - Throws: The error of the level.
     public func remove(key: String) async throws {
         try await level.remove(key)
+    }
+
+    /// Nothing stale is served here, whatever the level's policy says of values that do not say it themselves.
+    private static func lifetime(of expiry: Duration) -> EntryLifetime {
+        EntryLifetime(freshFor: expiry, staleFor: .zero)
     }
 
     private static func encoded(_ value: some Encodable) throws -> Bytes {

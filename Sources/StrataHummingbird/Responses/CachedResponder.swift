@@ -39,7 +39,7 @@ public struct CachedResponder<Responder: HTTPResponder>: HTTPResponder where Res
     /// - Throws: What the responder throws, unless something stale may be served.
     public func respond(to request: Request, context: Context) async throws -> Response {
         guard let url = cache.url(of: request), isOfCache(request) else {
-            return try await responder.respond(to: request, context: context)
+            return try await untagged(request, context)
         }
         let run = HandlerRun(responder, request, context, policy)
         var asked = HTTPCacheRequest(method: request.method.rawValue, url, fields: Self.fields(of: request))
@@ -48,6 +48,17 @@ public struct CachedResponder<Responder: HTTPResponder>: HTTPResponder where Res
         // What the handler has made for this caller alone, as it is.
         if response.source == .server, let own = try run.own { return own.answering(request) }
         return Response(response).answering(request)
+    }
+
+    /// The responder's response, which is none of the cache's.
+    private func untagged(_ request: Request, _ context: Context) async throws -> Response {
+        do {
+            var response = try await responder.respond(to: request, context: context)
+            response.headers[.cacheTag] = nil
+            return response
+        } catch {
+            throw error.untagged
+        }
     }
 
     private func isOfCache(_ request: Request) -> Bool {

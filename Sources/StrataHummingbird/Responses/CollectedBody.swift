@@ -46,6 +46,9 @@ enum CollectedBody {
     }
 }
 
+/// A body that was written without its end.
+struct UnfinishedBody: Error {}
+
 /// A body that is being written into a relay, until it ends or nobody reads it any more.
 private final class BodySource: Sendable {
     let relay: BodyRelay
@@ -56,8 +59,7 @@ private final class BodySource: Sendable {
         task = Task {
             do {
                 try await body.write(RelayWriter(relay: relay))
-                // A body that was not finished has no end.
-                relay.end(.failure(CancellationError()))
+                relay.end(.failure(UnfinishedBody()))
             } catch {
                 relay.end(.failure(error))
             }

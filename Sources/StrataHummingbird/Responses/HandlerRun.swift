@@ -48,7 +48,8 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
         do {
             response = try await responder.respond(to: request.asking(asked), context: context)
         } catch {
-            if error is CancellationError { throw error }
+            // A handler may throw it by itself, and has failed then.
+            if error is CancellationError, Task.isCancelled { throw error }
             guard let told = error as? any HTTPResponseError,
                 let answer = try? told.response(from: request, context: context)
             else {
@@ -56,7 +57,7 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
                 return unstored(HTTPReply(status: 500, fields: [:]), .failure(error))
             }
             let reply = try await reply(to: asked, answer)
-            if reply.isUnstored { made.withLock { $0 = .failure(error) } }
+            if reply.isUnstored { made.withLock { $0 = .failure(error.untagged) } }
             return reply
         }
         return try await reply(to: asked, response)
@@ -71,6 +72,10 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
             reply.fields = StrataHTTP.HTTPFields(response.headers)
         }
         reply.callersFields = ["set-cookie"]
+        // A handler that makes no body for HEAD says nothing of the length of what GET gets.
+        if asked.method == "HEAD", response.body.contentLength == 0 {
+            reply.fields = reply.fields.without(["content-length"])
+        }
         // Speaks of the response that is kept.
         if response.status == .notModified, asked.method == "GET" {
             // What it says of caching takes the place of the policy's word, which was kept.
@@ -121,6 +126,7 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
             status: reply.status,
             fields: reply.fields,
             isAuthorized: request.headers[.authorization] != nil,
+            arrival: reply.arrival,
             rules: ResponseCache.rules
         )
         let window = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
