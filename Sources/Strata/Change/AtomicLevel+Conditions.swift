@@ -30,7 +30,9 @@ extension AtomicLevel {
         within limit: Duration = .seconds(2)
     ) async throws -> Value? {
         let succession = Succession(lifetime: .named(lifetime), tags: tags)
-        return try await decide(key, succession, within: limit) { old in old.map { .leave($0) } ?? .put(value, nil) }
+        return try await decide(key, succession, within: limit) { found in
+            found?.value.map { .leave($0) } ?? .put(value, nil)
+        }
     }
 }
 
@@ -42,7 +44,8 @@ extension AtomicLevel where Value: Equatable {
     /// ```
     ///
     /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does, and compares what the
-    /// codec has made of its bytes. When the value is the expected one, but changes before the new one is stored, it is
+    /// codec has made of its bytes; where memory has the same entry, what it has counts as well, which a codec may have made
+    /// from, and not led back to: `.json` keeps dates but for their last bit. When the value is the expected one, but changes before the new one is stored, it is
     /// compared again.
     ///
     /// Two round trips to Redis, or a read and a write on disk; one, or the read alone, where another value is there.
@@ -66,8 +69,11 @@ extension AtomicLevel where Value: Equatable {
         within limit: Duration = .seconds(2)
     ) async throws -> Bool {
         let succession = Succession(lifetime: lifetime.map { .named($0) } ?? .kept, tags: tags)
-        return try await decide(key, succession, within: limit) { old in
-            guard old == expected else { return .leave(false) }
+        return try await decide(key, succession, within: limit) { found in
+            let old = found?.value
+            if old != expected {
+                guard let own = await entryAbove(key, as: found), own.value == expected else { return .leave(false) }
+            }
             return old == nil && value == nil ? .leave(true) : .put(value, true)
         }
     }

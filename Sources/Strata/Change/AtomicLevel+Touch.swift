@@ -22,7 +22,7 @@ extension AtomicLevel {
     ) async throws -> Bool {
         guard lifetime.isNone else { return try await changeLifetime(of: key, .renewed(lifetime), within: limit) }
         let succession = Succession(lifetime: .named(lifetime))
-        return try await decide(key, succession, within: limit) { $0 == nil ? .leave(false) : .put(nil, true) }
+        return try await decide(key, succession, within: limit) { $0?.value == nil ? .leave(false) : .put(nil, true) }
     }
 
     /// Ends the freshness of the value that is there, and keeps it as stale.

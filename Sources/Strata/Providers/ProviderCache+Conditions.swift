@@ -18,7 +18,7 @@ extension ProviderCache {
         let record = try ProviderRecord(value, of: provider)
         let succession = Succession(lifetime: .named(lifetime(of: provider)), tags: provider.allTags)
         return try await levels.decide(ProviderRecord.Key(provider), succession, within: limit) { found in
-            try Self.value(of: found, for: provider).map { .leave($0) } ?? .put(record, nil)
+            try Self.value(of: found?.value, for: provider).map { .leave($0) } ?? .put(record, nil)
         }
     }
 
@@ -41,10 +41,14 @@ extension ProviderCache {
         within limit: Duration = .seconds(2)
     ) async throws -> Bool where Provider.Value: Equatable {
         let record = try value.map { try ProviderRecord($0, of: provider) }
-        return try await levels.decide(ProviderRecord.Key(provider), succession(of: provider), within: limit) { found in
-            let old = try Self.value(of: found, for: provider)
-            guard old == expected else { return .leave(false) }
-            return found == nil && record == nil ? .leave(true) : .put(record, true)
+        let key = ProviderRecord.Key(provider)
+        return try await levels.decide(key, succession(of: provider), within: limit) { found in
+            if try Self.value(of: found?.value, for: provider) != expected {
+                guard let own = await levels.entryAbove(key, as: found),
+                    try Self.value(of: own.value, for: provider) == expected
+                else { return .leave(false) }
+            }
+            return found?.value == nil && record == nil ? .leave(true) : .put(record, true)
         }
     }
 

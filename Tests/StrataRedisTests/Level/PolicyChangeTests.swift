@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 import StrataTesting
 import Testing
@@ -41,6 +42,32 @@ struct PolicyChangeTests {
             try await forgets(one, "k")
             #expect(try await one.cache.get("k") == nil)
         }
+    }
+
+    @Test("what memory has is the expected value, also where the codec does not lead back to its last bit")
+    func lastBit() async throws {
+        struct Order: Codable, Equatable, Sendable { var changedAt: Date }
+        // Counted from 1970 it needs a bit more than there is.
+        let date = try #require(
+            (0..<1_000).lazy.map { Date(timeIntervalSinceReferenceDate: 8e8 + Double($0) * 0x1p-23) }
+                .first { Date(timeIntervalSince1970: $0.timeIntervalSince1970) != $0 }
+        )
+        let redis = try TestServer.client(of: await RedisServer.shared())
+        let level = RedisLevel<String, Order>(redis, keyspace: keyspace)
+        let cache = MemoryLevel<String, Order>(limit: .entries(10)).compose(level)
+        let (order, next) = (Order(changedAt: date), Order(changedAt: date.addingTimeInterval(60)))
+        while true {
+            try await cache.set(order, for: "k")
+            guard try await cache.get("k") == order else { continue }
+            break
+        }
+        #expect(try await level.get("k") != order)
+        #expect(try await cache.compareAndSet("k", from: next, to: order) == false)
+        #expect(try await cache.compareAndSet("k", from: order, to: next))
+        // Another entry with the same value in memory is another entry.
+        try await level.set(Order(changedAt: date.addingTimeInterval(5)), for: "k")
+        #expect(try await cache.compareAndSet("k", from: order, to: next) == false)
+        await redis.shutDown()
     }
 
     @Test("of tasks of two instances that race for a key one succeeds, and the others are told its value")
