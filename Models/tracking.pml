@@ -15,6 +15,7 @@
      UNTOUCHED the key is not touched before a read goes past Redis
      LATETOUCH it is touched after the source was asked
      KEEPDATA  memory outlives the loss of a connection for commands
+     IGNORED   a connection that is made anew, and refused to be tracked, is relied on
      SOON      the end of broadcast does not void what was read before the connections were tracked
      NOTRACK   broadcast ends although one connection is not tracked
      LOOSE     a second notice while the look is out is ignored
@@ -158,11 +159,19 @@ end:
        dead[c] = true; entered[c] = false; tracked[c] = false; c = 0 }
   :: atomic { dead[0] || dead[1] ->
        c = (dead[0] -> 0 : 1);
-       dead[c] = false; tracked[c] = !cast;
+       dead[c] = false; if :: tracked[c] = !cast :: skip fi;          /* it may be refused, which it hears before it reads */
 #ifndef KEEPDATA
        if :: relied[c] -> void(); forget() :: else -> skip fi;
 #endif
-       relied[c] = !cast; c = 0 }
+       relied[c] = !cast;
+#ifndef IGNORED
+       /* Then the link is made anew, and told of every change. */
+       if :: !cast && !tracked[c] && up -> cast = true; up = false; void(); forget();
+             do :: nempty(link) -> link?x :: empty(link) -> break od
+          :: !cast && !tracked[c] && !up -> cast = true
+          :: else -> skip fi;
+#endif
+       c = 0 }
   /* From broadcast: the connections are tracked one by one, then all is voided, then broadcast ends. */
   :: atomic { cast && turns > 0 && up -> turns--; track(0) }
      atomic { track(1) }

@@ -17,8 +17,11 @@ extension LinkDriver {
             return tracking.point(to: nil, now: now)
         }
         if phase == .live {
-            if let target = tracking.target, target == wanted || target == other { return }
-            // The link that was to take this one's place is gone, and what was changed meanwhile with it.
+            if let target = tracking.target, target == other || target == wanted && !tracking.isRefused(for: wanted) {
+                return
+            }
+            // The link that was to take this one's place is gone, and what was changed meanwhile with it; or a connection that was
+            // made anew is not tracked.
             tell { $0.readsForgotten(now: now, &$1) }
         }
         if tracking.target != wanted { tracking.point(to: wanted, now: now) }

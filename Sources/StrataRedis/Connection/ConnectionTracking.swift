@@ -31,6 +31,6 @@ struct ConnectionTracking: Sendable {
 
     /// The connection is lost, and with it what the server remembered.
     mutating func end() {
-        (asked, confirmed) = (nil, nil)
+        (asked, confirmed, refusal) = (nil, nil, nil)
     }
 }

@@ -86,6 +86,15 @@ final class ReadTracking: Sendable {
         }
     }
 
+    /// Whether a connection that takes calls was refused to be tracked for a link: its reads are in no table.
+    func isRefused(for link: Int64) -> Bool {
+        connections.contains { connection in
+            connection.withMachine { machine in
+                machine.phase == .ready && machine.tracking.confirmed != link && machine.tracking.refusal != nil
+            }
+        }
+    }
+
     /// Why the server does not track a connection, if it was asked and refused for good.
     var refusal: String? {
         for connection in connections {

@@ -183,6 +183,23 @@ struct KeyTrackingTests {
         }
     }
 
+    @Test("a connection that is made anew and not tracked: what it reads is not relied on, though the link stands")
+    func refusedAnew() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            try await one.listen()
+            try await other.level.set("old", for: "k")
+            try await other.level.set("old", for: "l")
+            #expect(try await one.cache.get("k") == "old")
+            // The link stands, and asks for nothing more.
+            try await server.command("ACL", "SETUSER", "default", "-client|tracking")
+            try await one.killCommands(at: server)
+            while try await one.cache.get("l") != "old" {}
+            try await other.level.set("new", for: "l")
+            while try await one.cache.get("l") != "new" { try await nextTurn() }
+        }
+    }
+
     @Test("a connection for commands is silent while the link answers: memory is not trusted past its time")
     func silentConnection() async throws {
         try await RedisServer.withServer { server in
