@@ -6,6 +6,8 @@ final class ChangeFollower: LinkListener, PartListener {
     private let isCluster: Bool
     private let schedule: Locked<ConsistencySchedule>
     private let standing = Locked<Set<KeyspacePart?>>([])
+    /// Copies of a message that come later, over the links of other nodes, say nothing of when the change was made.
+    private let recent = Locked(RecentMessages(within: .seconds(60), upTo: 4096))
 
     init(_ redis: RedisClient, _ keyspace: Keyspace, _ schedule: ConsistencySchedule) {
         isCluster = redis.isCluster
@@ -29,31 +31,44 @@ final class ChangeFollower: LinkListener, PartListener {
 
     var hearsEverything: Bool { true }
 
-    func changed(_ name: [UInt8]) {
+    func changed(_ name: [UInt8]) { changed(name, isFirst: true) }
+
+    private func changed(_ name: [UInt8], isFirst: Bool) {
         guard name.starts(with: keyspace.values) else { return }
+        let key = RedisKey(name)
         schedule.withLock { schedule in
-            schedule.changed(part(of: name), at: .now) { InspectedKey(name: RedisKey(name), in: keyspace) }
+            schedule.changed(key, part(of: name), isFirst: isFirst, at: .now) { InspectedKey(name: key, in: keyspace) }
         }
+    }
+
+    /// Whether a message is no copy of one that was heard before, and whether that is certain.
+    private func isNews(_ message: [UInt8], _ part: KeyspacePart?) -> (isNews: Bool, isFirst: Bool) {
+        guard isCluster else { return (true, true) }
+        let now = MonotonicInstant.coarse
+        return recent.withLock { recent in (recent.isNews(message, part, at: now), recent.remembersAll(at: now)) }
     }
 
     func event(_ message: [UInt8], _ part: KeyspacePart?) {
         if TagEvent.isMeant(by: message) {
             guard isCluster == (part != nil), let event = TagEvent(message) else { return }
+            let (isNews, isFirst) = isNews(message, part)
+            guard isNews else { return }
             return schedule.withLock { schedule in
                 switch event.scope {
-                case .everything: schedule.cleared(part, at: .now)
-                case .unknownTags: schedule.invalidated(nil, at: .now)
-                case .tags(let names): schedule.invalidated(names, at: .now)
+                case .everything: schedule.cleared(part, isFirst: isFirst, at: .now)
+                case .unknownTags: schedule.invalidated(nil, part, at: .now)
+                case .tags(let names): schedule.invalidated(names, part, at: .now)
                 }
             }
         }
         guard message.first == KeyspaceEvent.invalidated.rawValue else { return }
-        changed(Array(message.dropFirst()))
+        let (isNews, isFirst) = isNews(message, nil)
+        if isNews { changed(Array(message.dropFirst()), isFirst: isFirst) }
     }
 
     func marksChanged(_ part: KeyspacePart?) {}
 
-    func everythingChanged(_ part: KeyspacePart?) { schedule.withLock { $0.cleared(part, at: .now) } }
+    func everythingChanged(_ part: KeyspacePart?) { schedule.withLock { $0.cleared(part, isFirst: true, at: .now) } }
 
     func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant) {
         _ = standing.withLock { $0.insert(part) }

@@ -82,7 +82,7 @@ public struct ConsistencyReport: Sendable, Hashable {
     public internal(set) var isListening = false
     /// Why they are not, for a person; `nil` where that is not known.
     public internal(set) var refusal: String?
-    /// Changes that were heard of.
+    /// Changes that were heard of; a key that changes again before its first check counts once.
     public internal(set) var changes = 0
     /// Changes that were not followed, because of the rate or because the key is too long to be asked for.
     public internal(set) var leftOut = 0

@@ -67,32 +67,54 @@ struct ConsistencySchedule: Sendable {
     mutating func trusted(_ part: KeyspacePart?, told instant: MonotonicInstant) { told[part] = instant }
 
     /// A key has changed.
-    mutating func changed(_ part: KeyspacePart?, at now: MonotonicInstant, _ key: () -> InspectedKey?) {
+    ///
+    /// One change is told twice, as a notice and as a message. A key that waits for its first check is followed already, so what
+    /// is told of it meanwhile counts for nothing.
+    ///
+    /// - Parameters:
+    ///   - name: The name of its value.
+    ///   - part: The part that it lies in.
+    ///   - isFirst: Whether this is heard for the first time, so that the change was made no earlier than the link has proved.
+    ///   - now: The time.
+    ///   - key: The key; `nil` where it is none that can be followed.
+    mutating func changed(
+        _ name: RedisKey,
+        _ part: KeyspacePart?,
+        isFirst: Bool = true,
+        at now: MonotonicInstant,
+        _ key: () -> InspectedKey?
+    ) {
+        guard !waitsForFirst(name) else { return }
         changes += 1
         guard admits(at: now), let key = key(), let bytes = key.userKey, bytes.count <= VersionQuestion.longestKey
         else {
             leftOut += 1
             return
         }
-        schedule(key, at: now, told: told[part] ?? .distantPast)
+        schedule(key, at: now, told: isFirst ? told[part] ?? .distantPast : .distantPast)
     }
 
-    /// Tags were invalidated; `nil` where they are not named.
-    mutating func invalidated(_ tags: [TagName]?, at now: MonotonicInstant) {
-        changes += 1
+    /// Tags were invalidated in a part; `nil` where they are not named.
+    mutating func invalidated(_ tags: [TagName]?, _ part: KeyspacePart? = nil, at now: MonotonicInstant) {
+        note(changeIn: part)
         // When the entry was stored says nothing here: it need not bear the tag.
-        schedule(at: now, told: .distantPast) { found in
+        schedule(part, at: now, told: .distantPast) { found in
             tags.map { tags in found.tags.contains { tags.contains($0) } } ?? !found.tags.isEmpty
         }
     }
 
     /// Everything in a part was cleared.
-    mutating func cleared(_ part: KeyspacePart?, at now: MonotonicInstant) {
-        changes += 1
-        schedule(at: now, told: told[part] ?? .distantPast) { found in
-            part == nil || KeyspacePart(ofName: found.key.name.bytes) == part
-        }
+    mutating func cleared(_ part: KeyspacePart?, isFirst: Bool = true, at now: MonotonicInstant) {
+        note(changeIn: part)
+        schedule(part, at: now, told: isFirst ? told[part] ?? .distantPast : .distantPast) { _ in true }
     }
+
+    /// Each part of a keyspace tells of one and the same change.
+    private mutating func note(changeIn part: KeyspacePart?) {
+        if part?.number ?? 0 == 0 { changes += 1 }
+    }
+
+    private func waitsForFirst(_ name: RedisKey) -> Bool { waiting.contains(Place(name: name, delay: 0)) }
 
     /// Changes are no longer told: what waits was heard of before, and may have changed unheard since; and a server that takes
     /// over may bring back an older version.
@@ -108,12 +130,16 @@ struct ConsistencySchedule: Sendable {
     }
 
     private mutating func schedule(
+        _ part: KeyspacePart?,
         at now: MonotonicInstant,
         told: MonotonicInstant,
         _ isMeant: (Followed) -> Bool
     ) {
-        let keys = followed.values.lazy.filter(isMeant).prefix(Self.mostOfInvalidation).map(\.key)
-        for key in Array(keys) {
+        let keys = followed.values.filter { found in
+            (part == nil || KeyspacePart(ofName: found.key.name.bytes) == part) && !waitsForFirst(found.key.name)
+                && isMeant(found)
+        }
+        for key in keys.prefix(Self.mostOfInvalidation).map(\.key) {
             guard admits(at: now) else {
                 leftOut += 1
                 return

@@ -30,17 +30,8 @@ package enum WatchEvent: Sendable, Hashable {
 package final class KeyspaceWatch: LinkListener, PartListener {
     private struct State: Sendable {
         var leftOut = 0
-        var recent: [(message: [UInt8], at: MonotonicInstant)] = []
+        var recent = RecentMessages(within: .seconds(1), upTo: 256)
         var standing: Set<KeyspacePart?> = []
-
-        /// Whether a message was not heard a moment ago.
-        mutating func isNews(_ message: [UInt8], at now: MonotonicInstant) -> Bool {
-            recent.removeAll { $0.at.nanoseconds(to: now) > 1_000_000_000 }
-            guard !recent.contains(where: { $0.message == message }) else { return false }
-            if recent.count == 256 { recent.removeFirst() }
-            recent.append((message, now))
-            return true
-        }
     }
 
     private let redis: RedisClient
@@ -88,7 +79,7 @@ package final class KeyspaceWatch: LinkListener, PartListener {
 
     private func isNews(_ message: [UInt8]) -> Bool {
         guard redis.isCluster else { return true }
-        return state.withLock { $0.isNews(message, at: .coarse) }
+        return state.withLock { $0.recent.isNews(message, at: .coarse) }
     }
 
     // MARK: What is told

@@ -126,25 +126,25 @@ struct ConsistencyScheduleTests {
         #expect(schedule.next == .distantFuture)
         schedule.trusted(nil, told: start)
         let heard = start.advanced(by: .seconds(1))
-        for _ in 0..<3 { schedule.changed(nil, at: heard) { key(1) } }
+        for _ in 0..<3 { schedule.changed(key(1).name, nil, at: heard) { key(1) } }
         #expect(schedule.due(at: heard).isEmpty && schedule.next == heard.advanced(by: .milliseconds(100)))
         let first = schedule.due(at: heard.advanced(by: .milliseconds(100)))
         #expect(first.map(\.key) == [key(1)] && first[0].told == start && first[0].heard == heard)
         let second = schedule.due(at: heard.advanced(by: .seconds(15)))
         #expect(second.map(\.delay) == [1] && schedule.next == .distantFuture && schedule.abandoned == 0)
-        schedule.changed(nil, at: heard) { key(1) }
+        schedule.changed(key(1).name, nil, at: heard) { key(1) }
         #expect(schedule.due(at: heard.advanced(by: .milliseconds(1101))).isEmpty && schedule.abandoned == 1)
     }
 
     @Test("what is followed in a second, what waits and what is remembered have limits")
     func limits() {
         var schedule = ConsistencySchedule(delays: [.seconds(1)], rate: 10)
-        for number in 0..<1000 { schedule.changed(nil, at: start) { key(number) } }
+        for number in 0..<1000 { schedule.changed(key(number).name, nil, at: start) { key(number) } }
         #expect(schedule.changes == 1000 && schedule.leftOut == 990)
-        schedule.changed(nil, at: start.advanced(by: .seconds(1))) { key(2000) }
+        schedule.changed(key(2000).name, nil, at: start.advanced(by: .seconds(1))) { key(2000) }
         #expect(schedule.leftOut == 990)
         let long = InspectedKey([UInt8](repeating: 97, count: 513), in: keyspace)
-        schedule.changed(nil, at: start.advanced(by: .seconds(2))) { long }
+        schedule.changed(long.name, nil, at: start.advanced(by: .seconds(2))) { long }
         #expect(schedule.leftOut == 991)
         #expect(schedule.due(at: start.advanced(by: .seconds(2))).count == 11)
         for number in 0..<(ConsistencySchedule.mostKeys + 10) {
@@ -167,11 +167,57 @@ struct ConsistencyScheduleTests {
         #expect(due.map(\.key) == [key(1)] && due[0].told == .distantPast)
         schedule.cleared(nil, at: start)
         #expect(Set(schedule.due(at: start.advanced(by: .seconds(1))).map(\.key)) == [key(1), key(2)])
-        schedule.changed(nil, at: start) { key(1) }
+        schedule.changed(key(1).name, nil, at: start) { key(1) }
         schedule.lost()
         #expect(schedule.next == .distantFuture && schedule.versions(of: key(1)).isEmpty && schedule.abandoned == 1)
-        schedule.changed(nil, at: start) { key(1) }
+        schedule.changed(key(1).name, nil, at: start) { key(1) }
         #expect(schedule.due(at: start.advanced(by: .seconds(1))).first?.told == .distantPast)
+    }
+
+    @Test("a change that is told twice counts once, and costs one of the rate's")
+    func toldTwice() {
+        var schedule = ConsistencySchedule(delays: [.milliseconds(100), .seconds(10)], rate: 10)
+        for number in 0..<10 {
+            for _ in 0..<3 { schedule.changed(key(number).name, nil, at: start) { key(number) } }
+        }
+        #expect(schedule.changes == 10 && schedule.leftOut == 0)
+        #expect(schedule.due(at: start.advanced(by: .milliseconds(100))).count == 10)
+    }
+
+    @Test("in a cluster a tag's invalidation counts once, and each part's makes its own keys due")
+    func parts() {
+        var schedule = ConsistencySchedule(delays: [.seconds(1)], rate: 60)
+        let red = [TagName("red")]
+        let keys = (0..<20).map { InspectedKey("key-\($0)".keyBytes, in: keyspace) }
+        for (number, key) in keys.enumerated() {
+            let version = EntryVersion(high: 1, low: UInt64(number))
+            schedule.saw(KeyLook(held: .entry(version), tags: red), of: key)
+        }
+        for part in KeyspacePart.all { schedule.invalidated(red, part, at: start) }
+        #expect(schedule.changes == 1 && schedule.leftOut == 0)
+        #expect(Set(schedule.due(at: start.advanced(by: .seconds(1))).map(\.key)) == Set(keys))
+        // A copy of a message over another node's link says nothing of when the change was made.
+        let part = KeyspacePart(ofName: keys[0].name.bytes)
+        schedule.trusted(part, told: start)
+        schedule.changed(keys[0].name, part, isFirst: false, at: start) { keys[0] }
+        #expect(schedule.due(at: start.advanced(by: .seconds(1))).first?.told == .distantPast)
+    }
+
+    @Test("a message is news once in its window, and what was forgotten too early is known to be")
+    func copies() {
+        var recent = RecentMessages(within: .seconds(60), upTo: 4)
+        func isNews(_ byte: UInt8, _ part: KeyspacePart? = nil, after seconds: Int) -> Bool {
+            recent.isNews([byte], part, at: start.advanced(by: .seconds(seconds)))
+        }
+        let first = [
+            isNews(1, after: 0), isNews(1, after: 0), isNews(1, KeyspacePart.all[1], after: 0), isNews(1, after: 61),
+        ]
+        #expect(first == [true, false, true, true])
+        #expect(recent.remembersAll(at: start))
+        let others = (UInt8(2)..<8).map { isNews($0, after: 62) }
+        #expect(others.allSatisfy { $0 })
+        #expect(!recent.remembersAll(at: start.advanced(by: .seconds(63))))
+        #expect(recent.remembersAll(at: start.advanced(by: .seconds(200))))
     }
 }
 
