@@ -75,12 +75,15 @@ package struct FleetInspector: Sendable {
         return found.sorted { $0.name < $1.name }
     }
 
+    /// How many instances a keyspace lists; see ``FleetScripts``.
+    package static let mostListed = 4096
+
     /// The instances that are listed, with their records.
     ///
-    /// - Parameter limit: Most instances to return.
+    /// - Parameter limit: Most instances to return; all by default.
     /// - Returns: The instances.
     /// - Throws: ``RedisError``; `CancellationError`.
-    package func instances(limit: Int = 1000) async throws -> Listing {
+    package func instances(limit: Int = Self.mostListed) async throws -> Listing {
         let (ends, isCut) = try await list()
         let now = try await redis.time(at: HashSlot.of(keyspace.instances)).saturatedNanoseconds / 1_000_000
         let listed = ends.filter { $0.value > now }.sorted { $0.key < $1.key }

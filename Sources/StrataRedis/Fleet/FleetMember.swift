@@ -107,7 +107,10 @@ public final class FleetMember: Sendable {
             _ = await Lifetime.end()
             group.cancelAll()
         }
-        for seat in seats where !Task.isCancelled { await seat.leave() }
+        guard !Task.isCancelled else { return }
+        await withTaskGroup { group in
+            for seat in seats { group.addTask { await seat.leave() } }
+        }
     }
 }
 

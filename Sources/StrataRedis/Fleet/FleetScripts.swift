@@ -12,7 +12,7 @@ enum FleetScripts {
     /// Answers {where the look goes on, whether the instance is listed}.
     static let register = RedisScript(
         name: "register",
-        digest: "c1cdc0f911e787497e62b5118cf8742993e2b4c8",
+        digest: "cd6c5c9756e0709015ba24169caacebff3d0fb9c",
         source: """
             local t = redis.call('TIME')
             local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -27,7 +27,7 @@ enum FleetScripts {
               return {step[1], 0}
             end
             redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', now + life))
-            redis.call('PEXPIRE', KEYS[1], life)
+            if redis.call('PTTL', KEYS[1]) < life then redis.call('PEXPIRE', KEYS[1], life) end
             redis.call('SET', KEYS[2], ARGV[4], 'PX', life)
             return {step[1], 1}
             """

@@ -183,8 +183,11 @@ final class FleetSeat: ServerKeyKeeper {
     func leave() async {
         let record = keyspace.record(of: number.text)
         let field = [Array("HDEL".utf8), keyspace.instances.bytes, Array(number.text.utf8)]
-        _ = try? await redis.send(field, repeatable: true)
-        _ = try? await redis.unlink([record], repeatable: true)
+        await concurrently { [redis] in
+            _ = try? await redis.send(field, repeatable: true)
+        } and: {
+            _ = try? await redis.unlink([record], repeatable: true)
+        }
     }
 
     // MARK: Answers

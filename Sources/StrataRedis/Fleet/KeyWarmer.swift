@@ -12,7 +12,7 @@ final class KeyWarmer: Sendable {
 
     private let rate: Int
     private let read: Read
-    private let isBusy = Locked(false)
+    private let state = Locked((isBusy: false, next: MonotonicInstant.distantPast))
 
     /// - Parameters:
     ///   - rate: How many keys a second may be read; 0 reads none.
@@ -25,14 +25,17 @@ final class KeyWarmer: Sendable {
     /// Reads keys, and returns when all have been read.
     func warm(_ keys: [[UInt8]]) async -> WarmAnswer {
         guard rate > 0 else { return WarmAnswer(Array(repeating: .refused, count: keys.count)) }
-        let begins = isBusy.withLock { isBusy in
-            defer { isBusy = true }
-            return !isBusy
-        }
-        guard begins else { return WarmAnswer(Array(repeating: .busy, count: keys.count)) }
-        defer { isBusy.withLock { $0 = false } }
-        var outcomes = Array(repeating: WarmAnswer.Outcome.busy, count: keys.count)
         let start = MonotonicInstant.now
+        // Turns go on from one question to the next, however few keys each of them has.
+        let turns: MonotonicInstant? = state.withLock { state in
+            guard !state.isBusy else { return nil }
+            state.isBusy = true
+            return max(start, state.next)
+        }
+        guard let turns else { return WarmAnswer(Array(repeating: .busy, count: keys.count)) }
+        var begun = 0
+        defer { state.withLock { [begun] in $0 = (false, turn(begun, from: turns)) } }
+        var outcomes = Array(repeating: WarmAnswer.Outcome.busy, count: keys.count)
         await withTaskGroup(of: (Int, WarmAnswer.Outcome).self) { group in
             var running = 0
             for (number, key) in keys.enumerated() {
@@ -40,14 +43,19 @@ final class KeyWarmer: Sendable {
                     outcomes[place] = outcome
                     running -= 1
                 }
-                let turn = start.advanced(by: .seconds(1) * Double(number) / Double(rate))
-                do { try await Task.pause(for: MonotonicInstant.now.duration(to: turn)) } catch { break }
+                let due = turn(number, from: turns)
+                do { try await Task.pause(for: MonotonicInstant.now.duration(to: due)) } catch { break }
                 guard start.duration(to: .now) < Self.patience else { break }
                 group.addTask { [read] in (number, await read(key)) }
                 running += 1
+                begun += 1
             }
             for await (place, outcome) in group { outcomes[place] = outcome }
         }
         return WarmAnswer(outcomes)
+    }
+
+    private func turn(_ number: Int, from start: MonotonicInstant) -> MonotonicInstant {
+        start.advanced(by: .seconds(1) * Double(number) / Double(rate))
     }
 }

@@ -263,6 +263,9 @@ struct FleetBoundsTests {
         for (number, instant) in instants.withLock({ $0 }).enumerated() {
             #expect(start.duration(to: instant) >= .milliseconds(200) * number)
         }
+        // Nor by several questions of one key.
+        for _ in 0..<2 { #expect(await slow.warm([[4]]).outcomes == [.found]) }
+        #expect(start.duration(to: .now) >= .milliseconds(800))
     }
 
     @Test("percentiles are at most an eighth too high, and forget what is long ago")

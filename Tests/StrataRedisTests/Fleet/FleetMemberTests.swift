@@ -87,6 +87,28 @@ struct FleetMemberTests {
         }
     }
 
+    @Test("an instance that comes rarely stays on the list when one that comes often has come and gone")
+    func intervals() async throws {
+        try await RedisServer.withServer { server in
+            let (rare, often) = (try instance(server, "rare"), try instance(server, "often"))
+            let member = FleetMember(interval: .seconds(60))
+            member.add(rare.cache, of: rare.level, memory: rare.memory)
+            let running = Task { await member.run() }
+            try await withMember(of: often) {
+                while try await FleetInspector(rare.redis, keyspace).instances().instances.count < 2 {
+                    try await nextTurn()
+                }
+            }
+            guard case .remaining(let left) = try await rare.redis.timeToLive(of: keyspace.instances) else {
+                Issue.record("the list has an end")
+                return
+            }
+            #expect(left > .seconds(60))
+            running.cancel()
+            await running.value
+        }
+    }
+
     @Test("an instance that ends in order is off the list at once")
     func leaves() async throws {
         try await RedisServer.withServer { server in
