@@ -39,19 +39,27 @@ public final class CacheRegistry: Sendable {
     ///   - name: Its name; any text that is not empty.
     /// - Throws: ``CacheError/Code/nameTaken``.
     public func add(_ cache: some CacheLevel, as name: String) throws(CacheError) {
-        guard !name.isEmpty else { throw CacheError(code: .nameTaken, message: "the name is empty") }
-        guard enter(cache, as: name) else {
-            throw CacheError(code: .nameTaken, message: "another cache has the name")
-        }
+        _ = try register(cache, as: name)
     }
 
-    /// - Returns: Whether the name was free.
-    private func enter(_ cache: some CacheLevel, as name: String) -> Bool {
+    /// The same.
+    ///
+    /// - Returns: The cache's number.
+    package func register(_ cache: some CacheLevel, as name: String) throws(CacheError) -> UInt64 {
+        guard !name.isEmpty else { throw CacheError(code: .nameTaken, message: "the name is empty") }
+        guard let number = enter(cache, as: name) else {
+            throw CacheError(code: .nameTaken, message: "another cache has the name")
+        }
+        return number
+    }
+
+    /// - Returns: The cache's number; `nil` where the name is not free.
+    private func enter(_ cache: some CacheLevel, as name: String) -> UInt64? {
         state.withLock { state in
-            guard state.caches[name] == nil else { return false }
+            guard state.caches[name] == nil else { return nil }
             state.lastNumber += 1
             state.caches[name] = Entry(number: state.lastNumber, cache: cache)
-            return true
+            return state.lastNumber
         }
     }
 
@@ -69,7 +77,7 @@ public final class CacheRegistry: Sendable {
         while true {
             if let found: Level = try found(name) { return found }
             let made = try make()
-            if enter(made, as: name) { return made }
+            if enter(made, as: name) != nil { return made }
             // Another task was faster.
         }
     }

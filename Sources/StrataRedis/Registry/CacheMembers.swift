@@ -27,9 +27,11 @@ struct CacheMembers: Sendable {
         return true
     }
 
-    /// Takes out the caches that a registry does not have any more.
+    /// Takes out the caches that a registry does not have any more; what has got their names are others.
     mutating func takeRemoved(from registry: CacheRegistry) -> [CacheMember] {
-        all.keys.filter { !registry.has($0) }.compactMap { all.removeValue(forKey: $0) }
+        let standing = registry.entries
+        return all.filter { standing[$0.key]?.number != $0.value.number }.keys
+            .compactMap { all.removeValue(forKey: $0) }
     }
 
     /// What the caches have to adopt, for who has adopted an earlier plan or none.

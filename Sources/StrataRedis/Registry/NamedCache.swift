@@ -10,6 +10,8 @@ public typealias NamedCache<Key: KeyRepresentable, Value: Sendable> = Composed<
 
 /// A named cache without its types, for whoever has charge of all.
 struct CacheMember: Sendable {
+    /// Its number in the registry: another cache may get its name.
+    var number: UInt64 = 0
     let keyspace: Keyspace
     let key: String
     let value: String

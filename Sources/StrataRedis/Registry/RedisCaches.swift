@@ -240,12 +240,12 @@ public final class RedisCaches: Sendable {
                 idleLifetime: settings.idleLifetime
             )
             let cache = memory.compose(source(level, settings.leases), logger: logger)
-            let member = CacheMember(cache, settings)
+            var member = CacheMember(cache, settings)
             let isEntered = try state.withLock { state throws(CacheError) in
                 guard state.generation == generation else { return false }
                 if !isNew, registry.has(name) { return false }
                 try state.check(member.keyspace, of: name)
-                try registry.add(cache, as: name)
+                member.number = try registry.register(cache, as: name)
                 state.all[name] = member
                 return true
             }

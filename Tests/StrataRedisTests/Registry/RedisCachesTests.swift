@@ -68,6 +68,16 @@ struct RedisCachesTests {
         )
     }
 
+    @Test("a name that others have taken in the registry is not this client's cache any more")
+    func taken() async throws {
+        let caches = caches(try await TestServer.client())
+        _ = try caches.cache("products", Int.self, String.self)
+        #expect(caches.registry.remove("products"))
+        try caches.registry.add(MemoryLevel<Int, Int>(limit: .entries(1)), as: "products")
+        #expect(caches.statuses.isEmpty)
+        #expect(caches.registry.names == ["products"])
+    }
+
     @Test("all who ask get one cache, and other types a typed error")
     func types() async throws {
         let caches = caches(try await TestServer.client())
