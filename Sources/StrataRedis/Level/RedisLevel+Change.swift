@@ -83,7 +83,10 @@ extension RedisLevel: AtomicLevel {
     ///   lost and what is there does not tell; what ``commit(_:for:)`` throws, and then nothing was changed.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         let names = names(for: key)
-        if entry == nil { shared.gate.void(names.fingerprint) }
+        if entry == nil {
+            shared.changes?.begins(names.fingerprint)
+            shared.gate.void(names.fingerprint)
+        }
         let before = shared.ticket(for: names.fingerprint)
         do {
             try await redis.budgeted {

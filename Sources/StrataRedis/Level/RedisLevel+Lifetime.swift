@@ -39,6 +39,7 @@ extension RedisLevel {
         guard var entry = changed else { return false }
         entry.asOf = mark.asOf
         let sealed = try await reseal(bytes, entry, names, fetchedSince: nil)
+        shared.changes?.begins(names.fingerprint)
         try await apply(ChangeScripts.rehead, names) { deadline in
             [sealed.bytes, sealed.expiry, Self.argument(mark.stamp), deadline, sealed.entry.version.bytes]
         }

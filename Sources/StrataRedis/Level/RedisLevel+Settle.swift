@@ -8,6 +8,7 @@ extension RedisLevel {
     /// - Throws: ``RedisError``; `CancellationError`. The key is then void for this instance, unless it was only looked at.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         let names = names(for: key)
+        if write.step != .looks { shared.changes?.begins(names.fingerprint) }
         do {
             let standing = try await redis.budgeted { try await self.standing(of: names, write) }
             if standing == .gone, write.step != .looks { shared.gate.void(names.fingerprint) }

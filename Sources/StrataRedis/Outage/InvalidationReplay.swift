@@ -137,16 +137,22 @@ final class InvalidationReplay: Sendable {
             let pause = min(MonotonicInstant.now.duration(to: deadline), wait)
             guard (try? await Task.pause(for: pause)) != nil else { break }
         }
+        logLeft()
+    }
+
+    private func logLeft() {
         let left = count.load(ordering: .acquiring)
         if left > 0 { log(.warning, "failed invalidations are given up: the client ends", ["count": "\(left)"]) }
     }
 
-    /// Tries no more.
+    /// Tries no more; says so where there was something left to try.
     func stop() {
-        let (worker, sleeper) = state.withLock { state in
+        let (worker, sleeper, wasStopped) = state.withLock { state in
+            let wasStopped = state.isStopped
             state.isStopped = true
-            return (state.worker.take(), state.sleeper.take())
+            return (state.worker.take(), state.sleeper.take(), wasStopped)
         }
+        if !wasStopped { logLeft() }
         worker?.cancel()
         sleeper?.cancel()
     }

@@ -15,7 +15,7 @@ final class KeyspaceTags: ServerKeyKeeper {
     private let gate: FillGate
     private let gatePart: Int
     private let lookout: Lookout
-    private let table = Locked(TagTable())
+    private let table: Locked<TagTable>
     private let onClear = Locked<(@Sendable () -> Void)?>(nil)
     /// When the keyspace was last used, and when the marks were last read to keep them warm.
     private let lastUse = Atomic<Int64>(MonotonicInstant.coarse.nanoseconds)
@@ -28,6 +28,7 @@ final class KeyspaceTags: ServerKeyKeeper {
     init(keyspace: Keyspace, part: KeyspacePart? = nil, gate: FillGate, lookout: @escaping Lookout) {
         self.keyspace = keyspace
         self.part = part
+        table = Locked(TagTable(part == nil ? TagNumbers() : TagNumbers(generation: TagNumbers.generationOfPart)))
         gatePart = part?.number ?? 0
         self.gate = gate
         self.lookout = lookout
@@ -320,6 +321,6 @@ final class KeyspaceTags: ServerKeyKeeper {
     func took(_ marks: TagMarks, for scope: TagEvent.Scope, known: InvalidationNumber) {
         var names: [TagName] = []
         if case .tags(let tags) = scope { names = tags }
-        change { $0.took(marks, for: names, known: known) }
+        changeFromAnswer { $0.took(marks, for: names, known: known) }
     }
 }

@@ -4,10 +4,12 @@ internal import Strata
 ///
 /// Numbers are kept in two generations. When the young one is full it becomes the old one, and what was old is forgotten, so
 /// that a large working set is never forgotten at once. A tag is kept as 128 bits of hashes, half of them keyed at random in
-/// each process: 24 bytes a tag, whatever its length.
+/// each process: 24 bytes a tag, whatever its length, and half as much again to twice that for the room of the tables.
 struct TagNumbers: Sendable {
     /// How many tags a generation has.
     static let generation = 1 << 19
+    /// How many it has where a keyspace has several parts: each part has a table, and each is told of every tag.
+    static let generationOfPart = 1 << 16
 
     private struct Tag: Hashable, Sendable {
         let keyed: Int
