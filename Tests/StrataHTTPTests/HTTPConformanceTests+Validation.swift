@@ -110,6 +110,22 @@ extension HTTPConformanceTests {
                 .asks(["cache-control": "no-cache"], "HEAD", says: fresh(("etag", "\"b\""))),
                 .asks(says: fresh())
             ),
+            Case(
+                "§4.3.5 HEAD with a login, of what may be kept for all",
+                .asks(says: .response(200, ["cache-control": "public, max-age=60", "etag": "\"a\""], body: "vw")),
+                .asks(
+                    ["authorization": "x", "cache-control": "no-cache"],
+                    "HEAD",
+                    says: .response(200, ["cache-control": "public, max-age=60", "etag": "\"b\""])
+                ),
+                .asks(says: fresh())
+            ),
+            Case(
+                "§4.3.5 HEAD with a login, of what is for its caller alone",
+                .asks(says: fresh(("etag", "\"a\""), body: "vw")),
+                .asks(["authorization": "x", "cache-control": "no-cache"], "HEAD", says: fresh(("etag", "\"b\""))),
+                .stored([:], body: "vw")
+            ),
         ]
     )
     private func validated(_ one: Case) async throws { try await one.run() }

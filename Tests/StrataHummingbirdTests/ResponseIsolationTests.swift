@@ -161,6 +161,7 @@ struct ResponseIsolationTests {
         let name = HTTPField.Name.cacheTag
         let handler = Handler { request, _ in
             if request.uri.path == "/broken" { throw HTTPError(.conflict, headers: [name: "product:42"]) }
+            if request.uri.path == "/own" { throw TaggedError() }
             return Response(status: .ok, headers: [name: "product:42", .cacheControl: "max-age=60"])
         }
         try await handler.application(.inMemory())
@@ -170,8 +171,18 @@ struct ResponseIsolationTests {
                     #expect(response.status == .ok && response.headers[name] == nil)
                     let failure = try await client.get("/broken", fields)
                     #expect(failure.status == .conflict && failure.headers[name] == nil)
+                    let own = try await client.get("/own", fields)
+                    #expect(own.status == .gone && own.headers[name] == nil)
                 }
             }
+    }
+
+    private struct TaggedError: HTTPResponseError {
+        var status: HTTPResponse.Status { .gone }
+
+        func response(from request: Request, context: some RequestContext) throws -> Response {
+            Response(status: status, headers: [.cacheTag: "product:42"])
+        }
     }
 }
 #endif

@@ -168,11 +168,23 @@ extension HTTPCache {
     private func head(_ target: HTTPTarget, _ found: Found) async throws -> HTTPCacheResponse {
         let reply = try await send(target.request)
         if reply.status == 200, let content = found.entry?.value ?? found.part, content.isContradicted(by: reply),
-            !isForCaller(content, reply, target)
+            !concernsCaller(content, reply, target)
         {
             await forget(found.key, of: target.base)
         }
         return Self.passed(reply)
+    }
+
+    /// Whether what answers a HEAD says nothing of what is kept for all: it may not be kept, for its caller's login or cookies alone.
+    private func concernsCaller(_ content: HTTPContent, _ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
+        if reply.isForCaller { return true }
+        let lifetime = HTTPLifetime(
+            status: reply.status,
+            fields: reply.fields,
+            isAuthorized: target.request.isAuthorized,
+            rules: origin.rules
+        )
+        return !lifetime.isStorable && isForCaller(content, reply, target)
     }
 
     private func pass(_ request: HTTPCacheRequest) async throws -> HTTPCacheResponse {

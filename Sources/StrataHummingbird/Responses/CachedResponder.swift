@@ -57,7 +57,7 @@ public struct CachedResponder<Responder: HTTPResponder>: HTTPResponder where Res
             response.headers[.cacheTag] = nil
             return response
         } catch {
-            throw error.untagged
+            throw error.untagged(request, context)
         }
     }
 

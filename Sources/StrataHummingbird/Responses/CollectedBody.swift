@@ -61,7 +61,8 @@ private final class BodySource: Sendable {
                 try await body.write(RelayWriter(relay: relay))
                 relay.end(.failure(UnfinishedBody()))
             } catch {
-                relay.end(.failure(error))
+                // A body may throw a cancellation by itself, and has failed then.
+                relay.end(.failure(error is CancellationError && !Task.isCancelled ? UnfinishedBody() : error))
             }
         }
     }

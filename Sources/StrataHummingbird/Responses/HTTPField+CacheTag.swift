@@ -14,10 +14,25 @@ extension HTTPField.Name {
 
 extension Error {
     /// The same without tags in the response that it stands for.
-    var untagged: any Error {
-        guard var error = self as? HTTPError, error.headers[.cacheTag] != nil else { return self }
-        error.headers[.cacheTag] = nil
-        return error
+    func untagged(_ request: Request, _ context: some RequestContext) -> any Error {
+        guard let told = self as? any HTTPResponseError,
+            let answer = try? told.response(from: request, context: context),
+            answer.headers[.cacheTag] != nil
+        else { return self }
+        return UntaggedError(error: told)
+    }
+}
+
+/// An error whose response bore tags.
+private struct UntaggedError: HTTPResponseError {
+    let error: any HTTPResponseError
+
+    var status: HTTPResponse.Status { error.status }
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        var response = try error.response(from: request, context: context)
+        response.headers[.cacheTag] = nil
+        return response
     }
 }
 #endif

@@ -57,7 +57,7 @@ final class HandlerRun<Responder: HTTPResponder>: Sendable where Responder.Conte
                 return unstored(HTTPReply(status: 500, fields: [:]), .failure(error))
             }
             let reply = try await reply(to: asked, answer)
-            if reply.isUnstored { made.withLock { $0 = .failure(error.untagged) } }
+            if reply.isUnstored { made.withLock { $0 = .failure(error.untagged(request, context)) } }
             return reply
         }
         return try await reply(to: asked, response)

@@ -42,16 +42,15 @@ final class ChangeFollower: LinkListener, PartListener {
     }
 
     /// Whether a message is no copy of one that was heard before, and whether that is certain.
-    private func isNews(_ message: [UInt8], _ part: KeyspacePart?) -> (isNews: Bool, isFirst: Bool) {
+    private func hear(_ message: [UInt8], _ part: KeyspacePart?, _ pause: Duration?) -> (isNews: Bool, isFirst: Bool) {
         guard isCluster else { return (true, true) }
-        let now = MonotonicInstant.coarse
-        return recent.withLock { recent in (recent.isNews(message, part, at: now), recent.remembersAll(at: now)) }
+        return recent.withLock { $0.hear(message, part, at: .coarse, unlessRepeatedAfter: pause) }
     }
 
     func event(_ message: [UInt8], _ part: KeyspacePart?) {
         if TagEvent.isMeant(by: message) {
             guard isCluster == (part != nil), let event = TagEvent(message) else { return }
-            let (isNews, isFirst) = isNews(message, part)
+            let (isNews, isFirst) = hear(message, part, nil)
             guard isNews else { return }
             return schedule.withLock { schedule in
                 switch event.scope {
@@ -62,7 +61,8 @@ final class ChangeFollower: LinkListener, PartListener {
             }
         }
         guard message.first == KeyspaceEvent.invalidated.rawValue else { return }
-        let (isNews, isFirst) = isNews(message, nil)
+        // It has no number: the same key may have been removed again.
+        let (isNews, isFirst) = hear(message, nil, .seconds(2))
         if isNews { changed(Array(message.dropFirst()), isFirst: isFirst) }
     }
 

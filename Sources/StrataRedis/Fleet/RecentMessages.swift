@@ -25,13 +25,34 @@ struct RecentMessages: Sendable {
 
     /// Whether a message about a part was not heard within the window; it is remembered from now on.
     mutating func isNews(_ message: [UInt8], _ part: KeyspacePart? = nil, at now: MonotonicInstant) -> Bool {
+        hear(message, part, at: now).isNews
+    }
+
+    /// Takes down that a message about a part was heard.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - part: The part.
+    ///   - now: The time.
+    ///   - pause: What is heard again after so long is no copy; `nil` for the window.
+    /// - Returns: Whether it is no copy, and whether it is certain that it was not heard before.
+    mutating func hear(
+        _ message: [UInt8],
+        _ part: KeyspacePart?,
+        at now: MonotonicInstant,
+        unlessRepeatedAfter pause: Duration? = nil
+    ) -> (isNews: Bool, isFirst: Bool) {
         let hash = XXH64.hash(message, seed: UInt64(part?.number ?? 0))
-        if let last = hashes[hash], last.nanoseconds(to: now) <= window { return false }
+        let ago = hashes[hash].map { $0.nanoseconds(to: now) }
+        if let ago, ago <= min(window, pause?.saturatedNanoseconds ?? window) { return (false, false) }
+        let isFirst = (ago.map { $0 > window } ?? true) && remembersAll(at: now)
+        remember(hash, at: now)
+        return (true, isFirst)
+    }
+
+    private mutating func remember(_ hash: UInt64, at now: MonotonicInstant) {
         hashes[hash] = now
-        if order.count < limit {
-            order.append(Heard(hash: hash, at: now))
-            return true
-        }
+        if order.count < limit { return order.append(Heard(hash: hash, at: now)) }
         let oldest = order[place]
         // It may have been heard again since.
         if hashes[oldest.hash] == oldest.at {
@@ -40,7 +61,6 @@ struct RecentMessages: Sendable {
         }
         order[place] = Heard(hash: hash, at: now)
         place = (place + 1) % limit
-        return true
     }
 
     /// Whether all messages of the window are remembered: one that is news was not heard before.

@@ -219,6 +219,18 @@ struct ConsistencyScheduleTests {
         #expect(!recent.remembersAll(at: start.advanced(by: .seconds(63))))
         #expect(recent.remembersAll(at: start.advanced(by: .seconds(200))))
     }
+
+    @Test("a message without a number is heard anew after a pause, and then not known to be the first")
+    func repeated() {
+        var recent = RecentMessages(within: .seconds(60), upTo: 16)
+        func hear(after seconds: Int) -> [Bool] {
+            let now = start.advanced(by: .seconds(seconds))
+            let (isNews, isFirst) = recent.hear([1], nil, at: now, unlessRepeatedAfter: .seconds(2))
+            return [isNews, isFirst]
+        }
+        #expect([hear(after: 0), hear(after: 1), hear(after: 3)] == [[true, true], [false, false], [true, false]])
+        #expect(hear(after: 64) == [true, true])
+    }
 }
 
 @Suite("The figures of a monitor, and its questions")
