@@ -45,8 +45,8 @@ extension AtomicLevel where Value: Equatable {
     ///
     /// Looks at the lowest level that keeps entries, as ``update(_:lifetime:tags:within:_:)`` does, and compares what the
     /// codec has made of its bytes. Where memory above Redis has that very entry, its value counts as well, to which a codec need
-    /// not lead back: `.json` keeps dates but for their last bit. When the value is the expected one, but changes before the new one is stored, it is
-    /// compared again.
+    /// not lead back: `.json` keeps dates but for their last bit. When the value is the expected one, but changes before the new
+    /// one is stored, it is compared again.
     ///
     /// Two round trips to Redis, or a read and a write on disk; one, or the read alone, where another value is there.
     ///

@@ -68,7 +68,7 @@ final class ChangeFollower: LinkListener, PartListener {
 
     func marksChanged(_ part: KeyspacePart?) {}
 
-    func everythingChanged(_ part: KeyspacePart?) { schedule.withLock { $0.cleared(part, isFirst: true, at: .now) } }
+    func everythingChanged(_ part: KeyspacePart?) { schedule.withLock { $0.cleared(part, at: .now) } }
 
     func established(_ part: KeyspacePart?, trustedUntil: MonotonicInstant) {
         _ = standing.withLock { $0.insert(part) }

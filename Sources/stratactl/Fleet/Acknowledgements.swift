@@ -96,7 +96,7 @@ struct Acknowledgements {
         let fleet = FleetInspector(redis, keyspace)
         let end = MonotonicInstant.now.advanced(by: limit)
         do {
-            let instances = try await fleet.instances(limit: FleetInspector.mostListed).instances
+            let instances = try await fleet.instances().instances
             guard !instances.isEmpty else { return found }
             var states: [String: State] = [:]
             while true {

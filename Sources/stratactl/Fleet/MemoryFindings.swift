@@ -29,7 +29,7 @@ struct MemoryFindings {
         var findings = MemoryFindings()
         let inspector = FleetInspector(redis, keyspace)
         do {
-            let instances = try await inspector.instances(limit: FleetInspector.mostListed).instances
+            let instances = try await inspector.instances().instances
             guard !instances.isEmpty else { return findings }
             guard let bytes = key.userKey, bytes.count <= FleetQuestion.longestKey else {
                 findings.refusal = key.userKey == nil ? "only the hash of the key is known" : "the key is too long"
