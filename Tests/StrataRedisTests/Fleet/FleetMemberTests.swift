@@ -94,11 +94,9 @@ struct FleetMemberTests {
             let member = FleetMember(interval: .seconds(60))
             member.add(rare.cache, of: rare.level, memory: rare.memory)
             let running = Task { await member.run() }
-            try await withMember(of: often) {
-                while try await FleetInspector(rare.redis, keyspace).instances().instances.count < 2 {
-                    try await nextTurn()
-                }
-            }
+            let inspector = FleetInspector(rare.redis, keyspace)
+            while try await inspector.instances().instances.isEmpty { try await nextTurn() }
+            try await withMember(of: often) {}
             guard case .remaining(let left) = try await rare.redis.timeToLive(of: keyspace.instances) else {
                 Issue.record("the list has an end")
                 return
