@@ -7,6 +7,7 @@ struct OrphanWaitRuleTests {
 
     private func violations(_ events: [HistoryEvent], recovery: Int64 = 0) throws -> [ViolationKind: Int] {
         try S.check(events) {
+            $0.hardships = ["hard"]
             $0.orphanWaits = OrphanWaitRule(limit: .nanoseconds(100), unfinished: .nanoseconds(300))
             $0.bounds.recovery = .nanoseconds(recovery)
         }
@@ -48,6 +49,26 @@ struct OrphanWaitRuleTests {
         #expect(try violations([read, S.fault(1_001...1_100)]) == [.orphanWait: 1])
         #expect(try violations([read, S.fault(10...99)]) == [.orphanWait: 1])
         #expect(try violations([read, S.fault(10...99)], recovery: 1).isEmpty)
+    }
+
+    @Test("does not count the time of a hardship, and counts its recovery")
+    func hardships() throws {
+        func count(_ hardships: ClosedRange<UInt64>...) throws -> [ViolationKind: Int] {
+            try violations([S.get(1, by: 1, 100...400)] + hardships.map { S.fault($0, "hard") })
+        }
+        #expect(try count(200...399) == [.orphanWait: 1])
+        #expect(try count(200...400).isEmpty)
+        #expect(try count(100...300, 200...250).isEmpty)
+        #expect(try count(10...150, 200...300, 350...900).isEmpty)
+        #expect(try count(10...149, 200...300, 350...900) == [.orphanWait: 1])
+        #expect(try count(10...99, 401...900) == [.orphanWait: 1])
+        // It is taken from each time without a fetch by itself.
+        let fetch = S.fetch(1, by: 2, 250...350)
+        #expect(
+            try violations([S.get(1, by: 1, 100...500), fetch, S.fault(120...170, "hard"), S.fault(360...410, "hard")])
+                .isEmpty
+        )
+        #expect(try violations([S.get(1, by: 1, 100...500), fetch, S.fault(120...170, "hard")]) == [.orphanWait: 1])
     }
 
     @Test("is told in words")

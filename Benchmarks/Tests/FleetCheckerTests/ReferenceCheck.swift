@@ -157,7 +157,13 @@ struct ReferenceCheck {
         for begin in [get.start] + fetches.map(\.end) where begin >= get.start && begin < get.end {
             if fetches.contains(where: { $0.start <= begin && begin < $0.end }) { continue }
             let next = fetches.filter { $0.start >= begin && $0.end > begin }.map(\.start).min() ?? .max
-            if min(next, get.end) - begin > orphanLimit { return true }
+            let wait = (begin..<min(next, get.end))
+                .filter { time in
+                    !events.contains {
+                        $0.kind == .fault && !isFault($0) && $0.start <= time && ($0.end == 0 || time < $0.end)
+                    }
+                }
+            if wait.count > orphanLimit { return true }
         }
         return false
     }

@@ -34,6 +34,19 @@ struct FaultWindows {
         return after > 0 ? ends[after - 1] : 0
     }
 
+    /// How much of the time within these two was within one.
+    ///
+    /// O(log n), and O(1) for each interval within.
+    func length(from start: UInt64, to end: UInt64) -> UInt64 {
+        var sum: UInt64 = 0
+        var index = ends.firstIndexOfSorted { $0 > start }
+        while index < starts.count, starts[index] < end {
+            sum += min(ends[index], end) - max(starts[index], start)
+            index += 1
+        }
+        return sum
+    }
+
     func contains(_ time: UInt64) -> Bool {
         let after = starts.firstIndexOfSorted { $0 > time }
         return after > 0 && time <= ends[after - 1]

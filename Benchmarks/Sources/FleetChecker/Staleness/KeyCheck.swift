@@ -108,7 +108,7 @@ struct KeyCheck {
         guard !long.isEmpty else { return }
         let waits = OrphanWaits(fetches, unfinished: rule.unfinished)
         for get in long where !rules.faults.touches(get.start, get.end) {
-            let gap = waits.longestGap(from: get.start, to: get.end)
+            let gap = waits.longestGap(from: get.start, to: get.end, without: rules.hardTimes)
             guard gap > rule.limit else { continue }
             findings.report(.orphanWait, start: get.start) {
                 teller.story(

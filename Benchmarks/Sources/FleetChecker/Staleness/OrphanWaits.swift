@@ -15,18 +15,21 @@ struct OrphanWaits {
         }
     }
 
-    /// The longest time within these two in which nobody fetched.
+    /// The longest time within these two in which nobody fetched, without what of it was a hardship.
     ///
-    /// O(log n), and O(1) for each interval within.
-    func longestGap(from start: UInt64, to end: UInt64) -> UInt64 {
+    /// O(log n), and O(log n) for each interval within.
+    func longestGap(from start: UInt64, to end: UInt64, without hardships: FaultWindows) -> UInt64 {
+        func length(_ from: UInt64, _ to: UInt64) -> UInt64 {
+            from < to ? to - from - hardships.length(from: from, to: to) : 0
+        }
         var longest: UInt64 = 0
         var free = start
         var index = ends.firstIndexOfSorted { $0 > start }
         while index < starts.count, starts[index] < end {
-            longest = max(longest, starts[index].subtractingSaturating(free))
+            longest = max(longest, length(free, starts[index]))
             free = max(free, ends[index])
             index += 1
         }
-        return max(longest, end.subtractingSaturating(free))
+        return max(longest, length(free, end))
     }
 }

@@ -42,8 +42,10 @@ public struct StalenessChecker: Sendable {
     /// Such an invalidation obliges nobody from the beginning of the next of these faults, nor if it began before the end of
     /// one. That of a key goes on to oblige.
     public var losses: Set<String> = []
-    /// The labels of faults by which an instance or the way to its servers is too slow to do what it does in time, and which
-    /// excuse nothing but what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after.
+    /// The labels of faults by which an instance or the way to its servers is too slow to do what it does in time.
+    ///
+    /// They excuse what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after. While they last, no wait
+    /// counts for ``orphanWaits``. Nothing else is excused.
     ///
     /// None by default.
     public var hardships: Set<String> = []

@@ -27,8 +27,10 @@ struct StalenessRules {
     /// How old a value may be that a failover has brought back.
     let failoverBound: UInt64
     let faults: FaultWindows
-    /// When instances were too slow for one fetch a key.
+    /// When instances were too slow for one fetch a key, each with its recovery.
     let hardships: FaultWindows
+    /// The same without recovery.
+    let hardTimes: FaultWindows
     /// Until when each instance has lived; nil if failed changes oblige nobody.
     private var lives: [UInt32: UInt64]?
     private let neverRepeated: Set<Int>
@@ -57,10 +59,9 @@ struct StalenessRules {
             faults.filter { !hard.contains($0.version) },
             recovery: bounds.recovery.clampedNanoseconds
         )
-        self.hardships = FaultWindows(
-            faults.filter { hard.contains($0.version) },
-            recovery: checker.hardshipRecovery.clampedNanoseconds
-        )
+        let hardTimes = faults.filter { hard.contains($0.version) }
+        self.hardships = FaultWindows(hardTimes, recovery: checker.hardshipRecovery.clampedNanoseconds)
+        self.hardTimes = FaultWindows(hardTimes, recovery: 0)
         let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
         self.normal = normal
         self.faulty = bounds.duringFaults.map { bound in normal.map { $0.widened(to: Limit(bound)) } } ?? normal

@@ -20,7 +20,7 @@ import Strata
 /// | `refused`, `cancels`, `large`, `tenants` | the calm bound; none of own changes | one fetch at a time (of values that are too large by up to six instances); nobody waits while nobody fetches |
 /// | `slow` | the calm bound; none of own changes | the same, although fetches outlast the wait limit |
 /// | `schema` | the calm bound; none of own changes | nobody waits while nobody fetches |
-/// | a machine too busy for an instance (``SoakPulse``) | as if nothing were wrong | of fetches not asked in that time and for 2.5 s after; waits as if nothing were wrong |
+/// | a machine too busy for an instance (``SoakPulse``) | as if nothing were wrong | of fetches not asked in that time and for 2.5 s after; of a wait that time does not count |
 /// | a failover that no fault has caused | the same, and as other failovers |
 ///
 /// A change that failed in a fault is repeated by its instance, if that lives on: from the end of the recovery it obliges as
