@@ -10,6 +10,8 @@ extension Composed {
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
         var heard = heardTickets(keys)
+        // As for one key.
+        let tickets = keys.map { fillGate.ticket(for: lower.fingerprint(of: $0)) }
         if request.leavesOut(upper) {
             for key in keys { request.of(key).skipped(upper) }
         } else {
@@ -77,8 +79,8 @@ extension Composed {
         }
         try Task.checkCancellation()
 
-        let tickets = wanted.map { fillGate.ticket(for: lower.fingerprint(of: $0)) }
-        // What was changed before the tickets were taken voids old entries, and what is changed from now on the new ones.
+        let wantedTickets = missing.map { tickets[$0] }
+        // What was changed until now voids old entries, and what is changed from now on the new ones.
         var bases: [(Key, Entry<Value>)] = []
         for (index, found) in old {
             if let above = judged(found, keys[index], heard[index], at: start) {
@@ -90,7 +92,7 @@ extension Composed {
         let left = LeftFlights()
         if let gate = upper.gate { heard = heard.map { $0.asking(gate) } }
         defer {
-            if !left.isEmpty { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
+            if !left.isEmpty { collect(wanted, left, wantedTickets, missing.map { heard[$0] }, request, askedAt: now) }
         }
         do {
             var asked = request.filling
@@ -101,7 +103,7 @@ extension Composed {
             if let notes { asked = asked.going(on: notes) }
             let below = try await lower.entries(for: wanted, asked)
             let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
-            let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
+            let found = Below(entries: below, tickets: wantedTickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
             // Where it is not known which have failed, nothing is known of those without an entry.
             guard notes != nil || !request.leavesOutFailures else { return entries }

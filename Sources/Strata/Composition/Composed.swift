@@ -127,6 +127,8 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var above: Entry<Value>?
         var isFailing = false
         var heard = heardTicket(key)
+        // Before the upper level is asked: a `set` that comes after that fills it, perhaps long before it reaches the source.
+        let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
         if request.leavesOut(upper) {
             request.skipped(upper)
         } else {
@@ -171,8 +173,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         try Task.checkCancellation()
 
-        let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
-        // What was changed before the ticket was taken voids the old entry, and what is changed from now on the new one.
+        // What was changed until now voids the old entry, and what is changed from now on the new one.
         if let found, above != nil, judged(found, key, heard, at: start) == nil { (above, spare) = (nil, nil) }
         var asked = request.having(above, asFallback: spare != nil).filling
         if spare != nil { asked.retryHint = RetryHint() }

@@ -369,6 +369,28 @@ struct WritingBehindTests {
         }
     }
 
+    @Test("a read that has looked before a set does not fill the cache after it", arguments: [false, true])
+    func readBeforeSet(isBatch: Bool) async throws {
+        let shelf = Shelf()
+        let cache = writer(to: shelf.compose(ClosureFetcher { [source] in try await source.read($0) }))
+        let looked = AsyncGate()
+        shelf.hold(looked)
+        let read = Task { isBatch ? try await cache.get(["k"])[0] : try await cache.get("k") }
+        await looked.arrivals()
+        shelf.hold(nil)
+        let written = AsyncGate()
+        source.holdNextWrite(before: written)
+        try await cache.set(2, for: "k")
+        await written.arrivals()
+        looked.open()
+        #expect(try await read.value == 1)
+        #expect(shelf.values == ["k": 2])
+        written.open()
+        try await cache.flush()
+        #expect(try await cache.get("k") == 2)
+        #expect(shelf.values == ["k": 2])
+    }
+
     @Test("a write waits for its delay")
     func delay() async throws {
         let cache = writer(to: memory) { $0.delay = .seconds(600) }
@@ -397,4 +419,27 @@ struct WritingBehindTests {
         }
         expectNone(await above.run())
     }
+}
+
+/// A level that holds a read after it has looked.
+private final class Shelf: CacheLevel {
+    private let state = Locked<(values: [String: Int], hold: AsyncGate?)>(([:], nil))
+
+    var values: [String: Int] { state.withLock { $0.values } }
+
+    func hold(_ gate: AsyncGate?) { state.withLock { $0.hold = gate } }
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? {
+        let (value, hold) = state.withLock { ($0.values[key], $0.hold) }
+        try await hold?.pass()
+        return value.map { Entry(value: $0) }
+    }
+
+    func store(_ entry: Entry<Int>, for key: String) async throws {
+        state.withLock { $0.values[key] = entry.value }
+    }
+
+    func remove(_ key: String) async throws { state.withLock { $0.values[key] = nil } }
+
+    func removeAll() async throws { state.withLock { $0.values = [:] } }
 }
