@@ -40,9 +40,10 @@ struct SpanScope: FetchScope {
 extension Span {
     /// Notes the kind of an error, and not its text, which may hold what a trace must not show.
     func note(_ error: any Error) {
-        attributes["error.type"] = CacheError.name(of: error)
-        // A caller that has left is no failure.
-        if !(error is CancellationError) { setStatus(SpanStatus(code: .error, message: CacheError.name(of: error))) }
+        let name = CacheError.name(of: error)
+        attributes["error.type"] = name
+        // A caller that has left is no failure; a source may throw it by itself.
+        if !Task.isCancelled || !(error is CancellationError) { setStatus(SpanStatus(code: .error, message: name)) }
     }
 }
 #endif

@@ -121,6 +121,19 @@ struct StaleFetchingTests {
         }
     }
 
+    @Test("a source that throws CancellationError, though nobody is cancelled, has failed", arguments: [false, true])
+    func ownCancellation(isBatch: Bool) async throws {
+        try await RedisServer.withServer { server in
+            let one = try instance(of: server, freshness: stale(revalidate: false))
+            try await writeOld(one)
+            let options = LeaseOptions(failureBackOff: nil)
+            let cache = one.level.fetching(options) { (_: String) -> String? in throw CancellationError() }
+            let found = isBatch ? try await cache.get(["k"])[0] : try await cache.get("k")
+            #expect(found == "old")
+            await #expect(throws: CancellationError.self) { try await cache.get("none") }
+        }
+    }
+
     @Test("past the hard timeout a caller gives up with a typed error; the value is there for the next one")
     func hardTimeout() async throws {
         try await RedisServer.withServer { server in
