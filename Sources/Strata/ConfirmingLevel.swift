@@ -86,3 +86,9 @@ package enum EntryConfirmation: Sendable {
     /// That could not be told.
     case unknown
 }
+
+extension Duration {
+    /// How long a start waits for the level that all instances share: memory that begins cold is no fault, and a start that
+    /// hangs is one.
+    package static let longestStartWait = Duration.seconds(5)
+}

@@ -24,7 +24,8 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
     ///   - codec: How values became bytes; as it was given to ``hibernate(to:codec:limits:)``.
     ///   - maximumAge: Above a source, how old a value may become before it is no longer served; `nil`, the default, reads
     ///     nothing back. Ignored above Redis.
-    ///   - limit: When to stop, whatever is left; 10 seconds by default. The wait for Redis is part of it.
+    ///   - limit: When to stop, whatever is left; 10 seconds by default. The wait for Redis is part of it, and ends
+    ///     after 5 seconds.
     ///   - reading: Makes a key of its ``KeyRepresentable/keyBytes``; needed for keys of a type of your own, and not for
     ///     `String`, integers, `UUID` and types with such a raw value.
     /// - Returns: What was read back, and what has become of the rest. A record that is damaged is one of these.
@@ -81,7 +82,7 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
         }
         let judge: RestorationJudge<Key, Value>
         if let confirming = form.confirming {
-            try await confirming.readyToConfirm(within: limit)
+            try await confirming.readyToConfirm(within: min(limit, .longestStartWait))
             judge = .level(confirming)
         } else {
             let away = Duration.milliseconds(wallTime) - .milliseconds(reader.header.writtenAt)
