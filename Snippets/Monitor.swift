@@ -8,11 +8,12 @@ func measure(redis: RedisClient, logger: Logger) async {
     // snippet.monitor-run
     let monitor = ConsistencyMonitor(redis, keyspace: "products", rate: 20, logger: logger)
     let findings = monitor.inconsistencies()
-    async let printing: Void = {
-        for await finding in findings { print(finding.instance, finding.key, finding.age, finding.cause) }
-    }()
-    await monitor.run()  // or give it to a ServiceGroup
-    await printing
+    await withTaskGroup { group in
+        group.addTask {
+            for await finding in findings { print(finding.instance, finding.key, finding.age, finding.cause) }
+        }
+        await monitor.run()  // or give it to a ServiceGroup
+    }
     for (delay, counts) in zip(monitor.report.delays, monitor.report.total) {
         print(delay, counts.checks, counts.inconsistent, counts.nines ?? 0)
     }
