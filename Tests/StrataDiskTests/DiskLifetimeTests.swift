@@ -98,6 +98,19 @@ struct DiskLifetimeTests {
         #expect(try await level.get("k") == nil)
     }
 
+    @Test("a clock that is set back takes away nothing that never ends, and no change of that begins anew")
+    func endless() async throws {
+        let level = level()
+        try await level.set("v", for: "k")
+        try await level.store(entry("v", freshFor: 100 * 365 * 86_400_000), for: "century")
+        hand.set(by: -3_600_000)
+        for key in ["k", "century"] {
+            #expect(try await level.get(key) == "v")
+            #expect(try await level.update(key) { ($0 ?? "") + "w" } == "vw")
+            #expect(try await level.get(key) == "vw")
+        }
+    }
+
     @Test("times at the ends of their range are held, not trapped on")
     func extremes() async throws {
         let level = level()

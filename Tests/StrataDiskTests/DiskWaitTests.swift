@@ -47,6 +47,21 @@ struct DiskWaitTests {
         #expect(try lastUse("0") > before)
     }
 
+    @Test("who removes what is not there waits for no writer")
+    func removesNothing() async throws {
+        let level = level()
+        try await level.set("v", for: "k", lifetime: EntryLifetime(freshFor: .seconds(600)), tags: ["t"])
+        let other = try folder.connection()
+        try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+        try await level.remove("none")
+        try await level.invalidate(tag: "none")
+        try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        #expect(try await level.get("k") == "v")
+        try await level.invalidate(tag: "t")
+        #expect(try await level.get("k") == nil)
+        try await level.clear()
+    }
+
     @Test("who waits as long as it takes says so by the longest duration")
     func patient() async throws {
         let level = level(.seconds(Int64.max))

@@ -34,7 +34,9 @@ extension DiskLevel {
     }
 
     func isInTime(_ stored: StoredEntry, _ now: ClockReading) -> Bool {
-        stored.ends > now.wall && stored.stored <= now.wall + Self.tolerance
+        guard stored.ends > now.wall else { return false }
+        // What has no end outlives none by a clock that was set back.
+        return stored.stored <= now.wall + Self.tolerance || stored.ends >= DiskSpace.expirableEnd(stored.stored)
     }
 
     private func entry(

@@ -21,7 +21,10 @@ extension DiskSpace {
     /// Entries that end later than this do not expire, and no sweep drops them: half of what the longest lifetime is.
     ///
     /// A lifetime without end is a hundred years, or no end at all.
-    private static func expirableEnd(_ now: Int64) -> Int64 { now + 50 * 365 * 86_400_000 }
+    static func expirableEnd(_ now: Int64) -> Int64 {
+        let (end, isBeyond) = now.addingReportingOverflow(50 * 365 * 86_400_000)
+        return isBeyond ? .max : end
+    }
 
     /// Drops what has expired, and then what was used longest ago, until 70 % of the limit are left; never what does not
     /// expire.
