@@ -75,6 +75,23 @@ struct ReadReasonTests {
         }
     }
 
+    @Test("in memory: not read for too long, in the place of one whose tag was invalidated")
+    func reusedPlace() async throws {
+        let time = HandMovedTime()
+        let level = MemoryLevel<String, Int>(
+            limit: .entries(10),
+            idleLifetime: .seconds(5),
+            time: time.clock,
+            isTended: false
+        )
+        try await level.set(1, for: "tagged", tags: ["red"])
+        try await level.invalidate(tag: "red")
+        try await level.remove("tagged")
+        try await level.set(2, for: "k")
+        time.advance(by: .seconds(5))
+        #expect(try await level.getWithTrace("k").trace.steps.map(\.reason) == [.idle])
+    }
+
     @Test("in memory: one of its tags was invalidated")
     func tagged() async throws {
         let level = memory()

@@ -16,7 +16,7 @@ extension MemoryLevel {
                 return writer.state.departures.cause(of: tag(of: hash)).map { ReadTrace.Reason($0) } ?? .absent
             }
             if writer.end(of: slot) <= now { return .expired }
-            guard isSealLive(slot, number) else { return ReadTrace.Reason(ending: seal(of: slot, writer)) }
+            if let seal = seal(of: slot, writer), !seal.isLive { return ReadTrace.Reason(ending: seal) }
             if idleNanoseconds > 0, writer.lastUse(of: slot).nanoseconds(to: now) >= idleNanoseconds { return .idle }
             // It has come meanwhile.
             return .absent
