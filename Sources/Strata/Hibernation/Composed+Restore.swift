@@ -102,7 +102,10 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
                 report.failure = error
                 break
             }
-            guard !records.isEmpty else { break }
+            guard !records.isEmpty else {
+                if reader.isAtEnd { break }
+                continue
+            }
             try await restore(records, reader.header, form, judge, reading, &report)
         }
         report.unreadable += reader.damaged

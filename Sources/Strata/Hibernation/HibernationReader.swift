@@ -48,6 +48,9 @@ final class HibernationReader: Sendable {
     /// Records that are damaged.
     var damaged: Int { state.withLock { $0.damaged } }
 
+    /// Whether nothing more can be read.
+    var isAtEnd: Bool { state.withLock { $0.isAtEnd } }
+
     /// Whether the end was found.
     var isWhole: Bool { state.withLock { $0.isWhole } }
 
@@ -58,7 +61,7 @@ final class HibernationReader: Sendable {
         }
     }
 
-    /// The next records, `most` at the most; none at the end.
+    /// The next records, `most` at the most; none at the end, and where many in a row are damaged.
     ///
     /// Blocks.
     ///
@@ -114,7 +117,7 @@ final class HibernationReader: Sendable {
             }
             return nil
         }
-        guard length <= UInt32(HibernationRecord.longest),
+        guard (UInt32(HibernationRecord.headSize)...UInt32(HibernationRecord.longest)).contains(length),
             try fill(&state, HibernationRecord.frameSize + Int(length))
         else {
             state.isAtEnd = true

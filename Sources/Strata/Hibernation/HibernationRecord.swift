@@ -5,7 +5,7 @@ struct HibernationRecord: Sendable, Hashable {
     /// Longer records are not written, and not read.
     static let longest = 16 << 20
     /// The bytes before the key.
-    fileprivate static let headSize = 62
+    static let headSize = 62
     /// The bytes before the body: its length and its checksum.
     static let frameSize = 12
     /// In the place of a length: the end of the file, which has as many bytes as a frame and a number.

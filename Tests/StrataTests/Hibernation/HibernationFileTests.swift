@@ -89,6 +89,19 @@ struct HibernationFileTests {
         #expect(try await restored(huge).get().unreadable == 1)
     }
 
+    @Test("zeros are no records; sound ones behind as many damaged bytes as a portion has are read")
+    func stretches() async throws {
+        let whole = try await written(3)
+        let (head, rest) = (Array(whole.prefix(HibernationHeader.size)), whole.dropFirst(HibernationHeader.size))
+        let zeros = try await restored(head + [UInt8](repeating: 0, count: 1 << 20)).get()
+        #expect(zeros.unreadable == 1 && zeros.restored == 0)
+        let length = HibernationRecord.longest
+        let damaged =
+            withUnsafeBytes(of: UInt32(length).littleEndian) { Array($0) } + [UInt8](repeating: 7, count: 8 + length)
+        let report = try await restored(head + damaged + rest).get()
+        #expect(report.unreadable == 1 && report.restored == 3)
+    }
+
     @Test("records of another file are damaged here, also whole ones, and a later format is not read")
     func spliced() async throws {
         let (one, other) = (try await written(3), try await written(3))
