@@ -79,23 +79,46 @@ extension AtomicLevel {
     /// Reads the entry and exchanges it.
     func exchangeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let found = try await current(key) else { return nil }
-        guard let old = found.entry, let value = old.value,
+        guard let old = found.entry, old.value != nil,
             let new = change.applied(to: old, at: (clock ?? .system).now, by: policy, fingerprint: fingerprint(of: key))
         else { return false }
-        let entry = Entry<Value>(
-            .value(value),
-            freshUntil: new.freshUntil,
-            staleUntil: new.staleUntil,
-            refreshAt: new.refreshAt,
-            revalidateUntil: new.revalidateUntil,
-            storedAt: new.storedAt,
-            version: .random(),
-            tags: new.tags,
-            fetchDuration: new.fetchDuration,
-            asOf: found.mark.asOf
-        )
-        _ = try await exchange(entry, for: key, if: found.mark)
+        _ = try await exchange(new.written(anew: found.mark), for: key, if: found.mark)
         return true
+    }
+
+    /// Stores what the level had before one invalidation of tags by the caller, unless anybody has changed the key, or has
+    /// invalidated tags, between the two looks.
+    ///
+    /// - Parameters:
+    ///   - entry: What the level had.
+    ///   - key: Its key.
+    ///   - mark: By what that look is known again.
+    /// - Throws: ``CacheError/Code/conflict``, also where nothing was changed but by others at the same time; as
+    ///   ``exchange(_:for:if:)``.
+    func restore(_ entry: Entry<Value>, for key: Key, after mark: ChangeMark) async throws {
+        guard let found = try await current(key), found.entry == nil, let mark = mark.afterInvalidation(found.mark)
+        else {
+            throw CacheError.conflict
+        }
+        _ = try await exchange(entry.written(anew: mark), for: key, if: mark)
+    }
+}
+
+extension Entry {
+    /// The same value as a write of its own.
+    fileprivate func written(anew mark: ChangeMark) -> Entry {
+        Entry(
+            content,
+            freshUntil: freshUntil,
+            staleUntil: staleUntil,
+            refreshAt: refreshAt,
+            revalidateUntil: revalidateUntil,
+            storedAt: storedAt,
+            version: .random(),
+            tags: tags,
+            fetchDuration: fetchDuration,
+            asOf: mark.asOf
+        )
     }
 }
 
@@ -145,6 +168,20 @@ public struct ChangeMark: Sendable {
     ///
     /// - Returns: `nil` when the key was voided since it was read: a conflict.
     public func ticket() -> Ticket? { renewal.map { $0() } ?? Ticket.none }
+
+    /// A later mark of the same key, good for as long as this one; `nil` if more than one invalidation of tags, or a change of
+    /// the key, lies between the two.
+    func afterInvalidation(_ later: ChangeMark) -> ChangeMark? {
+        guard notes.count == later.notes.count else { return nil }
+        var mark = later
+        // Keys that were changed in this process since the first look have voided its tickets.
+        mark.renewal = renewal
+        for index in notes.indices { mark.notes[index].ticket = notes[index].ticket }
+        // A shared level gives each invalidation a number, and leaves what it voids where it is.
+        if asOf != 0 { return later.asOf == asOf + 1 && later.stamp == stamp ? mark : nil }
+        // A composition counts each twice: before and after its levels are told.
+        return zip(notes, later.notes).allSatisfy { $1.tagChanges == $0.tagChanges + 2 } ? mark : nil
+    }
 }
 
 /// What a composition notes when a key is read in order to be changed.
@@ -152,7 +189,7 @@ package struct ChangeNote: Sendable {
     /// The count of tag invalidations at its gate.
     package let tagChanges: UInt64
     /// A ticket of its gate.
-    package let ticket: Ticket
+    package var ticket: Ticket
     /// Whether the upper level was read, since nothing below keeps entries.
     package let isAbove: Bool
 }

@@ -48,7 +48,7 @@ extension ProviderCache {
     /// for that (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
     ///
     /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
-    /// left out where another has changed the record meanwhile, and the next read loads again.
+    /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -71,8 +71,8 @@ extension ProviderCache {
     /// The value of a record from its loader, whatever is kept, with an account of where it was found; then the rest of the
     /// scope is evicted.
     ///
-    /// - Returns: The value, and the account of the read that has brought it: of the load, of the old value that stands in for
-    ///   one, or of what another has set meanwhile.
+    /// - Returns: The value, and the account of the read that has brought it: of the load, or of the old value that stands in
+    ///   for one.
     /// - Throws: As ``value(of:evicting:whenLoadFails:orLoad:)``.
     public func valueWithTrace<Provider: CacheProvider>(
         of provider: Provider,
@@ -97,24 +97,13 @@ extension ProviderCache {
         guard tag != nil, loaded.trace.state == .fresh, loaded.trace.staleReason == nil else {
             return (value, loaded.trace)
         }
-        // What another has set, removed or evicted while it was loaded must not come back by this value.
-        let isKept = await keeps(loaded.record, of: provider)
+        let key = ProviderRecord.Key(provider)
+        let stored = try? await levels.current(key)
         try await evict(scope, of: provider)
-        guard isKept else { return (value, loaded.trace) }
-        do {
-            let stored = try await valueWithTrace(of: provider) { value }
-            return stored.trace.origin == .source ? (value, loaded.trace) : stored
-        } catch {
-            // It was evicted, and loaded: what another's load has come to is nothing to this caller.
-            if error is CancellationError, Task.isCancelled { throw error }
-            return (value, loaded.trace)
+        // What another has set, removed or evicted since it was asked for must not come back by this value.
+        if let stored, let entry = stored.entry, entry.value?.bytes == loaded.record?.bytes {
+            try? await levels.restore(entry, for: key, after: stored.mark)
         }
-    }
-
-    /// Whether levels have this very record.
-    private func keeps(_ record: ProviderRecord?, of provider: some CacheProvider) async -> Bool {
-        guard let record else { return false }
-        let kept = try? await levels.entry(for: ProviderRecord.Key(provider), ReadRequest(options: .cached))
-        return kept?.value?.bytes == record.bytes
+        return (value, loaded.trace)
     }
 }

@@ -280,6 +280,40 @@ struct ProviderTests {
         #expect(try await place.cache().value(of: page) == ["after"])
     }
 
+    /// What another does.
+    enum Change: CaseIterable, Sendable { case evictsAll, evictsOne, sets }
+
+    @Test(
+        "what another evicts or sets after an evicting read has evicted does not come back, or stays",
+        arguments: ProviderBacking.allCases,
+        Change.allCases
+    )
+    func changedAfterEviction(_ backing: ProviderBacking, _ change: Change) async throws {
+        let cache = try await ProviderPlace(backing).cache()
+        let page = Pages.page("a", 1)
+        try await cache.set(["first"], for: page)
+        let late = ProviderCache(
+            levels: interrupted(cache.levels) {
+                switch change {
+                case .evictsAll: try await cache.evict(.provider, of: Pages.all)
+                case .evictsOne: try await cache.evict(.record, of: page)
+                case .sets: try await cache.set(["set"], for: page)
+                }
+            }
+        )
+        #expect(try await late.value(of: page, evicting: .key, orLoad: loader.load(["before"])) == ["before"])
+        let expected = change == .sets ? ["set"] : ["after"]
+        #expect(try await cache.value(of: page, orLoad: { ["after"] }) == expected)
+        #expect(loader.count == 1)
+    }
+
+    private func interrupted(
+        _ levels: some ProviderCache.Levels,
+        _ then: @escaping @Sendable () async throws -> Void
+    ) -> any ProviderCache.Levels {
+        Interrupted(levels, then)
+    }
+
     @Test("A223 pages are independent; a second set replaces one", arguments: ProviderBacking.allCases)
     func independent(_ backing: ProviderBacking) async throws {
         let cache = try await ProviderPlace(backing).cache()
@@ -338,5 +372,28 @@ struct ProviderTests {
         #expect(try await cache.update(count) { old in old == nil ? 7 : nil } == 7)
         #expect(try await cache.update(count) { old in old == 7 ? nil : 1 } == nil)
         #expect(try await place.cache().value(of: count) == nil)
+    }
+}
+
+/// Levels of which tags were invalidated just now when others act.
+private struct Interrupted<Base: SourcedLevel & AtomicLevel>: ForwardingLevel, SourcedLevel, AtomicLevel {
+    typealias Key = Base.Key
+    typealias Value = Base.Value
+
+    let base: Base
+    let then: @Sendable () async throws -> Void
+
+    init(_ base: Base, _ then: @escaping @Sendable () async throws -> Void) {
+        self.base = base
+        self.then = then
+    }
+
+    func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        try await base.entry(for: key, request)
+    }
+
+    func invalidate(tags: [String]) async throws {
+        try await base.invalidate(tags: tags)
+        try await then()
     }
 }
