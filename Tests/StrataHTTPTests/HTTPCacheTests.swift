@@ -236,6 +236,20 @@ struct HTTPCacheTests {
         }
     }
 
+    @Test("the name of a key shows no secret of a request, and tells requests apart")
+    func secrets() {
+        func name(_ fields: [String: String]) -> String {
+            String(decoding: HTTPResource("https://a/b", fields: fields).keyBytes, as: UTF8.self)
+        }
+        for field in ["Authorization", "Cookie", "X-API-Key"] {
+            #expect(!name([field: "s3cret"]).contains("s3cret"))
+            #expect(name([field: "s3cret"]) == name([field: "s3cret"]))
+            #expect(name([field: "s3cret"]) != name([field: "other"]))
+            #expect(name([field: "s3cret"]) != name(["Other": "s3cret"]))
+        }
+        #expect(name(["Accept-Language": "de"]).contains("de"))
+    }
+
     @Test("stale-if-error: within it a server that fails is no error, beyond it and for other statuses it is")
     func staleIfError() async throws {
         try await LocalServer.with(

@@ -32,6 +32,16 @@ extension HTTPConformanceTests {
                 .stored(["range": "bytes=0-1", "if-range": "\"b\""], status: 200)
             ),
             Case(
+                "§13.1.5 by the date of a second that was over",
+                .asks(says: fresh(("last-modified", "Sun, 06 Nov 1994 08:49:36 GMT"), body: "0123456789")),
+                .stored(["range": "bytes=0-1", "if-range": "Sun, 06 Nov 1994 08:49:36 GMT"], status: 206)
+            ),
+            Case(
+                "§13.1.5 by the date of the second in which it was sent",
+                .asks(says: fresh(("last-modified", date), body: "0123456789")),
+                .stored(["range": "bytes=0-1", "if-range": date], status: 200)
+            ),
+            Case(
                 "§3.3 parts",
                 .asks(
                     ["range": "bytes=-6"],
@@ -167,6 +177,9 @@ extension HTTPConformanceTests {
                 .asks(says: .response(200, ["cache-control": "max-age=0", "etag": "\"a\""], body: "v")),
                 .asks(says: .close, body: "v", from: .stale),
                 .asks(says: .response(503), status: 503),
+                .asks(says: .close, body: "v", from: .stale),
+                .asks(says: .response(503, ["expires": "0"]), status: 503),
+                .asks(says: .response(500, ["cache-control": "max-age=0"]), status: 500),
                 .asks(says: .close, body: "v", from: .stale)
             ),
             Case(

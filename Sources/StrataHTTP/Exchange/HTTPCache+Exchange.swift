@@ -198,7 +198,7 @@ extension HTTPCache {
         }
         let windows = max(lifetime.staleWhileRevalidate, lifetime.staleIfError)
         guard lifetime.freshFor > 0 || windows > 0 || !content.conditions.isEmpty else {
-            if found.entry != nil { await forget(found.key, of: target.base) }
+            if found.entry != nil, content.status < 500 { await forget(found.key, of: target.base) }
             return .none
         }
         guard !target.base.isTooLong, !forgotten.isForgotten(target.base, since: mark) else { return .unknown }

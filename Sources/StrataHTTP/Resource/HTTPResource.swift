@@ -36,11 +36,23 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
             + selecting.map { [$0.name, $0.value.map { "=" + $0 } ?? "-"] }
     }
 
+    /// Fields whose values everybody may see.
+    private static let open: Set = [
+        ":exchange", ":generation", "accept", "accept-charset", "accept-encoding", "accept-language",
+    ]
+
     /// URL and fields, with what parts them escaped.
+    ///
+    /// Levels show the names of their keys to whoever looks into them. So the values of fields that may be secrets, as those of
+    /// `Authorization` and `Cookie`, stand there by their SHA-256.
     public var keyBytes: [UInt8] {
         var bytes = KeyBytes.joining(url)
         for field in fields {
-            for part in field { bytes += [UInt8(ascii: ":")] + KeyBytes.joining(part) }
+            let isOpen = field.first.map { Self.open.contains($0) } ?? false
+            for (place, part) in field.enumerated() {
+                bytes.append(UInt8(ascii: ":"))
+                bytes += place == 0 || isOpen ? KeyBytes.joining(part) : SHA256.hexadecimal(Array(part.utf8))
+            }
         }
         return bytes
     }

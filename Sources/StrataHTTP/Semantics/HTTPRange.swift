@@ -35,7 +35,16 @@ enum HTTPRange: Hashable {
         guard !request.values(of: "if-range").isEmpty else { return true }
         guard let condition = request["if-range"] else { return false }
         return HTTPConditions.areStronglyEqual(condition, response["etag"])
-            || (HTTPDate.seconds(condition) != nil && condition == response["last-modified"])
+            || condition == response["last-modified"] && isStrong(date: condition, of: response)
+    }
+
+    /// Whether a date tells a representation from any other: one of the second in which it was sent may have changed in it once
+    /// more (RFC 9110 §8.8.2.2).
+    private static func isStrong(date: String, of response: HTTPFields) -> Bool {
+        guard let modified = HTTPDate.seconds(date), let sent = response["date"].flatMap({ HTTPDate.seconds($0) }) else {
+            return false
+        }
+        return modified < sent
     }
 
     private static func number(_ text: Substring.UnicodeScalarView) -> Int? {
