@@ -165,7 +165,7 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
     }
 
     private func note(_ entry: Entry<Value>?, in span: any Span) {
-        let now = MonotonicInstant.now
+        let now = (base.clock ?? .system).now
         let result: String =
             switch entry?.content {
             case nil: "miss"
