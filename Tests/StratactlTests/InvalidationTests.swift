@@ -42,6 +42,21 @@ struct InvalidationTests {
         }
     }
 
+    @Test("where no entry was looked at, nobody is told of a number", arguments: ["invalidate", "sweep"])
+    func unknown(command: String) async throws {
+        try await Cache.with { cache in
+            _ = try await fill(cache)
+            let arguments = [command, "things", "--samples", "0"] + (command == "sweep" ? [] : ["--tag", "red"])
+            let environment = ["STRATA_REDIS_URL": cache.server.url]
+            let plan = try await CommandRun.of(arguments, environment: environment)
+            #expect(plan.status == .exited(2))
+            #expect(plan.errorText.contains("an unknown number of"), "\(plan.errorText)")
+            #expect(plan.lines.last?.split(separator: " ") == ["40", "0", "0", "-"], "\(plan.lines)")
+            let json = try await CommandRun.of(arguments + ["--format", "json"], environment: environment).json()
+            #expect(json["estimatedTagged"] == nil && json["estimatedVoid"] == nil && json["values"] == .number(40))
+        }
+    }
+
     @Test("a server that is slow, as one far away is, is asked to the end")
     func slow() async throws {
         try await Cache.with { cache in

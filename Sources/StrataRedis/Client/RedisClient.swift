@@ -273,6 +273,9 @@ public final class RedisClient: Sendable {
 
     var connections: [Connection] { group.connections }
 
+    /// How many connections could be used so far; 0 in a cluster, whose nodes have clients of their own.
+    var openings: Int { group.openings }
+
     /// The way for calls from the I/O thread.
     var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connections(group.connections) }
 

@@ -1,4 +1,8 @@
-/// Ends a scan that the server does not end.
+/// Leads a scan: ends one that the server does not end, and begins anew where the server may be another.
+///
+/// A cursor says something to the very process that has given it. After a restart or a failover it leads to other places, and what
+/// lies between is never found. So after a new connection a scan begins anew, up to ``mostBeginnings`` times; what it finds
+/// again is what any scan may find again.
 ///
 /// SCAN comes to its end after as many steps as the server's table has places for each step's `COUNT`; a table is at most
 /// some hundred times as large as what is in it, and shrinks. A server that never answers with 0 would keep its caller for
@@ -9,9 +13,42 @@ struct ScanLimit: Sendable {
     /// How many steps for each batch of keys of which the table is full.
     static let factor = 256
 
+    /// How often a scan begins.
+    static let mostBeginnings = 8
+
     private var steps = 0
     private var limit = Self.free
     private var hasAsked = false
+    private var beginnings = 1
+    private var openings = 0
+
+    /// Where the next step begins, after one that was taken.
+    ///
+    /// - Parameters:
+    ///   - cursor: Where the step began.
+    ///   - next: Where the server would have the next one begin; 0 at the end.
+    ///   - client: Whom the step has asked.
+    ///   - size: As for ``check(_:next:size:)``.
+    /// - Returns: `nil` at the end.
+    /// - Throws: ``RedisError/Code/unexpectedReply`` when the scan does not come to its end.
+    mutating func step(
+        after cursor: UInt64,
+        to next: UInt64,
+        at client: RedisClient,
+        size: () async throws -> Int
+    ) async throws -> UInt64? {
+        let now = client.openings
+        if cursor != 0, now != openings {
+            guard beginnings < Self.mostBeginnings else { throw Self.endless }
+            let begun = beginnings + 1
+            self = ScanLimit()
+            beginnings = begun
+            return 0
+        }
+        openings = now
+        try await check(cursor, next: next, size: size)
+        return next == 0 ? nil : next
+    }
 
     /// Looks at the step that was taken.
     ///

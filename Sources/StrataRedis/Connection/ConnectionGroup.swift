@@ -72,6 +72,9 @@ final class ConnectionGroup: Sendable {
         }
     }
 
+    /// How many connections could be used so far: another number means that the server may be another.
+    var openings: Int { observer.openings }
+
     /// Whether it was started.
     var hasStarted: Bool { started.load(ordering: .acquiring) }
 

@@ -1,5 +1,6 @@
 internal import Logging
 internal import Strata
+internal import Synchronization
 
 /// Tells of changes of a client's connections: one line for each change of state, however often an attempt fails.
 final class ConnectionObserver: Sendable {
@@ -8,6 +9,10 @@ final class ConnectionObserver: Sendable {
     private let connected: @Sendable () -> Void
     private let lastFailure = Locked<String?>(nil)
     private let lastRemark = Locked<String?>(nil)
+    private let opened = Atomic<Int>(0)
+
+    /// How many connections could be used so far, one after the other or beside each other.
+    var openings: Int { opened.load(ordering: .acquiring) }
 
     /// - Parameters:
     ///   - logger: Gets a line for each change.
@@ -25,6 +30,7 @@ final class ConnectionObserver: Sendable {
     ///   - peer: Where the server listens that it leads to.
     ///   - remark: What is to be said of that server.
     func ready(at peer: String, _ remark: String?) {
+        opened.wrappingAdd(1, ordering: .releasing)
         connected()
         let hadFailed = lastFailure.withLock { $0.take() != nil }
         var metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]

@@ -115,8 +115,7 @@ package struct FleetInspector: Sendable {
         while let position = cursor {
             guard seen < Self.mostFields else { return (ends, true) }
             let (next, fields) = try await redis.fields(of: keyspace.instances, from: position)
-            try await scan.check(position, next: next) { Self.mostFields }
-            cursor = next == 0 ? nil : next
+            cursor = try await scan.step(after: position, to: next, at: redis) { Self.mostFields }
             seen += fields.count
             for (name, text) in fields {
                 guard let number = QuestionNumber(name), text.count <= 15,

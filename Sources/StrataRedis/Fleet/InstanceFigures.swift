@@ -54,7 +54,9 @@ package struct InstanceFigures: Sendable {
             if let hits = count("hits"), let misses = count("misses") {
                 // What is void or unusable is no hit.
                 let useless = (count("unusable") ?? 0) + (count("voided") ?? 0)
-                reads.append((path, Reads(hits: hits, misses: misses + useless)))
+                // What a replica has answered while its primary was away is none of the hits.
+                let replicated = count("replica_hits") ?? 0
+                reads.append((path, Reads(hits: hits + replicated, misses: misses + useless)))
             }
             fetches += count("fetches") ?? 0
             failedFetches += count("failed_fetches") ?? 0

@@ -16,15 +16,19 @@ package struct EntrySample: Sendable {
     /// Of a keyspace that was not looked at.
     package init() {}
 
-    /// How many of all values are void, if those that were not looked at are like the others.
-    package var estimatedVoid: Int { estimate(void) }
+    /// How many of all values are void, if those that were not looked at are like the others; `nil` where none was looked at.
+    package var estimatedVoid: Int? { estimate(void) }
     /// The same of those with one of the tags.
-    package var estimatedTagged: Int { estimate(tagged) }
+    package var estimatedTagged: Int? { estimate(tagged) }
     /// Whether all values were looked at.
     package var isWhole: Bool { looked == values }
 
-    private func estimate(_ count: Int) -> Int {
-        looked == 0 ? 0 : Int((Double(count) / Double(looked) * Double(values)).rounded())
+    /// Whether keys were counted.
+    private var hasWalked = false
+
+    private func estimate(_ count: Int) -> Int? {
+        guard looked > 0 else { return hasWalked && values == 0 ? 0 : nil }
+        return Int((Double(count) / Double(looked) * Double(values)).rounded())
     }
 
     private enum Verdict: Sendable {
@@ -56,6 +60,7 @@ package struct EntrySample: Sendable {
         progress: (Int) -> Void = { _ in }
     ) async throws -> EntrySample {
         var sample = EntrySample()
+        sample.hasWalked = true
         var chosen: [InspectedKey] = []
         for try await keys in inspector.keys() where !keys.isEmpty {
             for key in keys {

@@ -10,13 +10,15 @@ package struct KeyspaceSurvey: Sendable {
 
         /// What Redis takes for them, with their keys; `nil` when it was not asked, or does not tell.
         package var sampledMemory: Int?
+        /// For how many keys Redis has told that.
+        var sampledNames = 0
 
         private var meanLength: Double { Double(sampledBytes) / Double(sampledValues) }
 
         /// What Redis takes for all values, if the sample is like the rest; `nil` without a sample.
         package var estimatedMemory: Int? {
-            guard let sampledMemory, sampledValues > 0 else { return nil }
-            return Int(exactly: (Double(sampledMemory) / Double(sampledValues) * Double(counts.values)).rounded())
+            guard let sampledMemory, sampledNames > 0 else { return nil }
+            return Int(exactly: (Double(sampledMemory) / Double(sampledNames) * Double(counts.values)).rounded())
         }
 
         /// The size of all values in bytes, if the sample is like the rest; `nil` without a sample.
@@ -119,6 +121,7 @@ private struct Tally {
         if withMemory {
             let sizes = try await sample.concurrently { try await redis.memory(of: $0) }
             row.sampledMemory = sizes.contains { $0 != nil } ? sizes.reduce(0) { $0 + ($1 ?? 0) } : nil
+            row.sampledNames = sizes.count { $0 != nil }
         }
         // Nothing is measured of what is gone by now. Strings are of half a GiB at most, whatever the server says.
         for length in lengths where length > 0 {

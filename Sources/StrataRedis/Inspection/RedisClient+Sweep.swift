@@ -98,8 +98,7 @@ public struct RedisKeyBatches: AsyncSequence {
             }
             guard let position = cursor, let client = clients?.first else { return nil }
             let (next, keys) = try await client.scan(from: position, matching: batches.pattern)
-            try await limit.check(position, next: next) { try await client.databaseSize() }
-            cursor = next == 0 ? nil : next
+            cursor = try await limit.step(after: position, to: next, at: client) { try await client.databaseSize() }
             return keys.filter { $0.bytes.starts(with: batches.prefix) }
         }
     }

@@ -65,8 +65,7 @@ extension KeyspaceInspector {
         var scan = ScanLimit()
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
-            try await scan.check(position, next: next) { try await fieldCount(of: part) }
-            cursor = next == 0 ? nil : next
+            cursor = try await scan.step(after: position, to: next, at: redis) { try await fieldCount(of: part) }
             for field in fields {
                 let number = TagMarks.number(field.number)
                 guard TagName(bytes: field.name) != nil else {

@@ -99,10 +99,9 @@ extension RedisLevel {
         var scan = ScanLimit()
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
-            try await scan.check(position, next: next) {
+            cursor = try await scan.step(after: position, to: next, at: redis) {
                 try await redis.count(of: "HLEN", .repeatable, [marks])
             }
-            cursor = next == 0 ? nil : next
             let old = fields.filter {
                 TagName(bytes: $0.name) != nil && TagMarks.number($0.number) ?? .max < limit
             }

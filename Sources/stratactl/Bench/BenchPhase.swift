@@ -19,9 +19,9 @@ struct BenchPhase: Sendable {
     }
 
     private struct Part: Sendable {
-        var durations: [Int32] = []
+        var durations: [Int64] = []
         /// Of all, also of those that are not kept.
-        var longest: Int32 = 0
+        var longest: Int64 = 0
         var calls = 0
         var failed = 0
         var error: String?
@@ -77,7 +77,7 @@ struct BenchPhase: Sendable {
                 if part.failed >= 10 { return part }
             }
             now = .now
-            let duration = Int32(clamping: begin.nanoseconds(to: now))
+            let duration = begin.nanoseconds(to: now)
             part.longest = max(part.longest, duration)
             if part.durations.count < Self.kept {
                 part.durations.append(duration)

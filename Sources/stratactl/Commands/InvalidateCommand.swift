@@ -110,7 +110,8 @@ struct InvalidateCommand: AsyncParsableCommand {
         let looked: Int
         /// How many of those that were looked at have one of the tags, and are not void.
         let tagged: Int
-        let estimatedTagged: Int
+        /// `nil` where none was looked at.
+        let estimatedTagged: Int?
         let number: UInt64?
         let done: Bool
         private let heard: Acknowledgements?
@@ -127,7 +128,7 @@ struct InvalidateCommand: AsyncParsableCommand {
             try members.encode(values, forKey: .values)
             try members.encode(looked, forKey: .looked)
             try members.encode(tagged, forKey: .tagged)
-            try members.encode(estimatedTagged, forKey: .estimatedTagged)
+            try members.encodeIfPresent(estimatedTagged, forKey: .estimatedTagged)
             try members.encodeIfPresent(number, forKey: .number)
             try members.encode(done, forKey: .done)
             if let heard { try members.encode(heard.json, forKey: .instances) }
@@ -156,15 +157,15 @@ struct InvalidateCommand: AsyncParsableCommand {
         func report(in format: OutputOptions.Format) throws {
             let place = "\(PrintableText.escape(Array(keyspace.utf8))) at \(endpoint)"
             let about = looked == values ? "" : "about "
+            let all = values > 0 || estimatedTagged != nil ? " of \(values)" : ""
             let plan =
-                values == 0 && done
-                ? "an unknown number of entries"
-                : "\(about)\(Quantity.text(estimatedTagged, "entry", "entries")) of \(values)"
+                estimatedTagged.map { "\(about)\(Quantity.text($0, "entry", "entries"))\(all)" }
+                ?? "an unknown number of entries\(all)"
             switch format {
             case .json: try JSONDocument.print(self)
             case .table, .plain:
                 var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("TAGGED"), .right("OF ALL, ABOUT"))
-                table.rows = [[String(values), String(looked), String(tagged), String(estimatedTagged)]]
+                table.rows = [[String(values), String(looked), String(tagged), estimatedTagged.map(String.init) ?? "-"]]
                 StandardOutput.table(table, in: format)
             }
             guard done else {

@@ -80,7 +80,8 @@ struct SweepCommand: AsyncParsableCommand {
         let looked: Int
         /// How many of those that were looked at are void.
         let void: Int
-        let estimatedVoid: Int
+        /// `nil` where none was looked at.
+        let estimatedVoid: Int?
         let removed: Int?
         let forgottenTags: Int?
         let done: Bool
@@ -103,12 +104,15 @@ struct SweepCommand: AsyncParsableCommand {
             case .json: try JSONDocument.print(self)
             case .table, .plain:
                 var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("VOID"), .right("OF ALL, ABOUT"))
-                table.rows = [[String(values), String(looked), String(void), String(estimatedVoid)]]
+                table.rows = [[String(values), String(looked), String(void), estimatedVoid.map(String.init) ?? "-"]]
                 StandardOutput.table(table, in: format)
             }
             guard let removed else {
                 let about = looked == values ? "" : "about "
-                let plan = "\(about)\(Quantity.text(estimatedVoid, "void entry", "void entries")) of \(values)"
+                let count =
+                    estimatedVoid.map { "\(about)\(Quantity.text($0, "void entry", "void entries"))" }
+                    ?? "an unknown number of void entries"
+                let plan = "\(count) of \(values)"
                 throw Failure(.refused, "nothing was removed; --yes removes \(plan) in \(place)")
             }
             if format == .table {
