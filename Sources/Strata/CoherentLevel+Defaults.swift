@@ -31,6 +31,13 @@ extension CoherentLevel {
     /// False.
     public var lacksSource: Bool { false }
 
+    /// The same.
+    @inlinable
+    public func stored(tags: [String]) -> [String] { tags }
+
+    /// None.
+    public var commonTags: [String] { [] }
+
     /// `nil`: what has no lifetime has no end.
     public var policy: FreshnessPolicy? { nil }
 

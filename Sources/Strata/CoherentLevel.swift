@@ -76,6 +76,14 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// says.
     var policy: FreshnessPolicy? { get }
 
+    /// The names by which the level knows tags: the same, unless it puts something before them.
+    ///
+    /// A level above knows tags by these, too. A level around another one says what that one says.
+    func stored(tags: [String]) -> [String]
+
+    /// Tags that each entry of the level bears besides its own; none for most.
+    var commonTags: [String] { get }
+
     /// The clock by which the level judges lifetimes; `nil` for a level that judges none.
     ///
     /// A level takes ``CacheClock/current`` when it is made. A level around another one says what that one says.

@@ -51,6 +51,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         var mark = mark
         guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
+        let entry = entry?.bearing(lower)
         let heard =
             note.isAbove
             ? try await exchangeAbove(entry, key, mark, note) : try await exchangeBelow(entry, key, mark, note)

@@ -7,6 +7,7 @@ extension Composed {
     ///   when both did. What this process has filled the upper level with is void all the same.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
+        let tags = lower.stored(tags: tags)
         // Before: no read sees the old values above any more. After: no level keeps what was read until now.
         fillGate.void(tags: tags)
         var errors: [any Error] = []
@@ -14,5 +15,17 @@ extension Composed {
         do { try await lower.invalidate(tags: tags) } catch { errors.append(error) }
         fillGate.void(tags: tags)
         try throwAny(errors)
+    }
+}
+
+extension Entry {
+    /// The entry with its tags as a level knows them: what voids it there voids it above, too.
+    func bearing(_ level: some CacheLevel) -> Entry {
+        let common = level.commonTags
+        let own = level.stored(tags: common.isEmpty ? tags : tags.filter { !common.contains($0) })
+        guard !common.isEmpty || own != tags else { return self }
+        var entry = self
+        entry.tags = common + own
+        return entry
     }
 }

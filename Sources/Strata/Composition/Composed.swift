@@ -234,7 +234,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         var errors: [any Error] = []
-        let entry = lower.gate == nil ? entry : entry.withNewVersion()
+        let entry = (lower.gate == nil ? entry : entry.withNewVersion()).bearing(lower)
         let start = time.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
         let seal = fillGate.seal(entry.tags)
@@ -338,6 +338,12 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
 
     /// Whether the lower level does.
     public var lacksSource: Bool { lower.lacksSource }
+
+    /// What the lower level says.
+    public func stored(tags: [String]) -> [String] { lower.stored(tags: tags) }
+
+    /// What the lower level says.
+    public var commonTags: [String] { lower.commonTags }
 
     /// The one that both levels go by.
     public var clock: CacheClock? { time }

@@ -41,8 +41,8 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
     ///
     /// - Throws: ``CacheError/Code/conditionNotSatisfied``; what the condition or the level throws.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        // Writes are unconditioned, and so is the right to one.
-        if request.rights != nil { return try await base.entry(for: key, request) }
+        // Writes are unconditioned, and so is the right to one; a read that only waits was asked about when it began.
+        if request.rights != nil || request.awaited != nil { return try await base.entry(for: key, request) }
         switch request.answers.answer(of: number) {
         case .holds: break
         case .fails: throw CacheError.conditionNotSatisfied

@@ -38,7 +38,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         guard request.isShareable else { return try await base.entries(for: keys, request) }
         guard keys.count > 1 else {
             return try await keys.concurrently { key in
-                try await request.leavingOut(key) { try await entry(for: key, request.of(key)) }
+                try await request.leavingOut(key) { try await entry(for: key, request.of(key, in: Value.self)) }
             }
         }
         let voids = flights.voids
@@ -58,7 +58,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
                         {
                             if let outcome = try await shared.output(of: key), let outcome { return try outcome.get() }
                         }
-                        return try await base.entry(for: key, request.of(key))
+                        return try await base.entry(for: key, request.of(key, in: Value.self))
                     }
                 }
             }

@@ -5,7 +5,7 @@
 /// | get | the first level; the fallback when that throws, but not when it misses |
 /// | set, remove, clear, memory pressure | both levels |
 ///
-/// Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the
+/// Where the options of a read leave the first level out, the fallback answers. Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the
 /// first. A cancellation is not recovered.
 ///
 /// ```swift
@@ -33,7 +33,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await pair.claim(key, request) }
         if request.awaited != nil { return try await pair.awaited(key, request) }
-        if request.spares(first) { return nil }
+        if request.passesOver(first) {
+            guard !request.passesOver(fallback) else { return nil }
+            return pair.marked(try await fallback.entry(for: key, request), isFirst: false)
+        }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         do {
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
@@ -49,7 +52,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// Each is asked by one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
-        if request.spares(first) { return Array(repeating: nil, count: keys.count) }
+        if request.passesOver(first) {
+            guard !request.passesOver(fallback) else { return Array(repeating: nil, count: keys.count) }
+            return try await fallback.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
+        }
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
         let notes = FailureNotes()
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)

@@ -34,11 +34,11 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.rights != nil { return try await pair.claim(key, request) }
         if request.awaited != nil { return try await pair.awaited(key, request) }
-        if request.spares(first) {
-            guard !request.spares(second) else { return nil }
+        if request.passesOver(first) {
+            guard !request.passesOver(second) else { return nil }
             return pair.marked(try await second.entry(for: key, request), isFirst: false)
         }
-        guard !request.spares(second) else {
+        guard !request.passesOver(second) else {
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
         }
         return try await FirstOutcome.of(
@@ -55,18 +55,28 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// By ``RaceRule/firstValue`` each key has the first value that comes.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.rights != nil { return try await keys.concurrently { try await pair.claim($0, request) } }
-        if request.spares(first) {
-            guard !request.spares(second) else { return Array(repeating: nil, count: keys.count) }
+        if request.passesOver(first) {
+            guard !request.passesOver(second) else { return Array(repeating: nil, count: keys.count) }
             return try await second.entries(for: keys, request).map { pair.marked($0, isFirst: false) }
         }
-        guard !request.spares(second) else {
+        guard !request.passesOver(second) else {
             return try await first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
         }
         guard rule == .firstOutcome else { return try await firstValues(of: keys, request) }
-        return try await FirstOutcome.of([
-            { [pair] in try await pair.first.entries(for: keys, request).map { pair.marked($0, isFirst: true) } },
-            { [pair] in try await pair.second.entries(for: keys, request).map { pair.marked($0, isFirst: false) } },
+        @Sendable func ask(_ level: some CacheLevel<Key, Value>, isFirst: Bool) async throws -> (
+            [Entry<Value>?], FailureNotes
+        ) {
+            let notes = FailureNotes()
+            let asked = request.leavesOutFailures ? request.going(on: notes) : request
+            return (try await level.entries(for: keys, asked).map { pair.marked($0, isFirst: isFirst) }, notes)
+        }
+        let (entries, notes) = try await FirstOutcome.of([
+            { [pair] in try await ask(pair.first, isFirst: true) },
+            { [pair] in try await ask(pair.second, isFirst: false) },
         ])
+        // What the other one has failed with is nothing to the caller.
+        request.leftOut?.add(notes, of: keys, as: keys)
+        return entries
     }
 
     /// The first value of each key that comes; a miss where there is none, and the failure of a key that no level could tell of.

@@ -28,6 +28,8 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
     ///
     /// - Throws: What the closure throws; `CancellationError`.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+        // Nothing is answered by a read that only waits, or asks for a right.
+        if request.awaited != nil || request.rights != nil { return try await base.entry(for: key, request) }
         do {
             return try await base.entry(for: key, request)
         } catch {
@@ -37,6 +39,7 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
 
     /// The level's entries, asked for by one call; what the closure makes of the failures of those keys that have failed.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        if request.rights != nil { return try await base.entries(for: keys, request) }
         let outcomes: [KeyOutcome<Value>]
         do {
             outcomes = try await base.outcomes(for: keys, request)

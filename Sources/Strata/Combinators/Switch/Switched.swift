@@ -33,10 +33,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         switch choose(key) {
         case .first:
-            if request.spares(first) { return nil }
+            if request.spares(first) || request.rights != nil && first.gate == nil { return nil }
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
         case .second:
-            if request.spares(second) { return nil }
+            if request.spares(second) || request.rights != nil && second.gate == nil { return nil }
             return pair.marked(try await second.entry(for: key, request), isFirst: false)
         }
     }
@@ -44,8 +44,12 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// The answers of the keys' branches: one call of each, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         let lanes = keys.map(choose)
-        let toFirst = request.spares(first) ? [] : keys.indices.filter { lanes[$0] == .first }
-        let toSecond = request.spares(second) ? [] : keys.indices.filter { lanes[$0] == .second }
+        func places(_ lane: SwitchBranch, _ level: some CacheLevel) -> [Int] {
+            // Nobody else changes a level without a gate: no right to fill it is asked for.
+            let isAsked = !request.spares(level) && (request.rights == nil || level.gate != nil)
+            return isAsked ? keys.indices.filter { lanes[$0] == lane } : []
+        }
+        let (toFirst, toSecond) = (places(.first, first), places(.second, second))
         let (ofFirst, ofSecond) = try await concurrently { [first] in
             try await request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
         } and: {

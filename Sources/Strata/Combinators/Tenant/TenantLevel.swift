@@ -82,6 +82,12 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: inner(key)) }
 
+    /// With the tenant before each.
+    public func stored(tags: [String]) -> [String] { base.stored(tags: tags.map { self.tags.stored($0) }) }
+
+    /// The one of the tenant.
+    public var commonTags: [String] { base.commonTags + base.stored(tags: [tags.all]) }
+
     /// `tenant`, and the level that all share.
     public var label: LevelLabel { LevelLabel("tenant", parts: [base.label]) }
 

@@ -37,6 +37,17 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
         return try await entry.map { try await process((key, $0)) }
     }
 
+    /// The entries of the level inside, asked for by one call, with their values transformed.
+    public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        var inside = request.withoutBasis
+        if let bases = request.bases as? [Key: Entry<Value>] {
+            var old: [(Key, Entry<Base.Value>)] = []
+            for (key, entry) in bases { if let inner = try? await inner(entry, key) { old.append((key, inner)) } }
+            inside.add(bases: old)
+        }
+        return try await base.entries(for: keys, inside).mapped(keys, by: process, request)
+    }
+
     /// The value in the level's memory, transformed, if that needs no suspension.
     @inlinable
     public func resident(
@@ -59,6 +70,17 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await base.commit(try await inner(entry, key), for: key)
+    }
+
+    /// Removes the key.
+    ///
+    /// What is set with a lifetime of zero arrives here, too, and reaches a level that writes a source transformed back.
+    ///
+    /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
+    public func remove(_ key: Key) async throws {
+        guard let value = UncachedWrite.value as? Value else { return try await base.remove(key) }
+        let inner = try await transformer.inverseTransform(value, for: key)
+        try await UncachedWrite.$value.withValue(inner) { try await base.remove(key) }
     }
 
     func inner(_ entry: Entry<Value>, _ key: Key) async throws -> Entry<Base.Value> {

@@ -67,6 +67,9 @@ extension PairedLevel {
     /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
 
+    /// That of both, where it is the same.
+    public var origin: EntryOrigin? { first.origin == second.origin ? first.origin : nil }
+
     /// Whether one of them says so.
     public var writesSource: Bool { first.writesSource || second.writesSource }
 }
@@ -81,4 +84,16 @@ extension PairedLevel where Self: Fetcher {
 
     /// Told to both fetchers.
     package func removeAll() async throws { try await pair.removeAll() }
+}
+
+extension ReadRequest {
+    /// Whether a level has nothing to say in this read, so that its answer is none.
+    ///
+    /// One that fetches with the sources of calls does so without what it keeps, too.
+    func passesOver(_ level: some CacheLevel) -> Bool {
+        if spares(level) { return true }
+        guard skipsReading(level), !(level is any SourcedLevel) else { return false }
+        skipped(level)
+        return true
+    }
 }

@@ -29,6 +29,12 @@ extension WrappingLevel {
     public var lacksSource: Bool { base.lacksSource }
 
     /// What the level inside says.
+    public func stored(tags: [String]) -> [String] { base.stored(tags: tags) }
+
+    /// What the level inside says.
+    public var commonTags: [String] { base.commonTags }
+
+    /// What the level inside says.
     public var policy: FreshnessPolicy? { base.policy }
 
     /// What the level inside says.

@@ -146,8 +146,8 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     /// reads what is pending. A `set` with a lifetime of zero arrives here, too: its value is queued for the source, and not
     /// cached.
     ///
-    /// - Throws: As ``commit(_:for:)`` for such a `set`, and ``CacheError/Code/notUpdatable`` where values are transformed
-    ///   on the way; else what the level inside throws.
+    /// - Throws: As ``commit(_:for:)`` for such a `set`, and ``CacheError/Code/notUpdatable`` where a level of your own
+    ///   transforms values on the way; else what the level inside throws.
     public func remove(_ key: Key) async throws {
         guard let value = UncachedWrite.value else { return try await base.remove(key) }
         guard let value = value as? Value else { throw CacheError.uncachedTransformed }

@@ -161,6 +161,64 @@ struct ResilienceTests {
         await #expect(throws: ProbeLevel.Failure(name: "down")) { try await slow.race(fast).get("k") }
     }
 
+    @Test(
+        "a level that the options of a read leave out ends no race, and the fallback answers in its place",
+        arguments: [false, true]
+    )
+    func leftOut(isBatch: Bool) async throws {
+        let memory = MemoryLevel<String, Int>(limit: .entries(10))
+        try await memory.set(1, for: "k")
+        let slow = ProbeLevel(["k": 2])
+        let gate = AsyncGate()
+        gate.open()
+        slow.holdGets(gate)
+        let options = ReadOptions(skipsReading: [.memory])
+        func found(_ level: some CacheLevel<String, Int>) async throws -> Int? {
+            isBatch ? try await level.get(["k"], options)[0] : try await level.get("k", options)
+        }
+        #expect(try await found(memory.race(slow)) == 2)
+        #expect(try await found(slow.race(memory)) == 2)
+        #expect(try await found(memory.recover(with: slow)) == 2)
+        slow.failGets("down")
+        #expect(try await found(memory.race(memory)) == nil)
+        #expect(try await found(slow.recover(with: memory)) == nil)
+        let source = ClosureFetcher<String, Int> { _ in 3 }
+        #expect(try await source.recover(with: memory).get("k", .cached) == 1)
+    }
+
+    @Test("what the loser of a race has failed with is not told")
+    func losersFailures() async throws {
+        let (east, west) = (ProbeLevel(["a": 1, "b": 2]), BatchOfOne())
+        let notes = FailureNotes()
+        let request = ReadRequest().going(on: notes)
+        let gate = AsyncGate()
+        east.holdGets(gate)
+        let read = Task { try await east.race(west).entries(for: ["a", "b"], request) }
+        await west.asked.arrivals()
+        gate.open()
+        #expect(try await read.value.map { $0?.value } == [1, 2])
+        #expect(notes.all.isEmpty)
+    }
+
+    /// A level that fails for one key at once, and never answers for the other.
+    private struct BatchOfOne: CacheLevel {
+        let asked = AsyncGate()
+
+        func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? {
+            guard key == "b" else {
+                try await asked.pass()
+                return nil
+            }
+            throw ProbeLevel.Failure(name: "b")
+        }
+
+        func store(_ entry: Entry<Int>, for key: String) async throws {}
+
+        func remove(_ key: String) async throws {}
+
+        func removeAll() async throws {}
+    }
+
     @Test("A180 by the other rule a miss or a failure is not the end while a value may come")
     func firstValue() async throws {
         let gate = AsyncGate()

@@ -52,6 +52,28 @@ struct SwitchedTests {
         #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "one"), .init(name: "two")])
     }
 
+    @Test("two lanes of memory are memory: a read leaves them unfilled, and leaves them out")
+    func origin() async throws {
+        let lanes = (MemoryLevel<String, Int>(limit: .entries(10)), MemoryLevel<String, Int>(limit: .entries(10)))
+        let cache = switchLevels(lanes.0, lanes.1) { $0 == "a" ? .first : .second }.compose(second)
+        #expect(try await cache.get("b", ReadOptions(skipsFilling: [.memory])) == 2)
+        #expect(lanes.1.resident("b", at: .coarse) == nil)
+        try await lanes.1.set(7, for: "b")
+        #expect(try await cache.get("b", ReadOptions(skipsReading: [.memory])) == 2)
+    }
+
+    @Test("a lane that nobody else changes is not read by who asks for the right to fill it")
+    func claims() async throws {
+        let gated = GatedLevel()
+        let cache = switchLevels(gated, first) { $0 == "a" ? .second : .first }.compose(second)
+        #expect(try await cache.get("a") == 1)
+        #expect(try await cache.get("none") == nil)
+        first.failGets("down")
+        #expect(try await cache.get("a") == nil)
+        #expect(try await cache.get(["a", "b"]) == [nil, 2])
+        #expect(first.calls == [.get("a"), .get("a"), .get("a")])
+    }
+
     @Test("A094 the choice is made afresh for each get and set")
     func afresh() async throws {
         let isSecond = Flag()

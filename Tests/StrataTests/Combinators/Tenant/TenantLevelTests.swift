@@ -43,6 +43,57 @@ struct TenantLevelTests {
         #expect(try await acme.get(1) == "acme 1")
     }
 
+    @Test(
+        "memory above a tenant's part hears of its tags and its clears, whoever voids them",
+        arguments: [false, true]
+    )
+    func memoryAbove(isGated: Bool) async throws {
+        let below = MemoryLevel<TenantKey<Int>, String>(limit: .entries(100))
+        let answers = Source<TenantKey<Int>, String> { key, _ in .value("\(key.tenant) \(key.key)", tags: ["red"]) }
+        let shared =
+            isGated ? AnyLevel(below.compose(Gated(base: answers, own: FillGate()))) : AnyLevel(below.compose(answers))
+        let acme: TenantLevel<AnyLevel<TenantKey<Int>, String>, Int> = shared.tenant("acme")
+        let cache = MemoryLevel<Int, String>(limit: .entries(100)).compose(acme)
+        func fill() async throws {
+            try await cache.set("set", for: 1)
+            try await cache.set("tagged", for: 2, tags: ["red"])
+            #expect(try await cache.get(3) == "acme 3")
+        }
+        func held() -> [Int] { [1, 2, 3].filter { cache.resident($0, at: .coarse) != nil } }
+        try await fill()
+        #expect(held() == [1, 2, 3])
+        try await cache.invalidate(tag: "red")
+        #expect(held() == [1])
+        try await cache.clear()
+        #expect(held() == [])
+        guard isGated else { return }
+        // By another part of the same level, as another instance would.
+        try await fill()
+        try await acme.invalidate(tag: "red")
+        #expect(held() == [1])
+        try await acme.clear()
+        #expect(held() == [])
+    }
+
+    /// A level that hears of changes.
+    private struct Gated<Base: CacheLevel>: ForwardingLevel {
+        typealias Key = Base.Key
+        typealias Value = Base.Value
+        let base: Base
+        let own: FillGate
+
+        var gate: FillGate? { own }
+
+        func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
+            try await base.entry(for: key, request)
+        }
+
+        func invalidate(tags: [String]) async throws {
+            own.void(tags: tags)
+            try await base.invalidate(tags: tags)
+        }
+    }
+
     @Test("a tag is the tenant's, whether a set or a source has given it")
     func tags() async throws {
         let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(100))

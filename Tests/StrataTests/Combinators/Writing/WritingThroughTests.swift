@@ -227,7 +227,7 @@ struct WritingThroughTests {
         #expect(try await cache.get("k") == 2)
     }
 
-    @Test("a lifetime of zero writes and does not cache, also through levels above; a transformation cannot")
+    @Test("a lifetime of zero writes and does not cache, also through levels above and transformed")
     func uncached() async throws {
         let cache = cache
         let none = EntryLifetime(freshFor: .zero)
@@ -246,8 +246,27 @@ struct WritingThroughTests {
         )
         try await texts.set("5", for: "k")
         #expect(source.values == ["k": 5])
-        let error = await #expect(throws: CacheError.self) { try await texts.set("6", for: "k", lifetime: none) }
-        #expect(error?.code == .notUpdatable && source.values == ["k": 5])
+        try await texts.set("6", for: "k", lifetime: none)
+        #expect(source.values == ["k": 6])
+        #expect(try await memory.get("k") == nil)
+        // Of the same type, and another value all the same.
+        let doubled = cache.transformValues(TwoWayTransformer<Int, Int>({ 2 * $0 }, inverse: { $0 / 2 }))
+        try await doubled.set(14, for: "k", lifetime: none)
+        #expect(source.values == ["k": 7])
+    }
+
+    @Test("what a closure removes elsewhere while a value is written and not cached, is removed and not written")
+    func removalInside() async throws {
+        let cache = cache
+        try await cache.set(1, for: "other")
+        let closures = ClosureLevel<String, Int>(
+            get: { _ in nil },
+            set: { _, _ in },
+            remove: { _ in try await cache.remove("other") }
+        )
+        try await closures.set(2, for: "k", lifetime: EntryLifetime(freshFor: .zero))
+        #expect(source.values["other"] == 1)
+        #expect(try await memory.get("other") == nil)
     }
 
     @Test("reads write and delete nothing, wherever the level stands")
