@@ -182,8 +182,8 @@ extension RedisClient {
     ) async throws -> Int {
         guard !keys.isEmpty else { return 0 }
         if cluster != nil, let parts = slots(of: keys) {
-            let counts = try await bySlot(keys, parts, timeout: timeout) { part in
-                let count = try await self.count(of: command, repetition, part, timeout: timeout)
+            let counts = try await bySlot(keys, parts, timeout: timeout) { part, left in
+                let count = try await self.count(of: command, repetition, part, timeout: left)
                 return [count] + Array(repeating: 0, count: part.count - 1)
             }
             return counts.reduce(0, +)

@@ -20,7 +20,7 @@ extension RedisClient {
     public func get(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
         if cluster != nil, let parts = slots(of: keys) {
-            return try await bySlot(keys, parts, timeout: timeout) { try await self.get($0, timeout: timeout) }
+            return try await bySlot(keys, parts, timeout: timeout) { try await self.get($0, timeout: $1) }
         }
         let reply = try await execute(.repeatable, timeout: timeout, slot: HashSlot.of(keys[0]), expecting: .list) {
             writer in

@@ -113,11 +113,20 @@ final class CredentialKeeper: Sendable {
         return next > now ? next : now.advanced(by: interval)
     }
 
-    /// Asks, and returns when there is an answer.
+    /// Asks, and returns when there is an answer to a question that was asked after the call had begun.
     ///
     /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` when there is none for so long that the question counts as lost;
     ///   `CancellationError`.
     func answer() async throws {
+        if isAsking {
+            // The source may have been asked before what the caller knows of.
+            do { try await nextAnswer() } catch { if Task.isCancelled { throw error } }
+        }
+        try await nextAnswer()
+    }
+
+    /// Asks, or joins the question that is under way.
+    private func nextAnswer() async throws {
         do {
             _ = try await answers.join(0, limit: WaitLimit(sinceJoining: patience)) { [self] _ in
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in

@@ -81,8 +81,9 @@ final class ConnectionGroup: Sendable {
     /// Accepts no more calls, finishes those under way, and ends at `deadline` at the latest.
     func stop(by deadline: MonotonicInstant) {
         attachment?.shutDown()
-        for connection in connections { connection.drain(until: deadline) }
+        // Before the connections, whose locks order it: else the thread might read it too early, and then sleep.
         ending.store(true, ordering: .releasing)
+        for connection in connections { connection.drain(until: deadline) }
         loop.wakeup.signal()
     }
 

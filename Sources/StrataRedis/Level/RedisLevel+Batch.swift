@@ -97,9 +97,11 @@ extension RedisLevel {
         let values = names.map(\.value)
         let slots = redis.slots(of: values) ?? [Array(values.indices)]
         let found = await CallBudget.together {
-            await redis.outcomesBySlot(values, slots) { [self] some in
+            // The wait for other parts of a node is part of what the call may spend.
+            let budget = CallBudget.current.map(\.left).flatMap { $0 > 0 ? Duration.nanoseconds($0) : nil }
+            return await redis.outcomesBySlot(values, slots, timeout: budget) { [self] some, left in
                 try await counting {
-                    try await redis.guarded(.read, for: some[0]) { try await redis.get(some, timeout: $0) }
+                    try await redis.guarded(.read, for: some[0]) { try await redis.get(some, timeout: min($0, left)) }
                 }
             }
         }

@@ -82,6 +82,7 @@ extension RedisConfiguration {
         guard topology == .auto, try ClusterProbe(self).findsCluster() else { return self }
         var configuration = self
         configuration.topology = .cluster
+        if let first = places.endpoints.first { configuration.endpoint = first }
         configuration.furtherEndpoints = Array(places.endpoints.dropFirst())
         configuration.sentinels = nil
         return configuration

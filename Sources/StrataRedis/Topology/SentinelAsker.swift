@@ -9,7 +9,8 @@ final class SentinelAsker: LoopDriver {
         let search: UInt64
         let connection: SentinelConnection
         let deadline: MonotonicInstant
-        var question: SentinelQuestion
+        /// Begun when the connection stands: with what one logs in is known then, and not before.
+        var question: SentinelQuestion?
         var answer: SentinelAnswer?
     }
 
@@ -65,8 +66,7 @@ final class SentinelAsker: LoopDriver {
             sentinel: sentinel,
             search: search,
             connection: connection,
-            deadline: now.advanced(by: sentinels.timeout),
-            question: SentinelQuestion(configuration, sentinels, endpoint: sentinels.endpoints[sentinel])
+            deadline: now.advanced(by: sentinels.timeout)
         )
         connection.start(now: now, hear)
         settle(now: now)
@@ -75,8 +75,12 @@ final class SentinelAsker: LoopDriver {
     private func hear(_ event: SentinelConnection.Event, _ output: inout CommandWriter) -> Bool {
         guard var work else { return false }
         switch event {
-        case .connected: work.question.begin(&output)
-        case .reply(let reply): work.answer = work.question.received(reply, &output)
+        case .connected:
+            let sentinels = locator.sentinels
+            let question = SentinelQuestion(configuration, sentinels, endpoint: sentinels.endpoints[work.sentinel])
+            question.begin(&output)
+            work.question = question
+        case .reply(let reply): work.answer = work.question?.received(reply, &output)
         case .failed(let error): work.answer = .failed(error)
         }
         self.work = work

@@ -84,6 +84,8 @@ final class SentinelListener: LoopDriver {
         let heard: SentinelListening.Heard
         switch event {
         case .connected:
+            // With what one logs in is known when the connection stands, and not before.
+            listening = SentinelListening(configuration, locator.sentinels, now: now)
             listening?.begin(&output)
             return true
         case .reply(let reply): heard = listening?.received(reply) ?? .nothing

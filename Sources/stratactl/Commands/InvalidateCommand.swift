@@ -165,7 +165,8 @@ struct InvalidateCommand: AsyncParsableCommand {
             case .json: try JSONDocument.print(self)
             case .table, .plain:
                 var table = Table(.right("ENTRIES"), .right("LOOKED AT"), .right("TAGGED"), .right("OF ALL, ABOUT"))
-                table.rows = [[String(values), String(looked), String(tagged), estimatedTagged.map(String.init) ?? "-"]]
+                let estimate = estimatedTagged.map(String.init) ?? "-"
+                table.rows = [[String(values), String(looked), String(tagged), estimate]]
                 StandardOutput.table(table, in: format)
             }
             guard done else {

@@ -52,6 +52,28 @@ struct ClusterAccessTests {
         }
     }
 
+    @Test("a client that finds out what it meets logs in by a source of credentials that nobody has asked yet")
+    func auto() async throws {
+        var server = RedisServer.Configuration()
+        server.credentials = .init(password: "pw")
+        try await TestCluster.with(server: server) { cluster in
+            var configuration = try TestCluster.configuration(of: cluster)
+            configuration.topology = .auto
+            configuration.connectTimeout = .seconds(20)
+            configuration.sentinels = SentinelOptions(
+                endpoints: cluster.primaries.map { TestCluster.endpoint(of: $0) },
+                primary: ""
+            )
+            configuration.sentinels?.timeout = .seconds(20)
+            configuration.credentials = CredentialSource { RedisCredentials(username: nil, password: Secret("pw")) }
+            let redis = try RedisClient(configuration)
+            #expect(redis.isCluster)
+            try await redis.set("k", [1])
+            #expect(try await redis.get("k") == [1])
+            await redis.shutDown()
+        }
+    }
+
     private func allow(_ rules: [String], _ server: RedisServer) async throws {
         try await server.command(bytes: (["ACL", "SETUSER", "cache"] + rules).map { Array($0.utf8) })
     }

@@ -64,6 +64,27 @@ struct CredentialSourceTests {
         return users
     }
 
+    @Test("who asks for new credentials is not content with an answer to an earlier question")
+    func newer() async throws {
+        let gate = AsyncGate()
+        let asked = Locked(0)
+        let keeper = CredentialKeeper {
+            let number = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            if number == 1 { try await gate.pass() }
+            return RedisCredentials(username: "\(number)", password: Secret("pw"))
+        }
+        keeper.ask {}
+        await gate.arrivals()
+        let answer = Task { try await keeper.answer() }
+        gate.open()
+        try await answer.value
+        // It may have come after the first had ended.
+        #expect(keeper.current?.username == "2" && asked.withLock { $0 } == 2)
+    }
+
     @Test("nodes that share a source ask it once in its interval, and hear of the answer that is under way")
     func shared() async throws {
         let vault = Vault()

@@ -25,14 +25,15 @@ extension RedisClient {
     /// - Parameters:
     ///   - keys: The keys.
     ///   - parts: Their positions by slot.
-    ///   - timeout: How long parts may wait for others of their node; `nil` is the client's ``RedisConfiguration/commandTimeout``.
-    ///   - body: Answers for keys of one slot, in their order.
+    ///   - timeout: How long all may take, the wait for other parts of their node included; `nil` is the client's
+    ///     ``RedisConfiguration/commandTimeout``.
+    ///   - body: Answers for keys of one slot, in their order, within the time that is left.
     /// - Returns: What has come of each key, in the order of all keys.
     func outcomesBySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
         timeout: Duration? = nil,
-        _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
+        _ body: @escaping @Sendable ([RedisKey], _ left: Duration) async throws -> [Answer]
     ) async -> [Result<Answer, any Error>] {
         var outcomes = [Result<Answer, any Error>?](repeating: nil, count: keys.count)
         let deadline = MonotonicInstant.now.advanced(by: timeout ?? configuration.commandTimeout)
@@ -41,8 +42,9 @@ extension RedisClient {
             let node = responsible(for: some[0])
             return try await node.manyKeys.run {
                 // Parts before it have waited for a node that does not answer.
-                guard .now < deadline else { throw RedisError.late(node.configuration.place) }
-                return try await body(some)
+                let left = MonotonicInstant.now.duration(to: deadline)
+                guard left > .zero else { throw RedisError.late(node.configuration.place) }
+                return try await body(some, left)
             }
         }
         for (part, outcome) in zip(parts, answers) {
@@ -60,7 +62,7 @@ extension RedisClient {
         _ keys: [RedisKey],
         _ parts: [[Int]],
         timeout: Duration?,
-        _ body: @escaping @Sendable ([RedisKey]) async throws -> [Answer]
+        _ body: @escaping @Sendable ([RedisKey], _ left: Duration) async throws -> [Answer]
     ) async throws -> [Answer] {
         let outcomes = await outcomesBySlot(keys, parts, timeout: timeout, body)
         let errors = outcomes.compactMap(\.failure)
