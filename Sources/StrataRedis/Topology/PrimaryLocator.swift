@@ -28,7 +28,7 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     private let logger: Logger?
     private var running: PrimarySearch?
     private var number: UInt64 = 0
-    private var last: (outcome: Result<RedisEndpoint, RedisError>, at: MonotonicInstant)?
+    private var last: (outcome: Result<RedisEndpoint, RedisError>, at: MonotonicInstant, number: UInt64)?
     private var epoch: UInt64 = 0
     private var current: RedisEndpoint?
     /// Whether a Sentinel has said something that makes a search worth it.
@@ -105,12 +105,12 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         hasCause = isHinted
         number += 1
         wasFailing = if case .failure = last?.outcome { true } else { false }
-        last = nil
         running = PrimarySearch(sentinels.endpoints, favourite: favourite)
     }
 
     func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>? {
-        search <= number ? last?.outcome : nil
+        // Another may have begun since: who waits need not wait for that, too.
+        last.flatMap { search <= $0.number ? $0.outcome : nil }
     }
 
     // MARK: For those who ask
@@ -217,8 +217,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
             }
             // Even where it is the same server: it may accept now what it has refused before.
             if isOther || hasCause || wasFailing { news += 1 }
-            last = (.success(found.endpoint), now)
-        case .failure(let error): last = (.failure(error), now)
+            last = (.success(found.endpoint), now, number)
+        case .failure(let error): last = (.failure(error), now, number)
         }
     }
 

@@ -30,6 +30,22 @@ struct PrimaryDoubtTests {
         locator.answered(question.sentinel, question.search, .primary(endpoint, epoch: host == "old" ? 1 : 2), now: now)
     }
 
+    @Test("who waits for a search has its result, also when another one has begun since")
+    func resultKept() throws {
+        let locator = try locator()
+        let later = start.advanced(by: .seconds(60))
+        let search = locator.search(now: later)
+        let question = try #require(locator.nextQuestion())
+        // A message comes while the Sentinel is asked.
+        locator.toldOfFailover(to: nil, now: later)
+        answer(locator, question, "new", at: later)
+        locator.pump(now: later)
+        #expect(locator.isRunning(search + 1))
+        #expect(locator.outcome(of: search) != nil)
+        #expect(locator.outcome(of: search + 1) == nil)
+        #expect(locator.search(now: later) == search + 1)
+    }
+
     @Test("it is in doubt from what a Sentinel tells until the next search has ended", arguments: ["old", "new"])
     func search(found: String) throws {
         let locator = try locator()
