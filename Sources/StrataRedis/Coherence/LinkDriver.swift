@@ -131,7 +131,7 @@ final class LinkDriver: LoopDriver {
         case .connected(let socket, let secure):
             let endpoint = dialer.endpoint.description
             stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint)
-            link.withMachine(number) { $0.opened(to: endpoint) }
+            link.withMachine(number) { $0.opened(to: endpoint, isNamed: locator?.namesPrimaries == true) }
         case .failed(let error):
             dialer.abandon()
             link.withMachine(number) { $0.openFailed(error, now: now, &notices) }

@@ -57,6 +57,8 @@ struct LinkMachine: ~Copyable, Sendable {
     private var output = CommandWriter()
     /// Where the server at the other end listens, which is not always fixed.
     private var peer: String
+    /// Whether Sentinels have named that server as their primary.
+    private var isNamed = false
     private var handshakeAnswered = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
@@ -187,10 +189,11 @@ struct LinkMachine: ~Copyable, Sendable {
         swap(&output, &buffer)
     }
 
-    mutating func opened(to peer: String? = nil) {
+    mutating func opened(to peer: String? = nil, isNamed: Bool = false) {
         guard phase == .opening else { return }
         phase = .identifying
         if let peer { self.peer = peer }
+        self.isNamed = isNamed
         handshakeAnswered = 0
         isTracking = false
         output.removeAll()
@@ -261,7 +264,8 @@ struct LinkMachine: ~Copyable, Sendable {
             if let failure = settings.handshake.failure(
                 of: steps[handshakeAnswered],
                 reply,
-                endpoint: peer
+                endpoint: peer,
+                isNamed: isNamed
             ) {
                 throw failure
             }

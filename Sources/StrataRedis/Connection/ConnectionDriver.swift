@@ -119,7 +119,7 @@ final class ConnectionDriver: LoopDriver {
                 [connection] index in connection.withMachine { $0.mayBeLarge(at: index) }
             }
             tracking?.opens(connection, now: now)
-            connection.withMachine { $0.opened(to: endpoint) }
+            connection.withMachine { $0.opened(to: endpoint, isNamed: locator?.namesPrimaries == true) }
         case .failed(let error):
             dialer.abandon()
             connection.note(isUsable: false)

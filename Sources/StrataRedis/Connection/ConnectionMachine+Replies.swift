@@ -114,7 +114,7 @@ extension ConnectionMachine {
 
     private mutating func answerHandshake(with reply: RESPValue, now: MonotonicInstant) -> RedisError? {
         let step = handshakeSteps[handshakeAnswered]
-        if let failure = settings.handshake.failure(of: step, reply, endpoint: peer) { return failure }
+        if let failure = settings.handshake.failure(of: step, reply, endpoint: peer, isNamed: isNamed) { return failure }
         note(settings.handshake.remark(on: step, reply))
         if step == .track { tracking.answered(by: reply, to: tracking.asked) }
         handshakeAnswered += 1

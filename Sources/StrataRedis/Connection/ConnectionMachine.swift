@@ -69,6 +69,8 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     private var handshake = CommandWriter()
     /// Where the server at the other end listens, which is not always fixed.
     var peer: String
+    /// Whether Sentinels have named that server as their primary.
+    var isNamed = false
     /// What the handshake has brought to light of the server.
     private(set) var remark: String?
     var handshakeSteps: [Handshake.Step] = []
@@ -220,10 +222,11 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     mutating func note(_ remark: String?) { self.remark = remark ?? self.remark }
 
     /// The socket is connected.
-    mutating func opened(to peer: String? = nil) {
+    mutating func opened(to peer: String? = nil, isNamed: Bool = false) {
         guard phase == .opening else { return }
         phase = .handshaking
         if let peer { self.peer = peer }
+        self.isNamed = isNamed
         remark = nil
         handshakeAnswered = 0
         handshake.removeAll()

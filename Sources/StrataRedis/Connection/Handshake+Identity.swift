@@ -1,7 +1,7 @@
 /// What a connection learns of the server at its other end, and whether that is the one it is meant for.
 extension Handshake {
     /// Why a server that has told what it is cannot be used; `nil` when it can.
-    func misplacement(_ identity: ServerIdentity, endpoint: String) -> RedisError? {
+    func misplacement(_ identity: ServerIdentity, endpoint: String, isNamed: Bool) -> RedisError? {
         func error(_ code: RedisError.Code, _ message: String) -> RedisError {
             RedisError(code: code, message: message, endpoint: endpoint)
         }
@@ -15,7 +15,8 @@ extension Handshake {
             return error(.wrongServer, "a single server answers there, and no node of a cluster")
         default: break
         }
-        guard topology == .sentinel, identity.isReplica == true else { return nil }
+        // Also where it was not said that Sentinels listen, and they do.
+        guard topology == .sentinel || isNamed, identity.isReplica == true else { return nil }
         return error(.noPrimary, "the Sentinels name a server that calls itself a replica")
     }
 

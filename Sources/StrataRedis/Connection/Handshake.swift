@@ -1,7 +1,7 @@
 /// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, READONLY, CLIENT SETNAME; PING where nothing else would
 /// tell whether a Redis server listens that lets us in.
 ///
-/// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:)``.
+/// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:isNamed:)``.
 struct Handshake: Sendable {
     enum Step: Sendable {
         case authenticate
@@ -97,13 +97,19 @@ struct Handshake: Sendable {
     }
 
     /// What a step's reply means: `nil` when the connection may be used.
-    func failure(of step: Step, _ reply: RESPValue, endpoint: String) -> RedisError? {
+    ///
+    /// - Parameters:
+    ///   - step: The step.
+    ///   - reply: Its reply.
+    ///   - endpoint: The server.
+    ///   - isNamed: Whether Sentinels have named it as their primary.
+    func failure(of step: Step, _ reply: RESPValue, endpoint: String, isNamed: Bool = false) -> RedisError? {
         switch reply {
         case .error(let text) where step == .identify && !refusesAll(text): return nil
         // The link that it names may be gone by now; whoever has asked for it looks at the reply.
         case .error where step == .track: return nil
         case .array where step == .identify:
-            return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint) }
+            return ServerIdentity(reply).flatMap { misplacement($0, endpoint: endpoint, isNamed: isNamed) }
         case .status: return nil
         // It could not save its data, and can be read all the same.
         case .error(let text) where step == .ping && text.hasPrefix("MISCONF "): return nil

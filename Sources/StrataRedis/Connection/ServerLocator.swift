@@ -15,6 +15,9 @@ protocol ServerLocator: AnyObject {
     /// What a search has found; `nil` while it runs.
     func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>?
 
+    /// Whether Sentinels have named the server as their primary.
+    var namesPrimaries: Bool { get }
+
     /// Counts the servers that were found one after the other: connections to an earlier one are to be left.
     var generation: UInt64 { get }
 

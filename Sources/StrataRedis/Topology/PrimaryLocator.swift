@@ -143,6 +143,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     /// Whether the last search has met nodes of a cluster, and no other server.
     private(set) var hasCluster = false
 
+    var namesPrimaries: Bool { hasSentinels }
+
     var isInDoubt: Bool { doubt != nil }
 
     /// A Sentinel tells of a failover.

@@ -197,6 +197,15 @@ struct ServerIdentityTests {
         }
     }
 
+    @Test("a replica that Sentinels have named as the primary is not used, whoever has found them")
+    func named() {
+        let replica = Self.hello(["server", "redis", "mode", "standalone", "role", "replica"])
+        let handshake = Self.handshake(.auto)
+        #expect(handshake.failure(of: .identify, replica, endpoint: "h:1", isNamed: true)?.code == .noPrimary)
+        let primary = Self.hello(["server", "redis", "mode", "standalone", "role", "master"])
+        #expect(handshake.failure(of: .identify, primary, endpoint: "h:1", isNamed: true) == nil)
+    }
+
     @Test("an answer that is none, and a refusal to answer, let a server pass that answers the rest")
     func unknown() {
         let handshake = Self.handshake(.single)

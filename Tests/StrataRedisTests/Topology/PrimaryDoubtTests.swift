@@ -307,6 +307,8 @@ private final class ToldLocator: ServerLocator {
 
     func drivers(for thread: LoopThread) -> [any LoopDriver] { [] }
     func search(now: MonotonicInstant) -> UInt64 { 0 }
+    var namesPrimaries: Bool { true }
+
     func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>? { .success(endpoints[place]) }
     var generation: UInt64 { UInt64(place) }
     var news: UInt64 { UInt64(place) }
