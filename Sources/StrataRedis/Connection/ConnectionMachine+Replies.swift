@@ -114,7 +114,8 @@ extension ConnectionMachine {
 
     private mutating func answerHandshake(with reply: RESPValue, now: MonotonicInstant) -> RedisError? {
         let step = handshakeSteps[handshakeAnswered]
-        if let failure = settings.handshake.failure(of: step, reply, endpoint: peer, isNamed: isNamed) { return failure }
+        let failure = settings.handshake.failure(of: step, reply, endpoint: peer, isNamed: isNamed)
+        guard failure == nil else { return failure }
         note(settings.handshake.remark(on: step, reply))
         if step == .track { tracking.answered(by: reply, to: tracking.asked) }
         handshakeAnswered += 1

@@ -96,13 +96,14 @@ struct Handshake: Sendable {
         (current ?? RedisCredentials(password: Secret(""))).encodeLogin(into: &writer)
     }
 
-    /// What a step's reply means: `nil` when the connection may be used.
+    /// What a step's reply means.
     ///
     /// - Parameters:
     ///   - step: The step.
     ///   - reply: Its reply.
     ///   - endpoint: The server.
     ///   - isNamed: Whether Sentinels have named it as their primary.
+    /// - Returns: `nil` when the connection may be used.
     func failure(of step: Step, _ reply: RESPValue, endpoint: String, isNamed: Bool = false) -> RedisError? {
         switch reply {
         case .error(let text) where step == .identify && !refusesAll(text): return nil
