@@ -180,7 +180,8 @@ public struct ChangeMark: Sendable {
         // A shared level gives each invalidation a number, and leaves what it voids where it is.
         if asOf != 0 { return later.asOf == asOf + 1 && later.stamp == stamp ? mark : nil }
         // A composition counts each twice: before and after its levels are told.
-        return zip(notes, later.notes).allSatisfy { $1.tagChanges == $0.tagChanges + 2 } ? mark : nil
+        let counts = zip(notes, later.notes).filter { $0.0.ticket != .none }
+        return counts.allSatisfy { $1.tagChanges == $0.tagChanges + 2 } ? mark : nil
     }
 }
 

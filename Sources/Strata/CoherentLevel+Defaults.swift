@@ -31,6 +31,9 @@ extension CoherentLevel {
     /// False.
     public var lacksSource: Bool { false }
 
+    /// False.
+    public var isStorage: Bool { false }
+
     /// The same.
     @inlinable
     public func stored(tags: [String]) -> [String] { tags }

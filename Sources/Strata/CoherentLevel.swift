@@ -76,6 +76,11 @@ public protocol CoherentLevel<Key, Value>: Sendable {
     /// says.
     var policy: FreshnessPolicy? { get }
 
+    /// Whether the level only keeps what it is given: a read that leaves it out has nothing to find there.
+    ///
+    /// A level around another one says what that one says.
+    var isStorage: Bool { get }
+
     /// The names by which the level knows tags: the same, unless it puts something before them.
     ///
     /// A level above knows tags by these, too. A level around another one says what that one says.

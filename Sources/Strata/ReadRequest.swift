@@ -24,6 +24,11 @@ public struct ReadRequest: Sendable {
     package var basis: (any Sendable)?
     /// The same for each key of a batch, a `[Key: Entry<Value>]`.
     package var bases: (any Sendable)?
+    /// Whether what is set reaches the source later.
+    ///
+    /// Then rights to fill are taken before the upper level is asked: a `set` that comes after that has filled it, perhaps long
+    /// before it reaches the source.
+    package var writesLater = false
     /// The source that the call has brought with it, a `CallSource`; `nil` for a read that goes by the levels' own.
     package var callSource: (any AnyObject & Sendable)?
     /// Whether a level above is filled with the answer when those below are.

@@ -10,8 +10,7 @@ extension Composed {
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         var isFailing = false
         var heard = heardTickets(keys)
-        // As for one key.
-        let tickets = keys.map { fillGate.ticket(for: lower.fingerprint(of: $0)) }
+        let early = request.writesLater ? keys.map { fillGate.ticket(for: lower.fingerprint(of: $0)) } : nil
         if request.leavesOut(upper) {
             for key in keys { request.of(key).skipped(upper) }
         } else {
@@ -52,7 +51,7 @@ extension Composed {
             case .serve: continue
             case .serveAndRefresh:
                 single.recorder?.stale(because: .refreshing)
-                refresh(key, found, heard[index], for: request)
+                refresh(key, found, heard[index], for: request, early?[index])
             case .fallBack:
                 held.insert(index)
                 missing.append(index)
@@ -79,7 +78,7 @@ extension Composed {
         }
         try Task.checkCancellation()
 
-        let wantedTickets = missing.map { tickets[$0] }
+        let tickets = missing.map { early?[$0] ?? fillGate.ticket(for: lower.fingerprint(of: keys[$0])) }
         // What was changed until now voids old entries, and what is changed from now on the new ones.
         var bases: [(Key, Entry<Value>)] = []
         for (index, found) in old {
@@ -92,7 +91,7 @@ extension Composed {
         let left = LeftFlights()
         if let gate = upper.gate { heard = heard.map { $0.asking(gate) } }
         defer {
-            if !left.isEmpty { collect(wanted, left, wantedTickets, missing.map { heard[$0] }, request, askedAt: now) }
+            if !left.isEmpty { collect(wanted, left, tickets, missing.map { heard[$0] }, request, askedAt: now) }
         }
         do {
             var asked = request.filling
@@ -103,7 +102,7 @@ extension Composed {
             if let notes { asked = asked.going(on: notes) }
             let below = try await lower.entries(for: wanted, asked)
             let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
-            let found = Below(entries: below, tickets: wantedTickets, places: missing).without(failed)
+            let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
             // Where it is not known which have failed, nothing is known of those without an entry.
             guard notes != nil || !request.leavesOutFailures else { return entries }

@@ -51,7 +51,6 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         var mark = mark
         guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
-        let entry = entry?.bearing(lower)
         let heard =
             note.isAbove
             ? try await exchangeAbove(entry, key, mark, note) : try await exchangeBelow(entry, key, mark, note)
@@ -142,7 +141,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         var heard: Ticket?
         var ticket = Ticket.void
         do {
-            if var kept = entry.map({ dated($0, for: key, at: start) }) {
+            if var kept = entry.map({ dated($0.bearing(lower), for: key, at: start) }) {
                 kept.asOf = 0
                 if lower.gate != nil { kept.hasNewVersion = false }
                 kept.seal = fillGate.seal(kept.tags)
@@ -177,8 +176,8 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
     ) async throws -> Ticket? {
         guard let upper = upper as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         let fingerprint = lower.fingerprint(of: key)
-        var kept = entry.map { dated($0, for: key, at: time.now) }
-        if let tags = entry?.tags, !tags.isEmpty {
+        var kept = entry.map { dated($0.bearing(lower), for: key, at: time.now) }
+        if let tags = kept?.tags, !tags.isEmpty {
             kept?.seal = fillGate.seal(tags)
             guard fillGate.tagChanges == note.tagChanges else { throw CacheError.conflict }
         }

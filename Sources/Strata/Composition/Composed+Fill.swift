@@ -109,7 +109,8 @@ extension Composed {
         entry.isFill = false
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
-        case .upper: entry.ticket = entry.ticket == .void ? .void : kept ?? heard.ticket
+        // What was changed here since it was asked for is no better for levels above.
+        case .upper: entry.ticket = fillGate.isLive(entry.ticket) ? kept ?? heard.ticket : .void
         case .lower: break
         case .both: entry.ticket = .void
         }

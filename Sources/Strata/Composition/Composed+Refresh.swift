@@ -28,10 +28,11 @@ extension Composed {
     ///   - found: The old entry, as the upper level has it.
     ///   - asked: Taken before the upper level was asked.
     ///   - read: The read.
-    func refresh(_ key: Key, _ found: Entry<Value>, _ asked: Asked, for read: ReadRequest) {
+    ///   - early: A ticket from before the upper level was asked, where the read has one.
+    func refresh(_ key: Key, _ found: Entry<Value>, _ asked: Asked, for read: ReadRequest, _ early: Ticket?) {
         let options = read.options.ofRefresh
         let heard = heardTicket(key)
-        let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+        let ticket = early ?? fillGate.ticket(for: lower.fingerprint(of: key))
         guard let old = judged(found, key, asked, at: .now) else { return }
         refreshes.launch(key, RefreshedEntry(key, old), priority: options.priority) {
             [self, heard, callSource = read.callSource] hint in

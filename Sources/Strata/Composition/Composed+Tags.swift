@@ -7,13 +7,13 @@ extension Composed {
     ///   when both did. What this process has filled the upper level with is void all the same.
     public func invalidate(tags: [String]) async throws {
         try TagLimits.checkLengths(tags)
-        let tags = lower.stored(tags: tags)
+        let stored = lower.stored(tags: tags)
         // Before: no read sees the old values above any more. After: no level keeps what was read until now.
-        fillGate.void(tags: tags)
+        fillGate.void(tags: stored)
         var errors: [any Error] = []
-        do { try await upper.invalidate(tags: tags) } catch { errors.append(error) }
+        do { try await upper.invalidate(tags: stored) } catch { errors.append(error) }
         do { try await lower.invalidate(tags: tags) } catch { errors.append(error) }
-        fillGate.void(tags: tags)
+        fillGate.void(tags: stored)
         try throwAny(errors)
     }
 }

@@ -127,8 +127,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         var above: Entry<Value>?
         var isFailing = false
         var heard = heardTicket(key)
-        // Before the upper level is asked: a `set` that comes after that fills it, perhaps long before it reaches the source.
-        let ticket = fillGate.ticket(for: lower.fingerprint(of: key))
+        let early = request.writesLater ? fillGate.ticket(for: lower.fingerprint(of: key)) : nil
         if request.leavesOut(upper) {
             request.skipped(upper)
         } else {
@@ -156,7 +155,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         case .serveAndRefresh:
             if let found {
                 request.recorder?.stale(because: .refreshing)
-                refresh(key, found, heard, for: request)
+                refresh(key, found, heard, for: request, early)
             }
             return above
         case .fallBack: spare = above
@@ -173,6 +172,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         }
         try Task.checkCancellation()
 
+        let ticket = early ?? fillGate.ticket(for: lower.fingerprint(of: key))
         // What was changed until now voids the old entry, and what is changed from now on the new one.
         if let found, above != nil, judged(found, key, heard, at: start) == nil { (above, spare) = (nil, nil) }
         var asked = request.having(above, asFallback: spare != nil).filling
@@ -234,10 +234,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         var errors: [any Error] = []
-        let entry = (lower.gate == nil ? entry : entry.withNewVersion()).bearing(lower)
+        let entry = lower.gate == nil ? entry : entry.withNewVersion()
         let start = time.now
         let before = fillGate.ticket(for: lower.fingerprint(of: key))
-        let seal = fillGate.seal(entry.tags)
+        let seal = fillGate.seal(entry.bearing(lower).tags)
         var ticket: Ticket?
         do {
             ticket = try await lower.commit(entry, for: key)
@@ -251,7 +251,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
                 fillGate.void(lower.fingerprint(of: key))
             }
         }
-        var kept = dated(entry, for: key, at: start)
+        var kept = dated(entry.bearing(lower), for: key, at: start)
         if lower.gate != nil { kept.hasNewVersion = false }
         kept.seal = seal
         if !entry.tags.isEmpty, entry.rights?.areOvertaken(at: fillGate) == true { ticket = .void }

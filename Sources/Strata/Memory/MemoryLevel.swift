@@ -194,6 +194,9 @@ public final class MemoryLevel<Key: Hashable & Sendable, Value: Sendable>: Cache
     /// ``EntryOrigin/memory``.
     public var origin: EntryOrigin? { .memory }
 
+    /// True.
+    public var isStorage: Bool { true }
+
     /// True: entries come back with their tickets.
     public var keepsTickets: Bool { true }
 

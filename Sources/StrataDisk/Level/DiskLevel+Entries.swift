@@ -35,8 +35,8 @@ extension DiskLevel {
 
     func isInTime(_ stored: StoredEntry, _ now: ClockReading) -> Bool {
         guard stored.ends > now.wall else { return false }
-        // What has no end outlives none by a clock that was set back.
-        return stored.stored <= now.wall + Self.tolerance || stored.ends >= DiskSpace.expirableEnd(stored.stored)
+        // What is fresh without end outlives none by a clock that was set back.
+        return stored.stored <= now.wall + Self.tolerance || stored.fresh >= DiskSpace.expirableEnd(stored.stored)
     }
 
     private func entry(

@@ -21,7 +21,7 @@ public import Strata
 /// | remove, clear | 1 read, and 1 write if there is something to remove |
 ///
 /// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that
-/// seem to come from the future are misses, but for those that never end; set forward, entries expire early.
+/// seem to come from the future are misses, but for those that stay fresh without end; set forward, entries expire early.
 ///
 /// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call is given up.
 public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
@@ -117,6 +117,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 
     /// Where its entries come from.
     public var origin: EntryOrigin? { .disk }
+
+    /// True.
+    public var isStorage: Bool { true }
 
     /// How the level was used since it was made.
     public var statistics: DiskStatistics { counters.snapshot }

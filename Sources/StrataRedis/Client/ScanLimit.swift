@@ -1,8 +1,8 @@
 /// Leads a scan: ends one that the server does not end, and begins anew where the server may be another.
 ///
 /// A cursor says something to the very process that has given it. After a restart or a failover it leads to other places, and what
-/// lies between is never found. So after a new connection a scan begins anew, up to ``mostBeginnings`` times; what it finds
-/// again is what any scan may find again.
+/// lies between is never found. So after a new connection a scan begins anew, ``mostBeginnings`` times in all: a long one behind
+/// a proxy that ends connections must come to its end. What it finds again is what any scan may find again.
 ///
 /// SCAN comes to its end after as many steps as the server's table has places for each step's `COUNT`; a table is at most
 /// some hundred times as large as what is in it, and shrinks. A server that never answers with 0 would keep its caller for
@@ -14,7 +14,7 @@ struct ScanLimit: Sendable {
     static let factor = 256
 
     /// How often a scan begins.
-    static let mostBeginnings = 8
+    static let mostBeginnings = 4
 
     private var steps = 0
     private var limit = Self.free
@@ -38,8 +38,7 @@ struct ScanLimit: Sendable {
         size: () async throws -> Int
     ) async throws -> UInt64? {
         let now = client.openings
-        if cursor != 0, now != openings {
-            guard beginnings < Self.mostBeginnings else { throw Self.endless }
+        if cursor != 0, now != openings, beginnings < Self.mostBeginnings {
             let begun = beginnings + 1
             self = ScanLimit()
             beginnings = begun

@@ -12,6 +12,8 @@ final class CredentialKeeper: Sendable {
         var question: Task<Void, Never>?
         /// Tells the question under way from those that were lost.
         var number: UInt64 = 0
+        /// The last one that has ended, or counts as lost.
+        var answered: UInt64 = 0
         var askedAt = MonotonicInstant.distantPast
         /// Called when the question under way has ended.
         var waiting: [@Sendable () -> Void] = []
@@ -81,6 +83,7 @@ final class CredentialKeeper: Sendable {
         if lost != nil {
             state.waiting = []
             state.failure = late
+            state.answered = state.number
         }
         state.waiting.append(finished)
         state.number += 1
@@ -118,11 +121,15 @@ final class CredentialKeeper: Sendable {
     /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` when there is none for so long that the question counts as lost;
     ///   `CancellationError`.
     func answer() async throws {
-        if isAsking {
-            // The source may have been asked before what the caller knows of.
-            do { try await nextAnswer() } catch { if Task.isCancelled { throw error } }
+        // A question that is under way may have been asked before what the caller knows of.
+        let earlier = state.withLock { $0.number }
+        while true {
+            try await nextAnswer()
+            let (answered, failure) = state.withLock { ($0.answered, $0.failure) }
+            guard answered > earlier else { continue }
+            if let failure { throw failure }
+            return
         }
-        try await nextAnswer()
     }
 
     /// Asks, or joins the question that is under way.
@@ -136,7 +143,6 @@ final class CredentialKeeper: Sendable {
         } catch is WaitLimitReached {
             throw late
         }
-        if let failure { throw failure }
     }
 
     private var late: RedisError {
@@ -156,6 +162,7 @@ final class CredentialKeeper: Sendable {
         let waiting: [@Sendable () -> Void] = state.withLock { state in
             guard state.number == number else { return [] }
             state.question = nil
+            state.answered = number
             switch outcome {
             case .success(let credentials):
                 state.failure = nil

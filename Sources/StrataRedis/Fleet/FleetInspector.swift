@@ -115,7 +115,9 @@ package struct FleetInspector: Sendable {
         while let position = cursor {
             guard seen < Self.mostFields else { return (ends, true) }
             let (next, fields) = try await redis.fields(of: keyspace.instances, from: position)
-            cursor = try await scan.step(after: position, to: next, at: redis) { Self.mostFields }
+            cursor = try await scan.step(after: position, to: next, at: redis.responsible(for: keyspace.instances)) {
+                Self.mostFields
+            }
             seen += fields.count
             for (name, text) in fields {
                 guard let number = QuestionNumber(name), text.count <= 15,

@@ -63,9 +63,12 @@ extension KeyspaceInspector {
         var others: Set<[UInt8]> = []
         var cursor: UInt64? = 0
         var scan = ScanLimit()
+        let marks = RedisKey(keyspace.marks(of: part))
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
-            cursor = try await scan.step(after: position, to: next, at: redis) { try await fieldCount(of: part) }
+            cursor = try await scan.step(after: position, to: next, at: redis.responsible(for: marks)) {
+                try await fieldCount(of: part)
+            }
             for field in fields {
                 let number = TagMarks.number(field.number)
                 guard TagName(bytes: field.name) != nil else {

@@ -99,7 +99,7 @@ extension RedisLevel {
         var scan = ScanLimit()
         while let position = cursor {
             let (next, fields) = try await redis.tagFields(in: keyspace, part, from: position)
-            cursor = try await scan.step(after: position, to: next, at: redis) {
+            cursor = try await scan.step(after: position, to: next, at: redis.responsible(for: marks)) {
                 try await redis.count(of: "HLEN", .repeatable, [marks])
             }
             let old = fields.filter {

@@ -282,6 +282,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { .redis }
 
+    /// True.
+    public var isStorage: Bool { true }
+
     // MARK: Inside
 
     /// For how long what was stored may live: by any policy so far.

@@ -39,6 +39,8 @@ struct ClusterProbe {
         defer { for asker in askers { asker.stop() } }
         let drivers: [any LoopDriver] = askers + [locator]
         let end = MonotonicInstant.now.advanced(by: configuration.connectTimeout)
+        // The time for an answer is that of a server, and a source of credentials may take longer.
+        awaitCredentials(until: end)
         let search = locator.search(now: .now)
         while true {
             for driver in drivers { driver.pump(now: .now) }
@@ -46,6 +48,22 @@ struct ClusterProbe {
             guard .now < end else { return false }
             wait(for: drivers, until: end)
         }
+    }
+
+    /// Waits for the first answer of a source of credentials.
+    private func awaitCredentials(until end: MonotonicInstant) {
+        guard let keeper = configuration.credentials?.keeper, keeper.current == nil else { return }
+        let wakeup = wakeup
+        keeper.ask { wakeup.signal() }
+        while .now < end {
+            // What ends after this is heard.
+            wakeup.announceSleep()
+            guard keeper.isAsking else { break }
+            var descriptor = pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)
+            let left = max(0, MonotonicInstant.now.nanoseconds(to: end))
+            if poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1)) > 0 { wakeup.clear() }
+        }
+        wakeup.announceAwake()
     }
 
     /// Sleeps until a socket or time has something.

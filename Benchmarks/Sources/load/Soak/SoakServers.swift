@@ -274,6 +274,22 @@ final class SoakServers: Sendable {
         }
     }
 
+    /// What the servers say of themselves, for whoever wants to know why they are not whole.
+    func account() async -> String {
+        var lines: [String] = []
+        let words = settingsOfAccount
+        for server in all {
+            let reply = try? await server.command(bytes: words, within: .seconds(1))
+            lines.append("\(server.port ?? 0): \(reply?.text ?? "no answer")")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var settingsOfAccount: [[UInt8]] {
+        let words = if case .cluster = backing { ["CLUSTER", "NODES"] } else { ["INFO", "replication"] }
+        return words.map { Array($0.utf8) }
+    }
+
     private func isWhole(_ set: RedisReplication) async throws -> Bool {
         guard let primary = try? await set.currentPrimary(), await isKnown(primary, as: 0) else { return false }
         for server in set.servers {

@@ -12,6 +12,8 @@ final class SoakTrouble: Sendable {
     private let recorder: HistoryRecorder
     private let counts = Mutex<[SoakFault: Int]>([:])
     private let failures = Mutex<[String]>([])
+    /// When the run ends.
+    private let end = Mutex(ContinuousClock.now)
     private let findings = Mutex<[String: Int]>([:])
     private let refused = Mutex<[String: Int]>([:])
 
@@ -48,6 +50,7 @@ final class SoakTrouble: Sendable {
 
     /// Causes faults in all places until `end`; returns when all is set right.
     func run(until end: ContinuousClock.Instant, seed: UInt64) async {
+        self.end.withLock { $0 = end }
         await withTaskGroup { group in
             for (index, place) in SoakFault.Place.ofDriver.enumerated() {
                 group.addTask { [self] in
@@ -120,7 +123,7 @@ final class SoakTrouble: Sendable {
             let hasSuccessor = (try? await servers.waitForSuccessor(of: server, shard)) != nil
             try await Task.rest(for: pause)
             try await server.resume()
-            guard hasSuccessor else { throw SoakServers.NotWhole() }
+            if !hasSuccessor { count("without_successor") }
         case .migration: try await migrate(&random)
         case .callersKilled: try await killOwnConnections(of: "normal", at: server)
         case .linksKilled: try await killOwnConnections(of: "pubsub", at: server)
@@ -129,7 +132,19 @@ final class SoakTrouble: Sendable {
             beats.willEmpty(shard)
             try await server.command("FLUSHALL")
         }
-        try await servers.heal()
+        try await heal()
+    }
+
+    /// Returns when the servers are whole again, at the end of the run at the latest: until then the fault lasts.
+    private func heal() async throws {
+        let end = end.withLock { $0 }
+        repeat {
+            do { return try await servers.heal() } catch is SoakServers.NotWhole {
+                count("not_whole")
+                let account = await servers.account()
+                failures.withLock { $0.append("not whole: \(account)") }
+            }
+        } while ContinuousClock.now < end
     }
 
     /// Moves a range of slots that begins with that of a key.

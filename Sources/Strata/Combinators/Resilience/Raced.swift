@@ -63,20 +63,26 @@ where First.Key == Second.Key, First.Value == Second.Value {
             return try await first.entries(for: keys, request).map { pair.marked($0, isFirst: true) }
         }
         guard rule == .firstOutcome else { return try await firstValues(of: keys, request) }
-        @Sendable func ask(_ level: some CacheLevel<Key, Value>, isFirst: Bool) async throws -> (
-            [Entry<Value>?], FailureNotes
-        ) {
-            let notes = FailureNotes()
-            let asked = request.leavesOutFailures ? request.going(on: notes) : request
-            return (try await level.entries(for: keys, asked).map { pair.marked($0, isFirst: isFirst) }, notes)
-        }
-        let (entries, notes) = try await FirstOutcome.of([
-            { [pair] in try await ask(pair.first, isFirst: true) },
-            { [pair] in try await ask(pair.second, isFirst: false) },
+        let winner: RacedAnswer<Value> = try await FirstOutcome.of([
+            { [self] in try await told(by: first, isFirst: true, of: keys, request) },
+            { [self] in try await told(by: second, isFirst: false, of: keys, request) },
         ])
         // What the other one has failed with is nothing to the caller.
-        request.leftOut?.add(notes, of: keys, as: keys)
-        return entries
+        request.leftOut?.add(winner.notes, of: keys, as: keys)
+        return winner.entries
+    }
+
+    /// The entries of one level, with what has failed there where failures are left out.
+    private func told(
+        by level: some CacheLevel<Key, Value>,
+        isFirst: Bool,
+        of keys: [Key],
+        _ request: ReadRequest
+    ) async throws -> RacedAnswer<Value> {
+        let notes = FailureNotes()
+        let asked = request.leavesOutFailures ? request.going(on: notes) : request
+        let entries = try await level.entries(for: keys, asked).map { pair.marked($0, isFirst: isFirst) }
+        return RacedAnswer(entries: entries, notes: notes)
     }
 
     /// The first value of each key that comes; a miss where there is none, and the failure of a key that no level could tell of.
@@ -134,6 +140,13 @@ where First.Key == Second.Key, First.Value == Second.Value {
             parts: [first.label, second.label]
         )
     }
+}
+
+/// What one level has answered in a batch.
+private struct RacedAnswer<Value: Sendable>: Sendable {
+    let entries: [Entry<Value>?]
+    /// What has failed, where failures are left out.
+    let notes: FailureNotes
 }
 
 /// What two levels have told of the keys of a batch.

@@ -78,7 +78,9 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
     ///
     /// - Throws: What the transformer throws, and then the level is not asked; what the level throws.
     public func remove(_ key: Key) async throws {
-        guard let value = UncachedWrite.value as? Value else { return try await base.remove(key) }
+        guard let written = UncachedWrite.value, let value = written as? Value else {
+            return try await base.remove(key)
+        }
         let inner = try await transformer.inverseTransform(value, for: key)
         try await UncachedWrite.$value.withValue(inner) { try await base.remove(key) }
     }

@@ -73,6 +73,9 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
     public var lacksSource: Bool { base.lacksSource }
 
     /// What the level inside says.
+    public var isStorage: Bool { base.isStorage }
+
+    /// What the level inside says.
     public func stored(tags: [String]) -> [String] { base.stored(tags: tags) }
 
     /// What the level inside says.

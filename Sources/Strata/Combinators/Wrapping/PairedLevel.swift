@@ -67,6 +67,9 @@ extension PairedLevel {
     /// Whether both levels say so.
     public var keepsTickets: Bool { pair.keepsTickets }
 
+    /// Whether both levels say so.
+    public var isStorage: Bool { first.isStorage && second.isStorage }
+
     /// That of both, where it is the same.
     public var origin: EntryOrigin? { first.origin == second.origin ? first.origin : nil }
 
@@ -88,11 +91,10 @@ extension PairedLevel where Self: Fetcher {
 
 extension ReadRequest {
     /// Whether a level has nothing to say in this read, so that its answer is none.
-    ///
-    /// One that fetches with the sources of calls does so without what it keeps, too.
     func passesOver(_ level: some CacheLevel) -> Bool {
         if spares(level) { return true }
-        guard skipsReading(level), !(level is any SourcedLevel) else { return false }
+        // One that fetches does so without what it keeps, too.
+        guard skipsReading(level), level.isStorage else { return false }
         skipped(level)
         return true
     }

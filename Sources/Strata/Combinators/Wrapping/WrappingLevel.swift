@@ -29,6 +29,9 @@ extension WrappingLevel {
     public var lacksSource: Bool { base.lacksSource }
 
     /// What the level inside says.
+    public var isStorage: Bool { base.isStorage }
+
+    /// What the level inside says.
     public func stored(tags: [String]) -> [String] { base.stored(tags: tags) }
 
     /// What the level inside says.

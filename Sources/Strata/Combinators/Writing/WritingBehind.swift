@@ -54,7 +54,7 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     /// The level's entry; of a key whose write is pending what levels hold of that, or what is pending.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard request.rights == nil, let pending = queue.newest(key) else {
-            return try await base.entry(for: key, request)
+            return try await base.entry(for: key, request.late)
         }
         return try await entry(of: pending, request)
     }
@@ -86,12 +86,12 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
 
     /// The level's entries; of keys whose writes are pending what ``entry(for:_:)`` returns.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        guard request.rights == nil, !queue.isEmpty else { return try await base.entries(for: keys, request) }
+        guard request.rights == nil, !queue.isEmpty else { return try await base.entries(for: keys, request.late) }
         let pending = keys.map { queue.newest($0) }
         let rest = keys.indices.filter { pending[$0] == nil }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         if !rest.isEmpty {
-            let found = try await base.entries(for: rest.map { keys[$0] }, request)
+            let found = try await base.entries(for: rest.map { keys[$0] }, request.late)
             for (index, entry) in zip(rest, found) { entries[index] = entry }
         }
         for index in keys.indices {
@@ -312,5 +312,14 @@ extension Entry {
         if refreshAt == freshUntil { refreshAt = end }
         freshUntil = end
         staleUntil = max(staleUntil, end)
+    }
+}
+
+extension ReadRequest {
+    /// The same request to a level whose source gets later what is set.
+    fileprivate var late: ReadRequest {
+        var request = self
+        request.writesLater = true
+        return request
     }
 }

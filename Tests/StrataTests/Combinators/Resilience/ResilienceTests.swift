@@ -190,7 +190,9 @@ struct ResilienceTests {
     func losersFailures() async throws {
         let (east, west) = (ProbeLevel(["a": 1, "b": 2]), BatchOfOne())
         let notes = FailureNotes()
-        let request = ReadRequest().going(on: notes)
+        var failing = ReadRequest(leavesOutFailures: true)
+        failing.leftOut = notes
+        let request = failing
         let gate = AsyncGate()
         east.holdGets(gate)
         let read = Task { try await east.race(west).entries(for: ["a", "b"], request) }
