@@ -93,10 +93,16 @@ extension AtomicLevel {
     ///   - entry: What the level had.
     ///   - key: Its key.
     ///   - mark: By what that look is known again.
+    ///   - account: What the invalidation has done.
     /// - Throws: ``CacheError/Code/conflict``, also where nothing was changed but by others at the same time; as
     ///   ``exchange(_:for:if:)``.
-    func restore(_ entry: Entry<Value>, for key: Key, after mark: ChangeMark) async throws {
-        guard let found = try await current(key), found.entry == nil, let mark = mark.afterInvalidation(found.mark)
+    func restore(
+        _ entry: Entry<Value>,
+        for key: Key,
+        after mark: ChangeMark,
+        _ account: InvalidationAccount
+    ) async throws {
+        guard let found = try await current(key), found.entry == nil, let mark = mark.before(found.mark, account)
         else {
             throw CacheError.conflict
         }
@@ -169,16 +175,16 @@ public struct ChangeMark: Sendable {
     /// - Returns: `nil` when the key was voided since it was read: a conflict.
     public func ticket() -> Ticket? { renewal.map { $0() } ?? Ticket.none }
 
-    /// A later mark of the same key, good for as long as this one; `nil` if more than one invalidation of tags, or a change of
-    /// the key, lies between the two.
-    func afterInvalidation(_ later: ChangeMark) -> ChangeMark? {
+    /// A later mark of the same key, good for as long as this one; `nil` if more than an invalidation of tags by the caller lies
+    /// between the two.
+    func before(_ later: ChangeMark, _ account: InvalidationAccount) -> ChangeMark? {
         guard notes.count == later.notes.count else { return nil }
         var mark = later
         // Keys that were changed in this process since the first look have voided its tickets.
         mark.renewal = renewal
         for index in notes.indices { mark.notes[index].ticket = notes[index].ticket }
         // A shared level gives each invalidation a number, and leaves what it voids where it is.
-        if asOf != 0 { return later.asOf == asOf + 1 && later.stamp == stamp ? mark : nil }
+        if asOf != 0 { return later.stamp == stamp && account.leads(from: asOf, to: later.asOf) ? mark : nil }
         // A composition counts each twice: before and after its levels are told.
         let counts = zip(notes, later.notes).filter { $0.0.ticket != .none }
         return counts.allSatisfy { $1.tagChanges == $0.tagChanges + 2 } ? mark : nil

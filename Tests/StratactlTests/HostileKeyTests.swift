@@ -123,12 +123,13 @@ struct HostileKeyTests {
             #expect(run.errorText.contains("4 keys left out"))
 
             let names = try await cache.run("keys", "things", "--print0", "--names")
-            #expect(names.output.split(separator: 0).count == 6)
+            #expect(names.output.split(separator: 0).count == 5)
+            #expect(names.errorText.contains("1 key left out"))
             let script = "\"$0\" keys things --print0 --names | xargs -0 \"$0\" remove things --raw-key --yes --"
             let removal = try await CommandRun.of(script, environment: ["STRATA_REDIS_URL": cache.server.url])
             #expect(removal.status.isSuccess)
             removal.expectHarmless()
-            #expect(try await cache.size() == 0)
+            #expect(try await cache.size() == 1)
         }
     }
 

@@ -99,10 +99,11 @@ extension ProviderCache {
         }
         let key = ProviderRecord.Key(provider)
         let stored = try? await levels.current(key)
-        try await evict(scope, of: provider)
+        let account = InvalidationAccount()
+        try await InvalidationAccount.$current.withValue(account) { try await evict(scope, of: provider) }
         // What another has set, removed or evicted since it was asked for must not come back by this value.
         if let stored, let entry = stored.entry, entry.value?.bytes == loaded.record?.bytes {
-            try? await levels.restore(entry, for: key, after: stored.mark)
+            try? await levels.restore(entry, for: key, after: stored.mark, account)
         }
         return (value, loaded.trace)
     }

@@ -45,6 +45,11 @@ extension RedisClient {
                 try await guarded(role, for: marks, advance)
             }
         guard let marks = Self.marks(in: reply) else { throw unexpected("advance") }
+        if let account = InvalidationAccount.current, case .array(let parts) = reply, parts.count > 2,
+            let before = parts[2].number(in: 0...Int64(TagMarks.highestNumber))
+        {
+            account.note(InvalidationNumber(before), to: marks.sequence)
+        }
         return marks
     }
 
@@ -68,7 +73,7 @@ extension RedisClient {
     }
 
     private static func marks(in reply: RESPValue) -> TagMarks? {
-        guard case .array(let parts) = reply, parts.count == 2,
+        guard case .array(let parts) = reply, (2...3).contains(parts.count),
             // A script may pass the highest number by as many as it gives out.
             let sequence = parts[0].number(in: 0...Int64(TagMarks.highestNumber) + 1_000_000),
             let clear = parts[1].number(in: 0...sequence)

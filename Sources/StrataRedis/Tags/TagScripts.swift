@@ -34,10 +34,10 @@ enum TagScripts {
     /// The HDEL removes nothing, and is there because the server no longer checks its memory limit after a first write,
     /// as after the UNLINK. An invalidation must not fail because there is no room for values.
     ///
-    /// Answers {sequence, clear mark}.
+    /// Answers {sequence, clear mark}, and after an invalidation the sequence before it.
     static let advance = RedisScript(
         name: "advance",
-        digest: "6843d1c3e7e9332bcb0d4001abc01199e8d4503b",
+        digest: "84f197a223017eed73f1794aa11158ddd80d3677",
         source: """
             local function number(text)
               if text and #text <= 16 and string.find(text, '^%d+$') then return tonumber(text) end
@@ -112,7 +112,7 @@ enum TagScripts {
             end
             keep()
             redis.call('PUBLISH', ARGV[2], kind .. string.format('%.0f:%.0f:', before, s) .. ARGV[5])
-            return {s, c}
+            return {s, c, before}
             """
     )
 

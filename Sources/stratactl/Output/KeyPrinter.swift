@@ -35,7 +35,9 @@ struct KeyPrinter {
         switch style {
         case .lines, .plain:
             StandardOutput.lines(batch.map { names ? PrintableText.escape($0.name.bytes) : $0.escaped })
-        case .nul: StandardOutput.bytes(batch.flatMap { terminated(names ? $0.name.bytes : readBack($0.userKey)) })
+        case .nul:
+            let keys = batch.map { names ? readable($0.name.bytes) : readBack($0.userKey) }
+            StandardOutput.bytes(keys.flatMap { terminated($0) })
         case .json: try printObjects(batch)
         }
         printed += batch.count
@@ -71,6 +73,9 @@ struct KeyPrinter {
         }
         return bytes + [0]
     }
+
+    /// A name that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is.
+    private func readable(_ name: [UInt8]) -> [UInt8]? { String(validating: name, as: UTF8.self) == nil ? nil : name }
 
     /// A key that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is, or is read as another
     /// key, as text in another normal form is.

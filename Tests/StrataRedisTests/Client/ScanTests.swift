@@ -10,8 +10,8 @@ struct ScanTests {
         try await RedisServer.withServer { server in
             let redis = try TestServer.client(of: server)
             let names = (0..<20_000).map { "k:\($0)" }
-            try await redis.send(["MSET"].map { Array($0.utf8) } + names.flatMap { [Array($0.utf8), [1]] })
-            try await redis.send("HSET", "other", "f", "1")
+            _ = try await redis.send(["MSET"].map { Array($0.utf8) } + names.flatMap { [Array($0.utf8), [1]] })
+            _ = try await redis.send("HSET", "other", "f", "1")
             var found: Set<RedisKey> = []
             var batches = 0
             for try await keys in redis.keys(beginningWith: Array("k:".utf8)) {

@@ -59,6 +59,7 @@ struct ClusterAccessTests {
         try await TestCluster.with(server: server) { cluster in
             var configuration = try TestCluster.configuration(of: cluster)
             configuration.topology = .auto
+            configuration.furtherEndpoints = []
             configuration.connectTimeout = .seconds(20)
             configuration.sentinels = SentinelOptions(
                 endpoints: cluster.primaries.map { TestCluster.endpoint(of: $0) },

@@ -130,7 +130,8 @@ struct PrimaryDoubtTests {
             let call = Task { try await doubtful.get() }
             while doubtful.state.withLock({ $0.asked }) < 2 { try await nextTurn() }
             try await doubtful.rounds(5)
-            #expect(doubtful.connection.inFlight == 1, "it has come, and was not taken")
+            // A PING may lie behind it.
+            #expect(doubtful.connection.inFlight > 0, "it has come, and was not taken")
             doubtful.move()
             await #expect(throws: RedisError.self) { try await call.value }
         }
