@@ -83,7 +83,7 @@ private func interpret(_ reply: RESPValue) {
     _ = (reply.bytes, reply.string, reply.integer, reply.array, reply.isNull)
     _ = RedisClient.time(in: reply)
     _ = ServerIdentity(reply)
-        .map { Handshake(RedisConfiguration(endpoint: .unix(path: "/s"))).misplacement($0, endpoint: "") }
+        .map { Handshake(RedisConfiguration(endpoint: .unix(path: "/s"))).misplacement($0, endpoint: "", isNamed: true) }
     ask(reply)
     if case .error(let text) = reply {
         let error = RedisError.reply(text, endpoint: "server")
