@@ -82,8 +82,8 @@ private func check(_ reply: RESPValue, _ limits: ReplyLimits, depth: Int) {
 private func interpret(_ reply: RESPValue) {
     _ = (reply.bytes, reply.string, reply.integer, reply.array, reply.isNull)
     _ = RedisClient.time(in: reply)
-    _ = ServerIdentity(reply)
-        .map { Handshake(RedisConfiguration(endpoint: .unix(path: "/s"))).misplacement($0, endpoint: "", isNamed: true) }
+    let handshake = Handshake(RedisConfiguration(endpoint: .unix(path: "/s")))
+    _ = ServerIdentity(reply).map { handshake.misplacement($0, endpoint: "", isNamed: true) }
     ask(reply)
     if case .error(let text) = reply {
         let error = RedisError.reply(text, endpoint: "server")
