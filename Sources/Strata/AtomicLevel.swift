@@ -102,7 +102,7 @@ extension AtomicLevel {
         after mark: ChangeMark,
         _ account: InvalidationAccount
     ) async throws {
-        guard let found = try await current(key), found.entry == nil, let mark = mark.before(found.mark, account)
+        guard let found = try await current(key), found.entry == nil, let mark = mark.carried(to: found.mark, account)
         else {
             throw CacheError.conflict
         }
@@ -177,7 +177,7 @@ public struct ChangeMark: Sendable {
 
     /// A later mark of the same key, good for as long as this one; `nil` if more than an invalidation of tags by the caller lies
     /// between the two.
-    func before(_ later: ChangeMark, _ account: InvalidationAccount) -> ChangeMark? {
+    func carried(to later: ChangeMark, _ account: InvalidationAccount) -> ChangeMark? {
         guard notes.count == later.notes.count else { return nil }
         var mark = later
         // Keys that were changed in this process since the first look have voided its tickets.

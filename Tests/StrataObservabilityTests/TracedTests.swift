@@ -109,6 +109,49 @@ struct TracedTests {
         }
     }
 
+    @Test("a source that throws CancellationError by itself has failed, and a caller that has left has not")
+    func cancellations() async throws {
+        let own = ClosureFetcher<Int, String> { _ in throw CancellationError() }.traced(as: "c", tracer: tracer)
+        await #expect(throws: CancellationError.self) { try await own.get(1) }
+        for span in tracer.finishedSpans { #expect(span.status?.code == .error) }
+        let gate = AsyncGate()
+        let slow = ClosureFetcher<Int, String> { _ in
+            try await gate.pass()
+            return ""
+        }
+        .traced(as: "slow", tracer: tracer)
+        let read = Task { try await slow.get(1) }
+        await gate.arrivals()
+        read.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+        let left = tracer.finishedSpans.filter { text($0, "cache.name") == "slow" }
+        #expect(!left.isEmpty && left.allSatisfy { $0.status == nil })
+    }
+
+    @Test("whether a value is stale goes by the cache's clock")
+    func clock() async throws {
+        let clock = ManualClock()
+        let fails = Locked(false)
+        let level = clock.driving {
+            MemoryLevel<Int, String>(limit: .entries(4))
+                .compose(
+                    Source(
+                        freshness: FreshnessPolicy(freshFor: .seconds(10), staleIfError: .seconds(600), jitter: 0),
+                        failureBackOff: nil
+                    ) { _ in
+                        if fails.withLock({ $0 }) { throw CancellationError() }
+                        return "value"
+                    }
+                )
+        }
+        let cache = level.traced(as: "c", tracer: tracer)
+        #expect(try await cache.get(1) == "value")
+        try clock.advance(by: .seconds(20))
+        fails.withLock { $0 = true }
+        #expect(try await cache.get(1) == "value")
+        #expect(spans("cache get").map { text($0, "cache.result") } == ["fetched", "stale"])
+    }
+
     @Test("a read that joins another is linked to its span, and fetches nothing")
     func joiner() async throws {
         let gate = AsyncGate()

@@ -102,7 +102,7 @@ extension ProviderCache {
         let account = InvalidationAccount()
         try await InvalidationAccount.$current.withValue(account) { try await evict(scope, of: provider) }
         // What another has set, removed or evicted since it was asked for must not come back by this value.
-        if let stored, let entry = stored.entry, entry.value?.bytes == loaded.record?.bytes {
+        if let stored, let entry = stored.entry, let record = loaded.record, entry.value?.bytes == record.bytes {
             try? await levels.restore(entry, for: key, after: stored.mark, account)
         }
         return (value, loaded.trace)

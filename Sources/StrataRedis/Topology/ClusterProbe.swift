@@ -53,23 +53,19 @@ struct ClusterProbe {
     /// Waits for the first answer of a source of credentials.
     private func awaitCredentials(until end: MonotonicInstant) {
         guard let keeper = configuration.credentials?.keeper, keeper.current == nil else { return }
-        let wakeup = wakeup
-        keeper.ask { wakeup.signal() }
-        while .now < end {
-            // What ends after this is heard.
-            wakeup.announceSleep()
-            guard keeper.isAsking else { break }
-            var descriptor = pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)
-            let left = max(0, MonotonicInstant.now.nanoseconds(to: end))
-            if poll(&descriptor, 1, Int32(clamping: left / 1_000_000 + 1)) > 0 { wakeup.clear() }
-        }
-        wakeup.announceAwake()
+        keeper.ask { [wakeup] in wakeup.signal() }
+        while .now < end, keeper.isAsking { wait(for: [], until: end) { keeper.isAsking } }
     }
 
     /// Sleeps until a socket or time has something.
-    private func wait(for drivers: [any LoopDriver], until end: MonotonicInstant) {
+    private func wait(
+        for drivers: [any LoopDriver],
+        until end: MonotonicInstant,
+        while isWorthIt: () -> Bool = { true }
+    ) {
         // What comes between the two is seen: the thread that has resolved a name wakes this one after it.
         wakeup.announceSleep()
+        guard isWorthIt() else { return wakeup.announceAwake() }
         for driver in drivers { driver.pump(now: .now) }
         var descriptors = [pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0)]
         for driver in drivers {

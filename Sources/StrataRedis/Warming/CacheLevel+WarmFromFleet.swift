@@ -13,8 +13,8 @@ extension CacheLevel where Key: KeyRepresentable {
     /// other. Keys that several instances name come first where one of them has named them early.
     ///
     /// It waits until changes are told (``RedisLevel/ready(within:)``), for 5 seconds at most, since what is read before is
-    /// kept in memory for seconds only. A user for ``AccessRules/Purpose/cache`` may do all of it. Round trips: some to list the instances, one
-    /// to ask, some looks for their answers, then one for each batch.
+    /// kept in memory for seconds only. A user for ``AccessRules/Purpose/cache`` may do all of it. Round trips: some to list the
+    /// instances, one to ask, some looks for their answers, then one for each batch.
     ///
     /// - Parameters:
     ///   - level: The Redis level of this cache.
@@ -22,8 +22,8 @@ extension CacheLevel where Key: KeyRepresentable {
     ///   - reading: Makes a key of its ``/Strata/KeyRepresentable/keyBytes``; needed for keys of a type of your own, and not
     ///     for `String`, integers, `UUID` and types with such a raw value.
     /// - Returns: Who has answered, and what has come of the keys. That nobody has answered is no error.
-    /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` while Redis is away, and ``RedisError/Code/invalidArgument`` when keys of this type cannot be made of their bytes;
-    ///   `CancellationError`.
+    /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` while Redis is away, and
+    ///   ``RedisError/Code/invalidArgument`` when keys of this type cannot be made of their bytes; `CancellationError`.
     @discardableResult
     public func warm(
         fromInstancesOf level: RedisLevel<Key, some Sendable>,

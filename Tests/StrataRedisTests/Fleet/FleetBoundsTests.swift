@@ -54,6 +54,13 @@ struct FleetBoundsTests {
         }
     }
 
+    @Test("what a replica has answered is a hit")
+    func replicaHits() {
+        var record = record("one")
+        record.levels = [.init(path: "fetching.redis", counters: ["hits": 1, "misses": 2, "replica_hits": 3])]
+        #expect(InstanceFigures(record).reads.first?.reads == .init(hits: 4, misses: 2))
+    }
+
     @Test("negative and huge counts become figures that can be added up")
     func hostileFigures() {
         var record = record("liar")

@@ -247,6 +247,13 @@ struct KeyspaceInspectorTests {
             #expect(two.counts == KeyspaceCounts(values: 2, leases: 0))
             #expect(two.sampledValues == 1 && two.sampledBytes == 3)
 
+            let measured = try await KeyspaceSurvey.take(cache.redis, prefix: cache.prefix, withMemory: true)
+            var memory = 0
+            for name in ["a", "h"] {
+                memory += try await cache.redis.memory(of: RedisKey("\(cache.prefix):t%3Awo:v:{\(name)}")) ?? 0
+            }
+            #expect(measured.rows.last?.estimatedMemory == memory)
+
             let all = try await KeyspaceSurvey.take(cache.redis, prefix: nil, samples: 0)
             #expect(all.rows.filter { $0.keyspace.prefix == cache.prefix }.count == 2)
             #expect(all.rows.allSatisfy { $0.estimatedBytes == nil })

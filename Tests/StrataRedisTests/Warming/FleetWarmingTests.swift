@@ -1,4 +1,5 @@
 import Strata
+import StrataTestSupport
 import StrataTesting
 import Testing
 
@@ -26,6 +27,34 @@ struct FleetWarmingTests {
         while true {
             let report = try await instance.cache.warm(fromInstancesOf: instance.level, options)
             if report.answered > 0 { return report }
+        }
+    }
+
+    // Takes the five seconds.
+    @Test("while Redis is away a start goes on after five seconds, whatever its limit is")
+    func away() async throws {
+        try await RedisServer.withServer { server in
+            let folder = try ScratchFolder()
+            let one = try instance(server, "web-1/7")
+            try await one.cache.set("v", for: "k")
+            _ = try await one.cache.hibernate(to: folder.file)
+            try await server.kill()
+            let other = try instance(server, "web-2/8")
+            var patient = options()
+            patient.warming.limit = .seconds(6_000)
+            let warming = patient
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask {
+                    await #expect(throws: RedisError.self) {
+                        try await other.cache.warm(fromInstancesOf: other.level, warming)
+                    }
+                }
+                group.addTask {
+                    await #expect(throws: RedisError.self) {
+                        try await other.cache.restore(from: folder.file, within: .seconds(6_000))
+                    }
+                }
+            }
         }
     }
 

@@ -55,6 +55,25 @@ struct StaleBatchTests {
         }
     }
 
+    @Test("a batch tells the source of old values, also pooled and transformed", arguments: [["a"], ["a", "b"]])
+    func toldThrough(keys: [String]) async throws {
+        let told = Locked<[String: String]>([:])
+        let source = Source<String, [UInt8]> { key, context in
+            told.withLock { $0[key] = context.old.map { String(decoding: $0, as: UTF8.self) } }
+            return .value(Array("new".utf8))
+        }
+        let texts = source.pooled()
+            .transformValues(
+                TwoWayTransformer<[UInt8], String>(
+                    { String(decoding: $0, as: UTF8.self) },
+                    inverse: { Array($0.utf8) }
+                )
+            )
+        for key in keys { try await age(key) }
+        #expect(try await memory.compose(texts).get(keys) == keys.map { _ in "new" })
+        #expect(told.withLock { $0 } == Dictionary(uniqueKeysWithValues: keys.map { ($0, "old \($0)") }))
+    }
+
     @Test("the source is told of each key's old value")
     func told() async throws {
         try await age("a", "b")

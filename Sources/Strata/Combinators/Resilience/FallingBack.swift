@@ -5,8 +5,8 @@
 /// | get | the first level; the fallback when that throws, but not when it misses |
 /// | set, remove, clear, memory pressure | both levels |
 ///
-/// Where the options of a read leave the first level out, the fallback answers. Unlike a composition, a miss of the first level is the answer, and what the fallback had is not written into the
-/// first. A cancellation is not recovered.
+/// Where the options of a read leave the first level out, the fallback answers. Unlike a composition, a miss of the first level is
+/// the answer, and what the fallback had is not written into the first. A cancellation is not recovered.
 ///
 /// ```swift
 /// let sessions = primary.recover(with: replica)

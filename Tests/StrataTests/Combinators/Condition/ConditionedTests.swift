@@ -157,6 +157,26 @@ struct ConditionedTests {
         #expect(asked.calls == ["k", "k"])
     }
 
+    @Test("a read that only waits for what another has left asks neither condition nor recovery")
+    func waiting() async throws {
+        var request = ReadRequest()
+        request.awaited = LeftFlights()
+        let base = ProbeLevel(["k": 1])
+        let level = base.conditioned { [asked] (key: String) in
+            asked.add(key)
+            return false
+        }
+        #expect(try await level.entry(for: "k", request)?.value == 1)
+        #expect(asked.calls == [])
+        base.failGets("down")
+        let recovered = base.recover { [asked] key, _ in
+            asked.add(key)
+            return 2
+        }
+        await #expect(throws: ProbeLevel.Failure(name: "down")) { try await recovered.entry(for: "k", request) }
+        #expect(asked.calls == [])
+    }
+
     @Test("A045 each attempt of a read that is tried again asks the condition anew")
     func askedForEachAttempt() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))

@@ -255,6 +255,18 @@ struct WritingThroughTests {
         #expect(source.values == ["k": 7])
     }
 
+    @Test("a removal writes nothing, also where values are transformed to optional ones")
+    func removalOfOptional() async throws {
+        let cache = cache
+        let texts = cache.transformValues(
+            TwoWayTransformer<Int, String?>({ "\($0)" }, inverse: { $0.flatMap { Int($0) } ?? 0 })
+        )
+        try await texts.set("5", for: "k")
+        try await texts.remove("k")
+        #expect(source.values == ["k": 5] && source.writes.count == 1)
+        #expect(try await memory.get("k") == nil)
+    }
+
     @Test("what a closure removes elsewhere while a value is written and not cached, is removed and not written")
     func removalInside() async throws {
         let cache = cache
