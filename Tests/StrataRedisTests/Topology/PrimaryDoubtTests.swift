@@ -110,6 +110,8 @@ struct PrimaryDoubtTests {
         try await Doubtful.with { doubtful async throws in
             #expect(try await doubtful.get() == "old")
             doubtful.state.withLock { $0.isInDoubt = true }
+            // The thread may have looked just before.
+            try await doubtful.rounds(5)
             let call = Task { try await doubtful.get() }
             while doubtful.connection.inFlight == 0 { try await nextTurn() }
             try await doubtful.rounds(5)
@@ -199,6 +201,8 @@ private struct Doubtful {
         var asked = 0
         /// Which of the servers it is.
         var place = 0
+        /// Which it will be as soon as the thread asks for that: a locator lives there, and changes all it says at once.
+        var next: Int?
         /// How many times drivers have asked whether they may go on.
         var looks = 0
     }
@@ -281,10 +285,7 @@ private struct Doubtful {
 
     /// The second server is found to be the one.
     func move() {
-        state.withLock { state in
-            state.place = 1
-            state.isInDoubt = false
-        }
+        state.withLock { $0.next = 1 }
         loop.wakeup.signal()
     }
 
@@ -311,7 +312,12 @@ private final class ToldLocator: ServerLocator {
     var namesPrimaries: Bool { true }
 
     func outcome(of search: UInt64) -> Result<RedisEndpoint, RedisError>? { .success(endpoints[place]) }
-    var generation: UInt64 { UInt64(place) }
+    var generation: UInt64 {
+        state.withLock { state in
+            if let next = state.next.take() { (state.place, state.isInDoubt) = (next, false) }
+            return UInt64(state.place)
+        }
+    }
     var news: UInt64 { UInt64(place) }
 
     var isInDoubt: Bool {
