@@ -3,15 +3,15 @@ import Strata
 import StrataRedis
 import StrataTesting
 
-/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by plain MGET.
+/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by hand, by plain MGET.
 ///
-/// And fifty that are all in Redis, by one call.
+/// And fifty that are all in Redis, by one call and by hand.
 struct BatchLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "batch",
         abstract: """
-            A read of 50 keys through all levels, of which some or all are in Redis, beside 50 single reads and beside \
-            plain MGET: time and commands.
+            A read of 50 keys through all levels, of which some or all are in Redis, beside 50 single reads, the same by \
+            hand, and plain MGET: time and commands.
             """
     )
 
@@ -29,6 +29,9 @@ struct BatchLoad: AsyncParsableCommand {
         case oneByOne = "one_by_one"
         /// By one call, and all of them are in Redis, none in memory.
         case warm
+        /// The first and the last of these by hand, see ``BatchByHand``.
+        case byHand = "by_hand"
+        case warmByHand = "warm_by_hand"
         case plainMGET = "plain_mget"
     }
 
@@ -77,22 +80,23 @@ struct BatchLoad: AsyncParsableCommand {
         }
     }
 
-    /// Puts half of the keys into memory and Redis, a quarter into Redis alone; or all into Redis alone.
+    /// Puts half of the keys into memory, a quarter into Redis alone; or all into Redis alone.
     private func prepare(_ way: Way, _ names: [String], _ cache: Cache, _ redis: RedisClient) async throws {
         let (memory, level) = (cache.upper, cache.lower)
         let (inMemory, inRedis) =
             switch way {
-            case .batch, .together, .oneByOne: (names.prefix(keys / 2), names.dropFirst(keys / 2).prefix(keys / 4))
-            case .warm, .plainMGET: (names.prefix(0), names[...])
+            case .batch, .together, .oneByOne, .byHand:
+                (names.prefix(keys / 2), names.dropFirst(keys / 2).prefix(keys / 4))
+            case .warm, .warmByHand, .plainMGET: (names.prefix(0), names[...])
             }
         for name in inMemory { try await memory.set("value of \(name)", for: name) }
         try await withThrowingDiscardingTaskGroup { group in
             for name in inRedis {
                 group.addTask {
-                    if way == .plainMGET {
+                    switch way {
+                    case .byHand, .warmByHand, .plainMGET:
                         try await redis.set(RedisKey(name), Array("value of \(name)".utf8))
-                    } else {
-                        try await level.set("value of \(name)", for: name)
+                    case .batch, .together, .oneByOne, .warm: try await level.set("value of \(name)", for: name)
                     }
                 }
             }
@@ -107,6 +111,7 @@ struct BatchLoad: AsyncParsableCommand {
                 for name in names { group.addTask { _ = try await cache.get(name) } }
             }
         case .oneByOne: for name in names { _ = try await cache.get(name) }
+        case .byHand, .warmByHand: _ = try await BatchByHand(memory: cache.upper, redis: redis).get(names)
         case .plainMGET: _ = try await redis.get(names.map { RedisKey($0) })
         }
     }
