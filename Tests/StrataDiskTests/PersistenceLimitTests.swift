@@ -149,6 +149,21 @@ struct PersistenceLimitTests {
         #expect(disk.statistics.unkept == 1 && disk.statistics.failures == 0)
     }
 
+    @Test("a sweep leaves records that are not expirable until their end, and drops them then")
+    func kept() async throws {
+        let size = try await size() + ProviderRecord.keptTag.utf8.count + 2
+        let (cache, disk) = place(10 * size)
+        let kept = Provider<[UInt8]>("kept", key: .key(0), isExpirable: false)
+        try await cache.set(Self.value, for: kept)
+        for number in 1_000_000..<1_000_030 { try await cache.set(Self.value, for: record(number)) }
+        await waitForSweep(disk)
+        #expect(disk.statistics.swept >= 20)
+        #expect(try await place(10 * size).cache.value(of: kept) == Self.value)
+        hand.advance(360_000)
+        #expect(try await cache.removeExpired() > 0)
+        #expect(try await place(10 * size).cache.value(of: kept) == nil)
+    }
+
     @Test("A229 the limit is 300 MiB, and stale values are off, if nothing is said")
     func defaults() {
         let label = ProviderCache(folder.store(), namespace: "records").levels.label

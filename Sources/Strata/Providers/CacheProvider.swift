@@ -39,6 +39,11 @@ public protocol CacheProvider<Value>: Sendable {
     var key: ProviderKey { get }
     /// How long a record lasts; by default what the policy of the cache says.
     var lifetime: EntryLifetime { get }
+    /// Whether a file that is nearly full may drop a record before its end; true by default.
+    ///
+    /// One whose lifetime is ``EntryLifetime/unlimited`` is never dropped. Redis decides by its own policy (`maxmemory-policy`), and
+    /// memory by use.
+    var isExpirable: Bool { get }
     /// More tags by which records can be invalidated; none by default.
     ///
     /// Those of the provider and of its key are there always.
@@ -61,6 +66,8 @@ extension CacheProvider {
     public var key: ProviderKey { .single }
     /// As the policy of the cache says.
     public var lifetime: EntryLifetime { .byPolicy }
+    /// A full file may drop it.
+    public var isExpirable: Bool { true }
     /// No tags of its own.
     public var tags: [String] { [] }
     /// That of the codec.
@@ -84,6 +91,8 @@ public struct Provider<Value: Codable & Sendable>: CacheProvider {
     public var key: ProviderKey
     /// How long a record lasts.
     public var lifetime: EntryLifetime
+    /// Whether a file that is nearly full may drop a record before its end.
+    public var isExpirable: Bool
     /// More tags by which records can be invalidated.
     public var tags: [String]
 
@@ -93,16 +102,19 @@ public struct Provider<Value: Codable & Sendable>: CacheProvider {
     ///   - name: The name under which records are kept. It does not tell types apart: give each type of values its own.
     ///   - key: What tells the records of the provider apart.
     ///   - lifetime: How long a record lasts.
+    ///   - isExpirable: Whether a file that is nearly full may drop a record before its end.
     ///   - tags: More tags by which records can be invalidated.
     public init(
         _ name: String,
         key: ProviderKey = .single,
         lifetime: EntryLifetime = .byPolicy,
+        isExpirable: Bool = true,
         tags: [String] = []
     ) {
         self.name = name
         self.key = key
         self.lifetime = lifetime
+        self.isExpirable = isExpirable
         self.tags = tags
     }
 }

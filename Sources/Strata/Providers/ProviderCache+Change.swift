@@ -36,7 +36,7 @@ extension ProviderCache {
         within limit: Duration = .seconds(2)
     ) async throws -> [Element] where Provider.Value == [Element] {
         let lifetime: Succession.Lifetime = provider.lifetime == .byPolicy ? .restarted : .named(provider.lifetime)
-        let succession = Succession(lifetime: lifetime, tags: provider.allTags, first: self.lifetime)
+        let succession = Succession(lifetime: lifetime, tags: tags(of: provider), first: self.lifetime)
         return try await update(provider, succession, within: limit) { actions.applied(to: $0 ?? []) } ?? []
     }
 

@@ -16,7 +16,7 @@ extension ProviderCache {
         within limit: Duration = .seconds(2)
     ) async throws -> Provider.Value? {
         let record = try ProviderRecord(value, of: provider)
-        let succession = Succession(lifetime: .named(lifetime(of: provider)), tags: provider.allTags)
+        let succession = Succession(lifetime: .named(lifetime(of: provider)), tags: tags(of: provider))
         return try await levels.decide(ProviderRecord.Key(provider), succession, within: limit) { found in
             try Self.value(of: found?.value, for: provider).map { .leave($0) } ?? .put(record, nil)
         }
@@ -96,7 +96,7 @@ extension ProviderCache {
     func succession(of provider: some CacheProvider) -> Succession {
         // Its end, where a level has set one, begins anew.
         let kept: Succession.Lifetime = provider.lifetime == .unlimited ? .named(.unlimited) : .kept
-        return Succession(lifetime: kept, tags: provider.allTags, first: lifetime(of: provider))
+        return Succession(lifetime: kept, tags: tags(of: provider), first: lifetime(of: provider))
     }
 
     /// The value of a record that is to be changed; `nil` for one of an older release or of another type.

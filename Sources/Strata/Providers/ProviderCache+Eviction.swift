@@ -44,8 +44,10 @@ extension ProviderCache {
 
     /// The value of a record from its loader, whatever is kept; then the rest of the scope is evicted.
     ///
-    /// Until the loader has answered, other reads get the old values. Where it fails and the policy of the cache has a window
-    /// for that (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
+    /// The loader runs in any case: no load of others that is under way is joined, no pause after a failure holds, and an old value
+    /// does not shorten the wait (``FreshnessPolicy/softTimeout``). Until it has answered, other reads get the old values. Where
+    /// it fails, or takes longer than ``FreshnessPolicy/hardTimeout``, and the policy of the cache has a window for that
+    /// (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
     ///
     /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
     /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again.
@@ -83,7 +85,7 @@ extension ProviderCache {
         let tag = try provider.tag(of: scope)
         let loaded: Reading<Provider.Value>
         do {
-            loaded = try await read(provider, .reload, load)
+            loaded = try await read(provider, .fromOwnLoader, insists: true, load)
         } catch {
             // A loader may throw it by itself.
             guard whenLoadFails == .evicts, !(error is CancellationError && Task.isCancelled) else { throw error }
@@ -106,5 +108,12 @@ extension ProviderCache {
             try? await levels.restore(entry, for: key, after: stored.mark, account)
         }
         return (value, loaded.trace)
+    }
+}
+
+extension ReadOptions {
+    /// From the caller's own loader: a load of others may have begun before what it evicts has changed.
+    fileprivate static var fromOwnLoader: ReadOptions {
+        ReadOptions(source: .always, softTimeout: .seconds(1 << 32), waitsForOthers: false)
     }
 }

@@ -111,15 +111,33 @@ public struct ProviderCache: Sendable {
         var record: ProviderRecord?
     }
 
+    /// Reads a record.
+    ///
+    /// - Parameters:
+    ///   - provider: Names the record.
+    ///   - options: How the read differs from an ordinary one.
+    ///   - insists: Whether the loader is asked whatever others have brought, or failed to bring.
+    ///   - load: Returns the value; `nil` for a read that asks no source.
+    /// - Returns: What it has come to.
+    /// - Throws: As ``value(of:_:orLoad:)``.
     func read<Provider: CacheProvider>(
         _ provider: Provider,
         _ options: ReadOptions,
+        insists: Bool = false,
         _ load: (@Sendable () async throws -> Provider.Value)?
     ) async throws -> Reading<Provider.Value> {
         let key = ProviderRecord.Key(provider)
         var request = ReadRequest(options: options)
         request.callSource = load.map { load in
-            CallSource<ProviderRecord>(outcome: { _ in try provider.outcome(try await load()) })
+            CallSource<ProviderRecord>(
+                insists: insists,
+                outcome: { context in
+                    let outcome = try self.outcome(try await load(), of: provider)
+                    // What a newer release has written stays for it, however this read came to load.
+                    let isKept = context.old?.schema ?? 0 > provider.schema
+                    return if isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
+                }
+            )
         }
         let (record, trace) = try await levels.traced(key, request)
         do throws(ProviderRecord.Unreadable) {
@@ -133,10 +151,13 @@ public struct ProviderCache: Sendable {
             // Who fetches a newer record for itself brings what this one cannot read.
             if !isKept { again.waitsForOthers = false }
             request = ReadRequest(options: again)
-            request.callSource = CallSource<ProviderRecord>(outcome: { _ in
-                let outcome = try provider.outcome(try await load())
-                return if !isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
-            })
+            request.callSource = CallSource<ProviderRecord>(
+                insists: insists,
+                outcome: { _ in
+                    let outcome = try self.outcome(try await load(), of: provider)
+                    return if !isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
+                }
+            )
             let (record, trace) = try await levels.traced(key, request)
             do throws(ProviderRecord.Unreadable) {
                 return Reading(value: try record?.value(for: provider), trace: trace, record: record)
@@ -157,14 +178,20 @@ public struct ProviderCache: Sendable {
             ProviderRecord(value, of: provider),
             for: ProviderRecord.Key(provider),
             lifetime: lifetime(of: provider),
-            tags: provider.allTags
+            tags: tags(of: provider)
         )
     }
-}
 
-extension CacheProvider {
     /// What a loader gave, as levels keep it.
-    fileprivate func outcome(_ value: Value) throws -> FetchOutcome<ProviderRecord> {
-        .value(try ProviderRecord(value, of: self), lifetime: lifetime, tags: allTags)
+    private func outcome<Provider: CacheProvider>(
+        _ value: Provider.Value,
+        of provider: Provider
+    ) throws -> FetchOutcome<ProviderRecord> {
+        .value(try ProviderRecord(value, of: provider), lifetime: provider.lifetime, tags: tags(of: provider))
+    }
+
+    /// The tags of a record, with the one that keeps it from sweeps, where there are any.
+    func tags(of provider: some CacheProvider) -> [String] {
+        sweep == nil || provider.isExpirable ? provider.allTags : provider.allTags + [ProviderRecord.keptTag]
     }
 }

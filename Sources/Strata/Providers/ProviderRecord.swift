@@ -12,6 +12,9 @@ public final class ProviderRecord: Sendable {
         case other
     }
 
+    /// The tag of records that no sweep of a file drops before their end.
+    package static let keptTag = "provider#kept"
+
     let bytes: [UInt8]
     /// The value, in the form of a schema number.
     private let value: Locked<(value: any Sendable, schema: UInt32)?>
@@ -36,10 +39,12 @@ public final class ProviderRecord: Sendable {
         Provider.codec.schema(provider.schema)
     }
 
+    /// The number of the stored form; `nil` for bytes that are no record.
+    var schema: UInt32? { bytes.count < 7 ? nil : bytes[..<4].reduce(0) { $0 << 8 | UInt32($1) } }
+
     /// The value; decoded, and migrated from an older schema number, when it is first asked for.
     func value<Provider: CacheProvider>(for provider: Provider) throws(Unreadable) -> Provider.Value {
-        guard bytes.count >= 7 else { throw .other }
-        let schema = bytes[..<4].reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+        guard let schema else { throw .other }
         guard schema <= provider.schema else { throw .newer }
         // In two steps: where the value's type is an optional, the cast makes one of nothing.
         if let kept = value.withLock({ $0 }), kept.schema == provider.schema, let value = kept.value as? Provider.Value

@@ -6,10 +6,20 @@
 package final class CallSource<Value: Sendable>: Sendable {
     /// Asks for the value of the call's key.
     package let fetch: @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>
+    /// Whether it is asked whatever others have brought, or failed to bring.
+    ///
+    /// No pause after a failure holds for it, and no value that was stored since the read began stands in for its own.
+    package let insists: Bool
 
-    /// - Parameter fetch: Asks for the value of the call's key.
+    /// - Parameters:
+    ///   - insists: Whether it is asked whatever others have brought, or failed to bring.
+    ///   - fetch: Asks for the value of the call's key.
     @usableFromInline
-    package init(outcome fetch: @escaping @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>) {
+    package init(
+        insists: Bool = false,
+        outcome fetch: @escaping @Sendable (FetchContext<Value>) async throws -> FetchOutcome<Value>
+    ) {
+        self.insists = insists
         self.fetch = fetch
     }
 
@@ -30,4 +40,7 @@ extension CallSource {
 extension ReadRequest {
     /// The source that the call has brought, if it gives values of this type.
     package func callSource<Value>(of type: Value.Type) -> CallSource<Value>? { callSource as? CallSource<Value> }
+
+    /// Whether the call has brought a source that is asked in any case.
+    package func insists<Value: Sendable>(on type: Value.Type) -> Bool { callSource(of: type)?.insists == true }
 }

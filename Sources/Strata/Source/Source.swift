@@ -132,7 +132,7 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         let start = MonotonicInstant.now
         let since = time.running(at: start)
         let fingerprint = fingerprint(of: key)
-        if let (left, reason) = pauses.left(for: key, at: time.now(at: start)) {
+        if !request.insists(on: Value.self), let (left, reason) = pauses.left(for: key, at: time.now(at: start)) {
             request.retryHint?.tell(left)
             let error = reason ?? CacheError.sourceFailed("an error", retryAfter: left)
             request.recorder?.backedOff(error, since: start)

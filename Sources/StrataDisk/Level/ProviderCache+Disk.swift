@@ -14,15 +14,19 @@ extension ProviderCache {
     ///   - memory: How much memory may hold: 10 000 records if nothing is said.
     ///   - limit: How much the namespace may hold, in bytes; 300 MiB if nothing is said. A record that it has no room
     ///     for stays in memory alone. From 95 % of the limit on a sweep in the background drops what was used longest ago,
-    ///     from memory too, until 70 % are left; never records whose lifetime is ``EntryLifetime/unlimited``.
+    ///     from memory too, until 70 % are left; never records whose lifetime is ``EntryLifetime/unlimited`` or whose provider
+    ///     is not ``CacheProvider/isExpirable``.
     ///   - freshness: How long records last whose provider does not say, how long stale ones are served, and how long
     ///     callers wait.
+    ///   - failureBackOff: For how long a record is not loaded again after an error, by any call that evicts nothing; doubled with
+    ///     each failure in a row. `nil` loads again at once.
     public init(
         _ store: DiskStore,
         namespace: String,
         memory: MemoryLimit<ProviderRecord> = .entries(10_000),
         limit: Int = 300 << 20,
-        freshness: FreshnessPolicy = FreshnessPolicy()
+        freshness: FreshnessPolicy = FreshnessPolicy(),
+        failureBackOff: ClosedRange<Duration>? = .milliseconds(100) ... .seconds(5)
     ) {
         let disk = DiskLevel<ProviderRecord.Key, ProviderRecord>(
             space: DiskSpace(store: store, name: DiskSpace.name(of: namespace), limit: limit, whenFull: .sweep),
@@ -31,7 +35,7 @@ extension ProviderCache {
             freshness: freshness,
             undecodable: .miss
         )
-        self.init(disk, memory: memory, over: Source.perCall(freshness: freshness))
+        self.init(disk, memory: memory, over: Source.perCall(freshness: freshness, failureBackOff: failureBackOff))
     }
 
     init(

@@ -27,7 +27,7 @@ extension DiskSpace {
     }
 
     /// Drops what has expired, and then what was used longest ago, until 70 % of the limit are left; never what does not
-    /// expire.
+    /// expire, nor what bears the tag of those that are kept until their end.
     ///
     /// - Parameters:
     ///   - now: The present time.
@@ -75,9 +75,12 @@ extension DiskSpace {
         guard expired.isEmpty else { return (expired, position) }
         let coldest = """
             SELECT usage.used, entry.id, entry.size, entry.key FROM usage JOIN entry ON entry.id = usage.entry
-            WHERE usage.space = ? AND usage.used > ? AND entry.ends < ? ORDER BY usage.used LIMIT \(Self.portion)
+            WHERE usage.space = ? AND usage.used > ? AND entry.ends < ? AND (entry.tags IS NULL OR NOT EXISTS
+                (SELECT 1 FROM tagged WHERE space = usage.space AND tag = ? AND entry = usage.entry))
+            ORDER BY usage.used LIMIT \(Self.portion)
             """
-        let rows = try Row.fetchAll(try db.cachedStatement(sql: coldest), arguments: [space, position, end])
+        let arguments: StatementArguments = [space, position, end, ProviderRecord.keptTag]
+        let rows = try Row.fetchAll(try db.cachedStatement(sql: coldest), arguments: arguments)
         var dropped: [[UInt8]] = []
         for row in rows where excess > 0 {
             try db.cachedStatement(sql: "DELETE FROM entry WHERE id = ?").execute(arguments: [row[1] as Int64])

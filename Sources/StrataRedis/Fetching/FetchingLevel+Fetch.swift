@@ -182,7 +182,8 @@ extension FetchingLevel {
         _ request: ReadRequest,
         _ slot: Fetch<Key, Value>.Slot? = nil
     ) async throws -> Entry<Value>? {
-        if let (left, reason) = sourceErrors.left(for: key, at: time.now), let reason {
+        if !request.insists(on: Value.self), let (left, reason) = sourceErrors.left(for: key, at: time.now), let reason
+        {
             request.recorder?.backedOff(reason, since: .now)
             throw SourceFailure(reason, retryAfter: left)
         }

@@ -63,6 +63,9 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             case .leads(let lease, let failures):
+                guard await mayReplace(lease) else {
+                    return .entry(try await fetchUncoordinated(key, names, request, slot))
+                }
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
             case .failed(let message, let retryAfter):
                 let failure = sourceFailure(key, message, retryAfter: retryAfter)
@@ -110,6 +113,7 @@ extension FetchingLevel {
                 names,
                 duration: options.duration,
                 replacing: finding.stamp,
+                request.insists(on: Value.self) ? .exclusive : .ordinary,
                 traceParent: request.recorder.traceParent
             )
         }
@@ -136,7 +140,7 @@ extension FetchingLevel {
                     names,
                     duration: options.duration,
                     replacing: nil,
-                    .beside,
+                    request.insists(on: Value.self) ? .exclusive : .beside,
                     traceParent: request.recorder.traceParent
                 )
             }
@@ -145,10 +149,7 @@ extension FetchingLevel {
         }
         switch answer {
         case .leads(let lease, let failures):
-            guard lease.replacedHeader.map({ level.isOfNewerRelease($0) }) != true else {
-                await lease.end(.withoutValue)
-                return .othersLead
-            }
+            guard await mayReplace(lease) else { return .othersLead }
             return try await fetch(key, lease, ticket, failures: failures, replacing: .nothing, request, slot)
         case .failed(let message, let retryAfter):
             let failure = sourceFailure(key, message, retryAfter: retryAfter)
@@ -156,6 +157,13 @@ extension FetchingLevel {
             throw failure
         case .waits, .value: return .othersLead
         }
+    }
+
+    /// Whether a fetch under a lease may replace what is there: a newer release's value stays, and the lease ends.
+    private func mayReplace(_ lease: Lease) async -> Bool {
+        guard let header = lease.replacedHeader, level.isOfNewerRelease(header) else { return true }
+        await lease.end(.withoutValue)
+        return false
     }
 }
 

@@ -33,8 +33,11 @@ final class ProviderPlace: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// A cache that keeps in memory what is read from the first moment on.
-    func cache(_ freshness: FreshnessPolicy = plain) async throws -> ProviderCache {
-        let cache = unreadyCache(freshness)
+    func cache(
+        _ freshness: FreshnessPolicy = plain,
+        failureBackOff: ClosedRange<Duration>? = nil
+    ) async throws -> ProviderCache {
+        let cache = unreadyCache(freshness, failureBackOff)
         try await Self.ready(cache.levels)
         return cache
     }
@@ -44,12 +47,20 @@ final class ProviderPlace: Sendable {
         try await confirming?.readyToConfirm(within: .seconds(60))
     }
 
-    private func unreadyCache(_ freshness: FreshnessPolicy) -> ProviderCache {
+    private func unreadyCache(
+        _ freshness: FreshnessPolicy,
+        _ failureBackOff: ClosedRange<Duration>?
+    ) -> ProviderCache {
         switch backing {
-        case .redis: ProviderCache(redis, keyspace: Keyspace(name), freshness: freshness)
+        case .redis:
+            ProviderCache(
+                redis,
+                keyspace: Keyspace(name),
+                freshness: freshness,
+                leases: LeaseOptions(failureBackOff: failureBackOff)
+            )
         #if Disk
         case .disk:
-            // A source that has failed is asked again at once here, as Redis has no pause for it either.
             ProviderCache(
                 DiskLevel(
                     space: DiskSpace(
@@ -63,7 +74,7 @@ final class ProviderPlace: Sendable {
                     undecodable: .miss
                 ),
                 memory: .entries(10_000),
-                over: Source.perCall(freshness: freshness, failureBackOff: nil)
+                over: Source.perCall(freshness: freshness, failureBackOff: failureBackOff)
             )
         #endif
         }

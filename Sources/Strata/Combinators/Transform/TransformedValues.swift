@@ -168,12 +168,15 @@ extension CallSource {
         _ transformer: KeyAwareTwoWayTransformer<Key, Inner, Value>,
         for key: Key
     ) -> CallSource<Inner> {
-        CallSource<Inner>(outcome: { [fetch] context in
-            var old: Value?
-            if let inner = context.old { old = try? await transformer.transform(inner, for: key) }
-            let age = old == nil ? nil : context.age
-            return try await fetch(FetchContext(old: old, age: age, recorder: context.recorder))
-                .map { try await transformer.inverseTransform($0, for: key) }
-        })
+        CallSource<Inner>(
+            insists: insists,
+            outcome: { [fetch] context in
+                var old: Value?
+                if let inner = context.old { old = try? await transformer.transform(inner, for: key) }
+                let age = old == nil ? nil : context.age
+                return try await fetch(FetchContext(old: old, age: age, recorder: context.recorder))
+                    .map { try await transformer.inverseTransform($0, for: key) }
+            }
+        )
     }
 }
