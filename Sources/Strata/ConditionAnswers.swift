@@ -1,11 +1,11 @@
 internal import Synchronization
 
-/// The answers that conditions gave while a read looked into memory, so that the rest of the read asks none of them
+/// The answers that conditions and a switch gave while a read looked into memory, so that the rest of the read asks none of them
 /// twice.
 ///
-/// It is also told whether a level above tells of hits. A read first looks into memory without suspending. When that finds nothing it goes on to
-/// ``CacheLevel/entry(for:_:)`` and takes the answers along: one of a condition that held, and one of a condition that
-/// did not.
+/// It is also told whether a level above tells of hits. A read first looks into memory without suspending. When that finds nothing
+/// it goes on to ``CacheLevel/entry(for:_:)`` and takes the answers along: one of a condition that held, one of a condition that
+/// did not, and the choice of the outermost switch.
 @frozen
 public struct ConditionAnswers: Sendable {
     /// What a condition has answered.
@@ -24,6 +24,9 @@ public struct ConditionAnswers: Sendable {
     var failing: UInt64 = 0
     @usableFromInline
     var error: (any Error)?
+    /// Twice the number of a switch, and one more where it has chosen the first branch; 0 for none.
+    @usableFromInline
+    var chosen: UInt64 = 0
     /// Whether a level above decides whether what is found is served, and so tells of hits.
     @usableFromInline
     var isJudgedAbove = false
@@ -36,6 +39,10 @@ public struct ConditionAnswers: Sendable {
     @inlinable
     var isEmpty: Bool { holding == 0 && failing == 0 }
 
+    /// Whether a switch has chosen its first branch; `nil` when it was not asked.
+    @inlinable
+    func choosesFirst(_ number: UInt64) -> Bool? { chosen >> 1 == number ? chosen & 1 == 1 : nil }
+
     @inlinable
     func answer(of number: UInt64) -> Answer? {
         if holding == number { return .holds }
@@ -44,7 +51,7 @@ public struct ConditionAnswers: Sendable {
     }
 }
 
-/// Numbers that tell the conditions of a process apart.
+/// Numbers that tell the conditions and the switches of a process apart.
 @usableFromInline
 enum ConditionNumber {
     private static let last = Atomic<UInt64>(0)

@@ -23,6 +23,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
     package let pair: Pair<First, Second>
     @usableFromInline
     let choose: @Sendable (First.Key) -> SwitchBranch
+    @usableFromInline
+    let number = ConditionNumber.next()
 
     init(_ first: First, _ second: Second, _ choose: @escaping @Sendable (First.Key) -> SwitchBranch) {
         pair = Pair(first, second)
@@ -31,7 +33,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// What the key's lane has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
-        switch choose(key) {
+        switch request.answers.choosesFirst(number).map({ $0 ? .first : .second }) ?? choose(key) {
         case .first:
             if request.spares(first) || request.rights != nil && first.gate == nil { return nil }
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
@@ -76,7 +78,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
         at now: MonotonicInstant,
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? {
-        switch choose(key) {
+        let branch = choose(key)
+        if answers.chosen == 0 { answers.chosen = number << 1 | (branch == .first ? 1 : 0) }
+        return switch branch {
         case .first: pair.first.resident(key, at: now, &answers)
         case .second: pair.second.resident(key, at: now, &answers)
         }

@@ -52,6 +52,21 @@ struct SwitchedTests {
         #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "one"), .init(name: "two")])
     }
 
+    @Test("the branch is chosen once for each get, also where memory has nothing; an inner switch may be asked again")
+    func once() async throws {
+        let asked = CallCounter()
+        let cache = switchLevels(MemoryLevel<String, Int>(limit: .entries(10)).compose(first), second) { _ in
+            asked.count() % 2 == 0 ? .first : .second
+        }
+        for number in 0..<4 {
+            #expect(try await cache.get("r") == (number % 2 == 0 ? 1 : 2))
+            #expect(asked.value == number + 1)
+        }
+        // By the way of a batch, too.
+        _ = try await cache.get(["r"])
+        #expect(asked.value == 5)
+    }
+
     @Test("two lanes of memory are memory: a read leaves them unfilled, and leaves them out")
     func origin() async throws {
         let lanes = (MemoryLevel<String, Int>(limit: .entries(10)), MemoryLevel<String, Int>(limit: .entries(10)))
@@ -102,5 +117,20 @@ struct SwitchedTests {
         let level = switchLevels(left, right) { $0 == "b" ? .second : .first }
         #expect(try await level.get(["c", "b", "x", "a"]) == [3, 2, nil, 1])
         #expect(left.batches == [["c", "x", "a"]] && right.batches == [["b"]])
+    }
+}
+
+/// Counts calls.
+private final class CallCounter: Sendable {
+    private let calls = Locked(0)
+
+    var value: Int { calls.withLock { $0 } }
+
+    /// Returns how many there were before.
+    func count() -> Int {
+        calls.withLock { calls in
+            defer { calls += 1 }
+            return calls
+        }
     }
 }
