@@ -22,7 +22,7 @@ extension RedisClient {
             // The later the script runs, the more values count as old.
             let present = clock.now(at: now)
             let reach = intent.madeAt.duration(to: present) - Self.clockError
-            _ = try await run(
+            let reply = try await run(
                 OutageScripts.removeOlder,
                 keys: [names.value, names.lease],
                 arguments: [
@@ -33,6 +33,7 @@ extension RedisClient {
                 repetition: .repeatable,
                 timeout: timeout(until: deadline)
             )
+            guard let count = reply.integer, (0...1).contains(count) else { throw unexpected("remove-older") }
         case .all(let keyspace, let part):
             try await cache.tags.repeatInvalidation(.everything, in: keyspace, part, self, by: deadline)
         case .tag(let name, let keyspace, let part):

@@ -12,12 +12,14 @@ struct ScanLimit: Sendable {
     static let free = 20_000
     /// How many steps for each batch of keys of which the table is full.
     static let factor = 256
+    /// How many steps are taken at most, whatever size the server tells: fifty thousand million places.
+    static let most = 100_000_000
 
     /// How often a scan begins.
     static let mostBeginnings = 4
 
     private var steps = 0
-    private var limit = Self.free
+    private(set) var limit = Self.free
     private var hasAsked = false
     private var beginnings = 1
     private var openings = 0
@@ -65,7 +67,7 @@ struct ScanLimit: Sendable {
         hasAsked = true
         // At 512 keys a step.
         let batches = ((try? await size()) ?? 1 << 32) / 512
-        limit = Self.free + min(batches, 1 << 32) * Self.factor
+        limit = min(Self.free + min(batches, 1 << 32) * Self.factor, Self.most)
         guard steps < limit else { throw Self.endless }
     }
 

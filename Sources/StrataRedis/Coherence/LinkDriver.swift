@@ -42,6 +42,13 @@ final class LinkDriver: LoopDriver {
         dialer = Dialer(thread)
     }
 
+    /// What is told are names and short messages, whatever values may be.
+    private var limits: ReplyLimits {
+        var limits = configuration.replyLimits
+        limits.bulkLength = max(limits.bulkLength, 64 << 10)
+        return limits
+    }
+
     var interest: (descriptor: Int32, events: Int16)? {
         if isHeld { return nil }
         if let stream { return (stream.descriptor, Int16(POLLIN) | (stream.wantsToSend ? Int16(POLLOUT) : 0)) }
@@ -130,7 +137,7 @@ final class LinkDriver: LoopDriver {
         case .pending: break
         case .connected(let socket, let secure):
             let endpoint = dialer.endpoint.description
-            stream = WireStream(socket, secure, limits: configuration.replyLimits, endpoint: endpoint)
+            stream = WireStream(socket, secure, limits: limits, endpoint: endpoint)
             link.withMachine(number) { $0.opened(to: endpoint, isNamed: locator?.namesPrimaries == true) }
         case .failed(let error):
             dialer.abandon()

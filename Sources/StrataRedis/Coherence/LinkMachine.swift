@@ -300,6 +300,7 @@ struct LinkMachine: ~Copyable, Sendable {
         case "subscribe" where phase == .subscribing:
             subscriptionsLeft -= 1
             guard subscriptionsLeft == 0 else { break }
+            guard isTracking else { throw refused("CLIENT TRACKING", reply) }
             readsCertain = .distantFuture
             if topics.tracksReads { register(now: now) } else { established(now: now, &notices) }
         case "pong" where awaitsPong: ponged(&notices)
@@ -315,15 +316,18 @@ struct LinkMachine: ~Copyable, Sendable {
         certain = lastPing
     }
 
+    /// Takes a message down; what cannot be read of it may be anything that has changed.
     private func message(_ parts: [RESPValue], _ notices: inout [Notice]) {
-        guard let channel = parts[1].bytes else { return }
+        guard let channel = parts[1].bytes else { return notices.append(.everythingChanged) }
         guard channel == Self.invalidationChannel else {
-            if let message = parts[2].bytes { notices.append(.event(channel: channel, message: message)) }
-            return
+            let event = parts[2].bytes.map { Notice.event(channel: channel, message: $0) }
+            return notices.append(event ?? .everythingChanged)
         }
         switch parts[2] {
         case .null: notices.append(.everythingChanged)
-        case .array(let keys): notices.append(.changed(keys.compactMap(\.bytes)))
+        case .array(let keys):
+            let names = keys.compactMap(\.bytes)
+            notices.append(names.count == keys.count ? .changed(names) : .everythingChanged)
         // Any user who may publish to the channel can send text; the server itself sends arrays and null only.
         default: break
         }

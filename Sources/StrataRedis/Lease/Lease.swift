@@ -168,10 +168,12 @@ struct Lease: Sendable {
             if case .failed(let attempts, _) = other { return .leads(lease, failures: attempts) }
             return .leads(lease, failures: 0)
         case (4, .failed(_, let message)): return .failed(printable(message), retryAfter: left)
-        case (_, .held(let token, let holder, let traceParent)):
+        case (3, .held(let token, let holder, let traceParent)):
             let holder = Holder(name: printable(holder), traceParent: traceParent, token: token)
             return .waits(left, holder: holder)
-        default: return .waits(left, holder: Holder())
+        // Another program's, or a newer release's.
+        case (3, nil) where parts[3].bytes?.isEmpty == false: return .waits(left, holder: Holder())
+        default: throw redis.unexpected("read-or-lead")
         }
     }
 

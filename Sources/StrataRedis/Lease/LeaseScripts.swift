@@ -21,13 +21,13 @@ enum LeaseScripts {
     /// reply locks no instance out.
     ///
     /// A record without a time to live, with one longer than this library sets, or longer than its records, comes from
-    /// another program and is replaced.
+    /// another program and is replaced; so is one that begins as a failure and is none.
     ///
     /// The value to replace is kept at least as long as the lease, but not served for longer: its envelope has its end.
     /// So a value that is missing at the store was removed and has not expired.
     static let readOrLead = RedisScript(
         name: "read-or-lead",
-        digest: "3e3285de5b003609b431ede1f85916e3c21dc01c",
+        digest: "fd13235561eb6f2eca47c383c2fbea72c943e20e",
         source: """
             local v = redis.call('GET', KEYS[1])
             if v and (ARGV[3] == 'miss' or ARGV[3] == 'refresh' and string.sub(v, 21, 36) ~= ARGV[5]) then
@@ -39,7 +39,7 @@ enum LeaseScripts {
               local t = redis.call('PTTL', KEYS[2])
               if string.sub(l, 1, 1) ~= 'F' then
                 if t >= 0 and t <= tonumber(ARGV[6]) then return {3, false, t, l} end
-              elseif t >= 0 and t <= tonumber(ARGV[7]) then
+              elseif string.find(l, '^F%d+:') and t >= 0 and t <= tonumber(ARGV[7]) then
                 if t > tonumber(ARGV[4]) then return {4, false, t - tonumber(ARGV[4]), l} end
                 f = l
               end

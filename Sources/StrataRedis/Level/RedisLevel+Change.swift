@@ -170,6 +170,7 @@ extension RedisLevel: AtomicLevel {
             switch answer {
             case 1: return
             case -2: throw lost.map { outcomeUnknown($0) } ?? .conflict
+            case let other where other != 0: throw outcomeUnknown(lost ?? redis.unexpected(script.name))
             default:
                 if let lost { throw outcomeUnknown(lost) }
                 guard !wasLate, .now < end else {

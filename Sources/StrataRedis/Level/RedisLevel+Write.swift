@@ -73,7 +73,8 @@ extension RedisLevel {
                 )
             }
         }
-        return reply.integer == 1
+        guard let answer = reply.integer, (0...1).contains(answer) else { throw redis.unexpected("write") }
+        return answer == 1
     }
 
     /// How far two clocks may drift apart between two readings, in nanoseconds: 500 ppm in twenty seconds.

@@ -46,7 +46,8 @@ struct TagEvent: Sendable, Hashable {
         self.number = number
         if message.first == UInt8(ascii: "c") {
             scope = .everything
-        } else if parts[2].isEmpty {
+        } else if parts[2].isEmpty || parts[2].count > Self.longestPayload {
+            // No instance sends more; millions of tags would be read on the I/O thread.
             scope = .unknownTags
         } else {
             guard let names = Self.names(parts[2]) else { return nil }

@@ -172,6 +172,35 @@ struct LinkMachineTests {
         )
     }
 
+    @Test("what cannot be read of a message may be anything that has changed")
+    func unreadable() throws {
+        var rig = try Rig()
+        rig.establish()
+        _ = rig.takeNotices()
+        let channel = "__redis__:invalidate"
+        let messages: [RESPValue] = [
+            Self.message(channel, .array([.bytes([1]), .oversized(70_000)])),
+            Self.message(channel, .array([.integer(1)])),
+            Self.message("p:ev", .oversized(70_000)),
+            .array([.bytes(Array("message".utf8)), .oversized(70_000), .array([.bytes([1])])]),
+        ]
+        for message in messages {
+            #expect(rig.receive(message) == nil)
+            #expect(rig.takeNotices() == [.everythingChanged])
+        }
+    }
+
+    @Test("a server that never answers the request for tracking is not relied on")
+    func untracked() throws {
+        var rig = try Rig()
+        _ = rig.machine.listen(to: LinkTopics(prefixes: [[1]], channels: []), now: rig.now, &rig.notices)
+        _ = rig.advance()
+        rig.machine.opened()
+        for reply in [.status("OK"), .status("PONG"), .integer(7)] as [RESPValue] { #expect(rig.receive(reply) == nil) }
+        #expect(rig.receive(Self.subscribed("__redis__:invalidate", 1)) == .close)
+        #expect(rig.machine.phase == .waiting)
+    }
+
     @Test("a notice may come before the acknowledgement of the subscription")
     func earlyNotice() throws {
         var rig = try Rig()

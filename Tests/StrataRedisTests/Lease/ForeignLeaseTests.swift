@@ -33,6 +33,8 @@ struct ForeignLeaseTests {
             milliseconds: 1_000
         ),
         Record(testDescription: "an empty text", bytes: [], milliseconds: nil),
+        Record(testDescription: "what begins as a failure", bytes: Array("Foo".utf8), milliseconds: 1_800_000),
+        Record(testDescription: "a failure without a number", bytes: Array("F:".utf8), milliseconds: 90_000),
     ]
 
     private let keyspace = Keyspace(TestServer.uniqueName())

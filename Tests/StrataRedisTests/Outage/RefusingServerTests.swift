@@ -167,6 +167,18 @@ struct RefusingServerTests {
         await server.stop()
     }
 
+    @Test("a scan of a server that tells no size, or one beyond belief, ends as well", arguments: [nil, 1 << 40])
+    func endless(size: Int?) async throws {
+        var limit = ScanLimit()
+        for step in 1...ScanLimit.free {
+            try await limit.check(UInt64(step), next: UInt64(step) + 1) {
+                guard let size else { throw CancellationError() }
+                return size
+            }
+        }
+        #expect(limit.limit == ScanLimit.most)
+    }
+
     @Test(
         "a scan may take as many steps as a sparse table of the database's size has, and no more",
         arguments: [0, 51_200]
