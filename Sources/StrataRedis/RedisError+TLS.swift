@@ -39,6 +39,7 @@ extension RedisError {
 
     /// Whether the same attempt would fail again: what was configured, here or there, has to be changed first.
     var isOfConfiguration: Bool {
-        code == .authentication || code == .wrongServer || code == .tls && tlsReason != .handshake
+        code == .authentication || code == .wrongServer || code == .invalidConfiguration
+            || code == .tls && tlsReason != .handshake
     }
 }

@@ -35,8 +35,9 @@ final class CacheContext: ClientCompanion {
             configuration.tracking == .automatic
             ? TrackingMeter(logger: logger) { reads in links?.track(reads: reads) ?? link.track(reads: reads) } : nil
         (self.link, self.links) = (link, links)
-        guard let meter else { return }
-        if let links { links.onTrackingRefused { meter.refused() } } else { link.onTrackingRefused { meter.refused() } }
+        // The meter holds the links.
+        let refused: @Sendable () -> Void = { [weak meter] in meter?.refused() }
+        if let links { links.onTrackingRefused(refused) } else { link.onTrackingRefused(refused) }
     }
 
     /// Asks to be told of changes in a keyspace.

@@ -9,6 +9,8 @@ final class CredentialKeeper: Sendable {
     private struct State: Sendable {
         var current: RedisCredentials?
         var failure: RedisError?
+        /// The kind of failure that was told last; `nil` when the source has answered since.
+        var told: String?
         var question: Task<Void, Never>?
         /// Tells the question under way from those that were lost.
         var number: UInt64 = 0
@@ -22,6 +24,7 @@ final class CredentialKeeper: Sendable {
     private let source: @Sendable () async throws -> RedisCredentials
     private let state = Locked(State())
     private let changes = Atomic<UInt64>(0)
+    private let ends = Atomic<UInt64>(0)
     private let patience: Duration
     /// Those who wait for an answer.
     private let answers = Flights<Int, Void>(clock: .system)
@@ -34,7 +37,11 @@ final class CredentialKeeper: Sendable {
         self.source = source
     }
 
-    deinit { state.withLock { $0.question }?.cancel() }
+    deinit {
+        let (question, waiting) = state.withLock { ($0.question, $0.waiting) }
+        question?.cancel()
+        for finished in waiting { finished() }
+    }
 
     /// What was answered last.
     var current: RedisCredentials? { state.withLock { $0.current } }
@@ -42,11 +49,23 @@ final class CredentialKeeper: Sendable {
     /// Why the last question had no answer, if so.
     var failure: RedisError? { state.withLock { $0.failure } }
 
+    /// Why the last question had no answer, once for each kind of failure until there is one: the nodes of a cluster share a source.
+    func takeNews() -> RedisError? {
+        state.withLock { state in
+            guard state.told != state.failure?.kind else { return nil }
+            state.told = state.failure?.kind
+            return state.failure
+        }
+    }
+
     /// Whether a question is under way.
     var isAsking: Bool { state.withLock { $0.question != nil } }
 
     /// How often the answer was another than before.
     var generation: UInt64 { changes.load(ordering: .acquiring) }
+
+    /// How many questions have ended, with an answer or without.
+    var endings: UInt64 { ends.load(ordering: .acquiring) }
 
     /// Asks, or joins the question that is under way.
     ///
@@ -84,6 +103,7 @@ final class CredentialKeeper: Sendable {
             state.waiting = []
             state.failure = late
             state.answered = state.number
+            ends.wrappingAdd(1, ordering: .releasing)
         }
         state.waiting.append(finished)
         state.number += 1
@@ -135,9 +155,11 @@ final class CredentialKeeper: Sendable {
     /// Asks, or joins the question that is under way.
     private func nextAnswer() async throws {
         do {
-            _ = try await answers.join(0, limit: WaitLimit(sinceJoining: patience)) { [self] _ in
+            // A source may hang for ever: who waits for it must not keep it.
+            _ = try await answers.join(0, limit: WaitLimit(sinceJoining: patience)) { [weak self] _ in
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                    ask { continuation.resume() }
+                    guard let self else { return continuation.resume() }
+                    self.ask { continuation.resume() }
                 }
             }
         } catch is WaitLimitReached {
@@ -163,6 +185,7 @@ final class CredentialKeeper: Sendable {
             guard state.number == number else { return [] }
             state.question = nil
             state.answered = number
+            defer { ends.wrappingAdd(1, ordering: .releasing) }
             switch outcome {
             case .success(let credentials):
                 state.failure = nil

@@ -14,6 +14,8 @@ final class CredentialDriver: LoopDriver {
     private var asksAt: MonotonicInstant
     /// The answer that connections were told of.
     private var seen: UInt64
+    /// The questions whose end was looked at.
+    private var ended: UInt64 = 0
     /// Whether a connection could not be told.
     private let trouble = Trouble()
 
@@ -51,6 +53,7 @@ final class CredentialDriver: LoopDriver {
             asksAt = source.keeper.ask(every: source.interval, at: now) { [wakeup] in wakeup.signal() }
             if trouble.isThere.withLock({ exchange(&$0, with: false) }) { logIn() }
         }
+        if source.keeper.endings != ended { lookAtFailure() }
         let generation = source.keeper.generation
         guard generation != seen else { return }
         // Nothing stands yet that was made before the first answer.
@@ -60,6 +63,17 @@ final class CredentialDriver: LoopDriver {
     }
 
     func handle(events: Int16, now: MonotonicInstant) {}
+
+    /// Logs that the source fails: with an old answer connections stand and come back, until the old password is taken away.
+    private func lookAtFailure() {
+        ended = source.keeper.endings
+        guard let failure = source.keeper.takeNews() else { return }
+        logger?
+            .warning(
+                "the source of credentials fails: connections keep what it has said before",
+                metadata: ["error": "\(failure.code): \(failure.message)"]
+            )
+    }
 
     private func logIn() {
         for connection in connections {

@@ -226,6 +226,13 @@ struct CredentialSourceTests {
             vault.fail()
             let shut = await #expect(throws: RedisError.self) { try await redis.refreshCredentials() }
             #expect(shut?.message == "the vault is shut")
+            while !recorder.lines.contains(where: { $0.level == .warning && $0.text.contains("vault is shut") }) {
+                try await redis.ping()
+            }
+            // Once for each kind of failure.
+            _ = try? await redis.refreshCredentials()
+            try await redis.ping()
+            #expect(recorder.lines.count { $0.text.contains("vault is shut") } == 1)
             #expect(try await redis.send("ACL", "WHOAMI").string == "one")
             await redis.shutDown()
         }
