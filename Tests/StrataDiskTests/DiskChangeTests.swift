@@ -43,6 +43,29 @@ struct DiskChangeTests {
         #expect(try await level().get("list") == one.after)
     }
 
+    @Test("what a drain gives up is gone from disk, also where the task that drains is cancelled")
+    func cancelledDrain() async throws {
+        let (disk, gate) = (level(), AsyncGate())
+        let lost = Locked(0)
+        let cache = disk.writingBehind(WriteBehindOptions(delay: .zero)) { _ in
+            lost.withLock { $0 += 1 }
+        } write: { _, _ in
+            // It does not mind its cancellation.
+            await Task.detached { try? await gate.pass() }.value
+        }
+        try await cache.set([1], for: "list")
+        await gate.arrivals()
+        #expect(try await level().get("list") == [1])
+        let drain = Task {
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            await cache.drain(within: .zero)
+        }
+        await drain.value
+        #expect(lost.withLock { $0 } == 1)
+        #expect(try await level().get("list") == nil)
+        gate.open()
+    }
+
     @Test("A246 the age begins anew with the same lifetime, and only that key's")
     func age() async throws {
         let hand = HandClock()

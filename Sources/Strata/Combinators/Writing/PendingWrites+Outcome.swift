@@ -7,14 +7,20 @@ extension PendingWrites {
 
     /// The source has refused a batch.
     ///
+    /// - Parameters:
+    ///   - writes: The writes of the batch.
+    ///   - batch: The batch.
+    ///   - error: What the source has thrown.
+    ///   - isLasting: Whether the same writes would fail again, by ``WriteBehindOptions/isTransient``.
+    ///   - now: The time.
     /// - Returns: The writes that are to be given up; they count as under way until they have ended.
     mutating func failed(
         _ writes: [Write],
         of batch: Batch,
         _ error: any Error,
+        isLasting: Bool,
         at now: MonotonicInstant
     ) -> [Write] {
-        let isLasting = !options.isTransient(error)
         // It may be one of them that the source never takes: the others go without it, and at once.
         let isHalved = isLasting && writes.count > 1
         if !isLasting { failuresInARow += 1 }

@@ -11,7 +11,9 @@ extension WriteBehindQueue {
         do {
             try await ask(writes)
         } catch {
-            let lost = change { $0.failed(writes, of: batch, error, at: clock.running) }
+            // The closure is the user's, and may ask the cache: not under its lock.
+            let isLasting = !options.isTransient(error)
+            let lost = change { $0.failed(writes, of: batch, error, isLasting: isLasting, at: clock.running) }
             return await giveUp(lost, of: batch, error)
         }
         change { $0.succeeded() }

@@ -220,6 +220,12 @@ final class WriteBehindQueue<Base: AtomicLevel>: Sendable {
     func drain(within limit: Duration) async {
         change { $0.drain() }
         await rest(upTo: limit)
+        // What is given up is forgotten also where this task is cancelled, as it is when a process ends by a failure.
+        await Task.detached { [self] in await giveUpRest() }.value
+    }
+
+    /// Gives up what is still there, and has the cache forget it.
+    private func giveUpRest() async {
         let tasks = changeAll { state in
             if !state.writes.isEmpty { state.isOver = true }
             state.writes.giveUp()

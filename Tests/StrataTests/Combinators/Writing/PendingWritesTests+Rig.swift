@@ -64,7 +64,8 @@ extension PendingWritesTests {
 
         @discardableResult
         func fail(_ batch: Pending.Batch) -> [Pending.Write] {
-            let lost = pending.failed(batch.writes, of: batch, Failure(), at: now)
+            let isLasting = !pending.options.isTransient(Failure())
+            let lost = pending.failed(batch.writes, of: batch, Failure(), isLasting: isLasting, at: now)
             for write in lost { pending.end(write, of: batch, .givenUp(Failure())) }
             pending.end(batch)
             advance()

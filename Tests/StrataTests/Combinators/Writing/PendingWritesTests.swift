@@ -343,7 +343,8 @@ struct PendingWritesTests {
                 if batch.isLost || fails {
                     let writes =
                         batch.isLost
-                        ? batch.writes : rig.pending.failed(batch.writes, of: batch, Failure(), at: rig.now)
+                        ? batch.writes
+                        : rig.pending.failed(batch.writes, of: batch, Failure(), isLasting: false, at: rig.now)
                     for write in writes where rig.pending.end(write, of: batch, .givenUp(Failure())) {
                         lost[write.key, default: []].insert(write.entry.value ?? -1)
                     }

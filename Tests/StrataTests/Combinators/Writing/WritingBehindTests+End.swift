@@ -21,6 +21,25 @@ extension WritingBehindTests {
         #expect(try await cache.get("k") == nil)
     }
 
+    @Test("what says whether an error passes may ask the cache")
+    func askingMeanwhile() async throws {
+        let pending = Locked<(@Sendable () -> Int)?>(nil)
+        let seen = Locked<[Int]>([])
+        let cache = writer(to: memory) {
+            $0.isTransient = { _ in
+                let count = pending.withLock { $0 }?() ?? -1
+                seen.withLock { $0.append(count) }
+                return false
+            }
+        }
+        pending.withLock { $0 = { cache.statistics.pending } }
+        source.fail(.before)
+        try await cache.set(2, for: "k")
+        while lost.isEmpty { try await nextTurn() }
+        #expect(seen.withLock { $0 } == [1])
+        pending.withLock { $0 = nil }
+    }
+
     @Test("what is set during a drain has its whole limit, too")
     func setWhileDraining() async throws {
         let cache = writer(to: memory) { $0.delay = .seconds(600) }
