@@ -1,13 +1,14 @@
 public import Strata
 
 extension ConsistencyMonitor: ConsistencyCounted {
-    /// What ``report`` has, for metrics; the nines are those of its buckets.
+    /// What ``report`` has, for metrics; the nines are those of its buckets that are no older than as many spans as it keeps.
     public var consistencyCounts: ConsistencyCounts {
         let report = report
+        let buckets = report.buckets(at: elapsed)
         var counts = ConsistencyCounts(
             delays: report.delays.indices.map { number in
                 let total = report.total[number]
-                let recent = report.buckets.map { $0.counts[number] }.reduce(ConsistencyReport.Counts(), +)
+                let recent = buckets.map { $0.counts[number] }.reduce(ConsistencyReport.Counts(), +)
                 return ConsistencyCounts.Delay(report.delays[number], results: total.byName, nines: recent.nines)
             }
         )

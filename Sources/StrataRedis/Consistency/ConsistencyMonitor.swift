@@ -43,6 +43,8 @@ public final class ConsistencyMonitor: Sendable {
     private let mostInstances: Int
     private let logger: Logger?
     private let start = MonotonicInstant.now
+    /// How long ago the monitor was made.
+    var elapsed: Duration { start.duration(to: .now) }
     private let state: Locked<State>
     private let feeds = Locked<[UInt64: AsyncStream<Inconsistency>.Continuation]>([:])
 
@@ -290,7 +292,7 @@ public final class ConsistencyMonitor: Sendable {
     ) {
         var counts = ConsistencyReport.Counts()
         counts[keyPath: field] = 1
-        let at = start.duration(to: .now)
+        let at = elapsed
         state.withLock { $0.report.add(counts, delay: check.delay, at: at) }
     }
 

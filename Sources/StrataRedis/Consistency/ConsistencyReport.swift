@@ -97,6 +97,11 @@ public struct ConsistencyReport: Sendable, Hashable {
         total = delays.map { _ in Counts() }
     }
 
+    /// The buckets of the last ``mostBuckets`` spans: where little is checked, others are older.
+    func buckets(at instant: Duration) -> [Bucket] {
+        buckets.filter { $0.start > instant - bucketLength * Self.mostBuckets }
+    }
+
     /// Counts what came of checks at an instant, given from when the monitor was made.
     mutating func add(_ counts: Counts, delay: Int, at instant: Duration) {
         total[delay] = total[delay] + counts

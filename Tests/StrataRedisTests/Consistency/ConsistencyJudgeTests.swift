@@ -43,6 +43,16 @@ struct ConsistencyJudgeTests {
     private let olderText = "00000000000000010000000000000001"
     private let newerText = "00000000000000020000000000000002"
 
+    @Test("what was checked long ago is not among what is counted now")
+    func buckets() {
+        var report = ConsistencyReport(delays: [.seconds(1)], bucketLength: .seconds(60))
+        let counts = ConsistencyReport.Counts()
+        for minute in [0, 1, 59, 60, 500] { report.add(counts, delay: 0, at: .seconds(60 * minute + 1)) }
+        func starts(_ minute: Int) -> [Duration] { report.buckets(at: .seconds(60 * minute + 30)).map(\.start) }
+        #expect(starts(60).map { $0 / .seconds(60) } == [1, 59, 60, 500])
+        #expect(starts(500) == [.seconds(30_000)] && starts(560) == [])
+    }
+
     @Test("what memory does not serve, or serves marked, is none, whatever Redis holds")
     func unserved() {
         let judge = judge(KeyLook(held: .entry(newer)), seen: [older])
