@@ -5,8 +5,10 @@ internal import Logging
 /// | operation | upper | lower |
 /// |---|---|---|
 /// | get | asked first; any error but a cancellation counts as a miss | asked on a miss; its error is the caller's |
-/// | set | written after the lower, also when that failed | written first |
+/// | set | written when the lower has ended, also when that failed | written first |
 /// | remove, clear | told | told, also when the upper failed |
+///
+/// Above Redis, and above a source that is written, a set that fails below removes the key above: others may have changed it.
 ///
 /// A fill counts only if no invalidation of its key came after the lower level was asked; see ``FillGate``. So a
 /// running get never undoes a remove that has returned.
