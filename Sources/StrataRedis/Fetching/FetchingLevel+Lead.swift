@@ -63,7 +63,7 @@ extension FetchingLevel {
                 finding = try await level.open(bytes, names, ticket, pending)
                 if let entry = finding.entry, isServed(entry, request) { return .entry(entry) }
             case .leads(let lease, let failures):
-                guard await mayReplace(lease) else {
+                guard await mayReplace(lease, found: finding.stamp) else {
                     return .entry(try await fetchUncoordinated(key, names, request, slot))
                 }
                 return try await fetch(key, lease, ticket, failures: failures, replacing: finding, request, slot)
@@ -160,8 +160,14 @@ extension FetchingLevel {
     }
 
     /// Whether a fetch under a lease may replace what is there: a newer release's value stays, and the lease ends.
-    private func mayReplace(_ lease: Lease) async -> Bool {
-        guard let header = lease.replacedHeader, level.isOfNewerRelease(header) else { return true }
+    ///
+    /// - Parameters:
+    ///   - lease: The lease.
+    ///   - stamp: The version stamp of the value that was judged before, as one that is void.
+    /// - Returns: Whether it may.
+    private func mayReplace(_ lease: Lease, found stamp: [UInt8]? = nil) async -> Bool {
+        guard let header = lease.replacedHeader, Envelope.stamp(of: header) != stamp, level.isOfNewerRelease(header)
+        else { return true }
         await lease.end(.withoutValue)
         return false
     }
