@@ -50,7 +50,8 @@ extension ProviderCache {
     /// (``FreshnessPolicy/staleIfError``), the old value is returned and nothing is evicted.
     ///
     /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
-    /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again.
+    /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again. For one
+    /// record the level is asked whether it has what was loaded, which is a round trip to Redis; else the record goes.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -83,9 +84,14 @@ extension ProviderCache {
         orLoad load: @escaping @Sendable () async throws -> Provider.Value
     ) async throws -> (value: Provider.Value, trace: ReadTrace) {
         let tag = try provider.tag(of: scope)
+        let hasLoaded = Locked(false)
         let loaded: Reading<Provider.Value>
         do {
-            loaded = try await read(provider, .fromOwnLoader, insists: true, load)
+            loaded = try await read(provider, .fromOwnLoader, insists: true) {
+                let value = try await load()
+                hasLoaded.withLock { $0 = true }
+                return value
+            }
         } catch {
             // A loader may throw it by itself.
             guard whenLoadFails == .evicts, !(error is CancellationError && Task.isCancelled) else { throw error }
@@ -95,18 +101,21 @@ extension ProviderCache {
             throw error
         }
         guard let value = loaded.value else { throw CacheError.missing }
-        // An old value that stands in for one that could not be loaded has a reason.
-        guard tag != nil, loaded.trace.state == .fresh, loaded.trace.staleReason == nil else {
-            return (value, loaded.trace)
-        }
+        // An old value that stands in for one that could not be loaded, or not in time, has a reason.
+        guard hasLoaded.withLock({ $0 }), loaded.trace.staleReason == nil else { return (value, loaded.trace) }
         let key = ProviderRecord.Key(provider)
         let stored = try? await levels.current(key)
+        let bytes = loaded.record?.bytes
+        let kept = bytes == nil ? nil : stored?.entry.flatMap { $0.value?.bytes == bytes ? $0 : nil }
+        guard tag != nil else {
+            // What was loaded beside others, or past the record of a newer release, is stored nowhere: what there is, is older.
+            if kept == nil { try await evict(scope, of: provider) }
+            return (value, loaded.trace)
+        }
         let account = InvalidationAccount()
         try await InvalidationAccount.$current.withValue(account) { try await evict(scope, of: provider) }
         // What another has set, removed or evicted since it was asked for must not come back by this value.
-        if let stored, let entry = stored.entry, let record = loaded.record, entry.value?.bytes == record.bytes {
-            try? await levels.restore(entry, for: key, after: stored.mark, account)
-        }
+        if let stored, let kept { try? await levels.restore(kept, for: key, after: stored.mark, account) }
         return (value, loaded.trace)
     }
 }
