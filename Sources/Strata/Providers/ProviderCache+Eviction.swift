@@ -51,7 +51,8 @@ extension ProviderCache {
     ///
     /// For more than one record there are three steps: the load, the invalidation, and the store of what was loaded. The last is
     /// left out where another has changed the record or invalidated a tag meanwhile, and the next read loads again. For one
-    /// record the level is asked whether it has what was loaded, which is a round trip to Redis; else the record goes.
+    /// record the level is asked whether it has what was loaded, which is a round trip to Redis; else the record goes, while Redis
+    /// is away as soon as it is back.
     ///
     /// - Parameters:
     ///   - provider: Names the record.
@@ -60,8 +61,8 @@ extension ProviderCache {
     ///   - load: Returns the value.
     /// - Returns: The value.
     /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when eviction
-    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; `CancellationError` when the task is cancelled,
-    ///   and then nothing is evicted.
+    ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; for more than one record the error of the level that
+    ///   could not be reached; `CancellationError` when the task is cancelled, and then nothing is evicted.
     public func value<Provider: CacheProvider>(
         of provider: Provider,
         evicting scope: ProviderScope,
@@ -109,7 +110,8 @@ extension ProviderCache {
         let kept = bytes == nil ? nil : stored?.entry.flatMap { $0.value?.bytes == bytes ? $0 : nil }
         guard tag != nil else {
             // What was loaded beside others, or past the record of a newer release, is stored nowhere: what there is, is older.
-            if kept == nil { try await evict(scope, of: provider) }
+            // While a server is away it goes as soon as it is back.
+            if kept == nil { try? await evict(scope, of: provider) }
             return (value, loaded.trace)
         }
         let account = InvalidationAccount()

@@ -128,16 +128,9 @@ public struct ProviderCache: Sendable {
     ) async throws -> Reading<Provider.Value> {
         let key = ProviderRecord.Key(provider)
         var request = ReadRequest(options: options)
+        // What a newer release has written stays for it, however this read comes to load.
         request.callSource = load.map { load in
-            CallSource<ProviderRecord>(
-                insists: insists,
-                outcome: { context in
-                    let outcome = try self.outcome(try await load(), of: provider)
-                    // What a newer release has written stays for it, however this read came to load.
-                    let isKept = context.old?.schema ?? 0 > provider.schema
-                    return if isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
-                }
-            )
+            source(of: provider, insists, stores: { $0?.schema ?? 0 <= provider.schema }, load)
         }
         let (record, trace) = try await levels.traced(key, request)
         do throws(ProviderRecord.Unreadable) {
@@ -151,13 +144,7 @@ public struct ProviderCache: Sendable {
             // Who fetches a newer record for itself brings what this one cannot read.
             if !isKept { again.waitsForOthers = false }
             request = ReadRequest(options: again)
-            request.callSource = CallSource<ProviderRecord>(
-                insists: insists,
-                outcome: { _ in
-                    let outcome = try self.outcome(try await load(), of: provider)
-                    return if !isKept, case .value(let record, _, _) = outcome { .doNotStore(record) } else { outcome }
-                }
-            )
+            request.callSource = source(of: provider, insists, stores: { _ in isKept }, load)
             let (record, trace) = try await levels.traced(key, request)
             do throws(ProviderRecord.Unreadable) {
                 return Reading(value: try record?.value(for: provider), trace: trace, record: record)
@@ -182,12 +169,28 @@ public struct ProviderCache: Sendable {
         )
     }
 
-    /// What a loader gave, as levels keep it.
-    private func outcome<Provider: CacheProvider>(
-        _ value: Provider.Value,
-        of provider: Provider
-    ) throws -> FetchOutcome<ProviderRecord> {
-        .value(try ProviderRecord(value, of: provider), lifetime: provider.lifetime, tags: tags(of: provider))
+    /// A loader as the source of a read.
+    ///
+    /// - Parameters:
+    ///   - provider: Names the record.
+    ///   - insists: Whether it is asked in any case.
+    ///   - stores: Whether levels may keep what it gives in the place of an old record.
+    ///   - load: Returns the value.
+    /// - Returns: The source.
+    private func source<Provider: CacheProvider>(
+        of provider: Provider,
+        _ insists: Bool,
+        stores: @escaping @Sendable (_ old: ProviderRecord?) -> Bool,
+        _ load: @escaping @Sendable () async throws -> Provider.Value
+    ) -> CallSource<ProviderRecord> {
+        CallSource(
+            insists: insists,
+            outcome: { context in
+                let record = try ProviderRecord(try await load(), of: provider)
+                guard stores(context.old) else { return .doNotStore(record) }
+                return .value(record, lifetime: provider.lifetime, tags: tags(of: provider))
+            }
+        )
     }
 
     /// The tags of a record, with the one that keeps it from sweeps, where there are any.

@@ -101,4 +101,23 @@ struct ProviderEvictionTests {
         #expect(try await one.value(of: Release(schema: 1), evicting: .record, orLoad: refreshes.load("one")) == "one")
         #expect(try await place.cache(policy).value(of: Release(schema: 2)) == nil)
     }
+
+    @Test("while Redis is away a record has its new value, more than one throws; all go when it is back")
+    func outage() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try RedisClient(.patient(server.url))
+            let cache = ProviderCache(redis, keyspace: Keyspace(TestServer.uniqueName()))
+            try await cache.set(["old"], for: page)
+            try await server.kill()
+            #expect(try await cache.value(of: page, evicting: .record, orLoad: loader.load(["new"])) == ["new"])
+            #expect(redis.outageStatistics.pendingInvalidations == 1)
+            await #expect(throws: RedisError.self) {
+                _ = try await cache.value(of: page, evicting: .key, orLoad: loader.load(["newer"]))
+            }
+            #expect(loader.count == 2)
+            try await server.restart(keepingData: false)
+            while redis.outageStatistics.pendingInvalidations > 0 { try await nextTurn() }
+            await redis.shutDown()
+        }
+    }
 }
