@@ -61,6 +61,9 @@ final class CredentialKeeper: Sendable {
     /// Whether a question is under way.
     var isAsking: Bool { state.withLock { $0.question != nil } }
 
+    /// How many wait for the end of the question under way.
+    var waiters: Int { state.withLock { $0.waiting.count } }
+
     /// How often the answer was another than before.
     var generation: UInt64 { changes.load(ordering: .acquiring) }
 

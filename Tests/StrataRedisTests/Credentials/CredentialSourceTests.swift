@@ -79,9 +79,10 @@ struct CredentialSourceTests {
         keeper.ask {}
         await gate.arrivals()
         let answer = Task { try await keeper.answer() }
+        // It waits for the first question, too.
+        while keeper.waiters < 2 { try await nextTurn() }
         gate.open()
         try await answer.value
-        // It may have come after the first had ended.
         #expect(keeper.current?.username == "2" && asked.withLock { $0 } == 2)
     }
 
