@@ -16,6 +16,8 @@ final class SoakBeats: Sendable {
         var isTroubled = false
         /// What old primaries were told to write long after others had taken over.
         var lateWrites = 0
+        /// The first of them: how late, and which connections the old primary had.
+        var lateNotes: [String] = []
         /// The primaries, by shard.
         var current: [Int: RedisServer] = [:]
         /// When the data of a shard was removed last.
@@ -59,6 +61,9 @@ final class SoakBeats: Sendable {
 
     /// What old primaries were told to write long after others had taken over.
     var lateWrites: Int { state.withLock { $0.lateWrites } }
+
+    /// The first of them, in words: how late, and which connections the old primary had.
+    var lateNotes: [String] { state.withLock { $0.lateNotes } }
 
     /// The data of a shard is about to be removed.
     func willEmpty(_ shard: Int) { state.withLock { $0.emptied[shard] = HistoryClock.now() } }
@@ -174,8 +179,8 @@ final class SoakBeats: Sendable {
                 let limit = start.addingReportingOverflow(Self.grace)
                 if writes == nil || limit.overflow || last <= limit.partialValue {
                     if counted != writes { add(FailoverLoss(from: last, until: now, keys: keys)) }
-                } else if isPrimary {
-                    state.withLock { $0.lateWrites += max(0, counted - (writes ?? counted)) }
+                } else if isPrimary, let writes, counted > writes {
+                    await noteLate(counted - writes, at: old, after: start)
                 }
                 // A replica counts what its primary has it do.
                 guard isPrimary else { return }
@@ -186,6 +191,17 @@ final class SoakBeats: Sendable {
             }
             if known == nil, await servers.isKnown(new, as: shard) { known = HistoryClock.now() }
             try? await Task.rest(for: Self.period)
+        }
+    }
+
+    /// Takes down writes that have come too late, and who may have sent them.
+    private func noteLate(_ count: Int, at old: RedisServer, after start: UInt64) async {
+        let delay = Duration.nanoseconds(Int64(clamping: HistoryClock.now() - start))
+        let clients = (try? await old.command("CLIENT", "LIST", within: Self.patience).text) ?? "no list"
+        state.withLock { state in
+            state.lateWrites += count
+            guard state.lateNotes.count < 10 else { return }
+            state.lateNotes.append("\(count) writes at an old primary, \(delay) after it could be known:\n\(clients)")
         }
     }
 

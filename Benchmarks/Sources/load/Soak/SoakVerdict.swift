@@ -147,6 +147,7 @@ struct SoakVerdict {
         measure("caller_errors", Double(tally.errors.values.reduce(0, +)), "1")
         // What makes the run fail comes last: of a report that is cut the end is kept.
         var words = tally.errors.sorted { $0.value > $1.value }.prefix(20).map { "\($0.value) × \($0.key)" }
+        words += beats.lateNotes
         words += trouble.ownFailures.map { "the driver: \($0)" }
         words += trouble.refusals.map { "\($0.value) × refused to the user: \($0.key)" }
         words += tally.breaches.map { "\($0.value) × \($0.key)" }
