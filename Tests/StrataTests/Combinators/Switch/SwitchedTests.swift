@@ -52,7 +52,7 @@ struct SwitchedTests {
         #expect(error?.causes as? [ProbeLevel.Failure] == [.init(name: "one"), .init(name: "two")])
     }
 
-    @Test("the branch is chosen once for each get, also where memory has nothing; an inner switch may be asked again")
+    @Test("the branch is chosen once for each get, also where memory has nothing")
     func once() async throws {
         let asked = CallCounter()
         let cache = switchLevels(MemoryLevel<String, Int>(limit: .entries(10)).compose(first), second) { _ in
