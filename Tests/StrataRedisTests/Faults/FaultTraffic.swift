@@ -147,6 +147,16 @@ struct FaultService {
         }
     }
 
+    /// Returns when Redis has answered 200 reads, and the source none of them.
+    func isServedByRedis() async throws {
+        var fetchesBefore = -1
+        while fetchesBefore != fetches {
+            fetchesBefore = fetches
+            let hits = counters.hits
+            while counters.hits < hits + 200 { try await nextTurn() }
+        }
+    }
+
     func traffic(during fault: (FaultTraffic) async throws -> Void) async throws -> FaultTraffic.Tally {
         let tally = try await FaultTraffic().run({ [level] in try await level.get($0) }, during: fault)
         #expect(tally.errors == 0, "one of them: \(tally.anError ?? "")")
