@@ -207,6 +207,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         if hasCause { judge(search, verdict) }
         switch verdict {
         case .success(let found):
+            // Most name an older primary. They may not have heard of a failover yet, and who has did not answer in time.
+            if found.epoch < epoch { hinted() }
             epoch = found.epoch
             hasSentinels = !search.isSingle
             let isOther = found.endpoint != current

@@ -198,6 +198,37 @@ struct SentinelClientTests {
         for server in [old, new] { try await server.stop() }
     }
 
+    @Test("led back by a majority that lags behind, a client returns to the primary, although the old one is healthy")
+    func outvoted() async throws {
+        let (old, new) = try await (RedisServer.start(), RedisServer.start())
+        let (oldPort, newPort) = try (#require(old.port), #require(new.port))
+        let isCutOff = Locked(false)
+        let isKnown = Locked(false)
+        let informed = try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }
+        // Not before the new primary is known: by chance they would be the only ones to answer in time.
+        var sentinels = [informed]
+        for _ in 0..<2 {
+            sentinels.append(try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil })
+        }
+        let hosts = sentinels.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
+        let redis = try client("redis-sentinel://\(hosts)/?master=m")
+        try await redis.set("k", [1])
+        isKnown.withLock { $0 = true }
+        isCutOff.withLock { $0 = true }
+        while try await old.command("EXISTS", "k").integer == 0 {
+            try await new.command("CLIENT", "KILL", "TYPE", "normal")
+            _ = try? await redis.set("k", [2])
+        }
+        isCutOff.withLock { $0 = false }
+        while try await new.command("EXISTS", "back").integer == 0 {
+            _ = try? await redis.set("back", [3])
+            try await nextTurn()
+        }
+        await redis.shutDown()
+        for sentinel in sentinels { await sentinel.stop() }
+        for server in [old, new] { try await server.stop() }
+    }
+
     @Test("a Sentinel that floods us with failovers causes a few searches, and changes nothing")
     func flood() async throws {
         try await RedisServer.withServer { server in
