@@ -111,6 +111,7 @@ final class SoakBeats: Sendable {
                         let silence = silentSince
                         primary = named
                         silentSince = nil
+                        state.withLock { $0.current[shard] = named }
                         group.addTask { await self.note(shard, old, named, from: start, silentSince: silence) }
                     }
                 }
@@ -150,7 +151,6 @@ final class SoakBeats: Sendable {
         let (isAgreed, isUnasked) = state.withLock { state in
             state.switches += 1
             if !state.isTroubled { state.unasked += 1 }
-            state.current[shard] = new
             return (state.agreed.contains(shard), !state.isTroubled)
         }
         // Until then all nodes of a cluster may have refused all keys, and instances fetched without leases.
@@ -179,7 +179,8 @@ final class SoakBeats: Sendable {
                 let limit = start.addingReportingOverflow(Self.grace)
                 if writes == nil || limit.overflow || last <= limit.partialValue {
                     if counted != writes { add(FailoverLoss(from: last, until: now, keys: keys)) }
-                } else if isPrimary, let writes, counted > writes {
+                } else if isPrimary, let writes, counted > writes, await servers.isKnown(new, as: shard) {
+                    // It is not the primary again: then a Sentinel would name it.
                     await noteLate(counted - writes, at: old, after: start)
                 }
                 // A replica counts what its primary has it do.

@@ -292,6 +292,11 @@ final class SoakServers: Sendable {
 
     private func isWhole(_ set: RedisReplication) async throws -> Bool {
         guard let primary = try? await set.currentPrimary(), await isKnown(primary, as: 0) else { return false }
+        for sentinel in set.sentinels {
+            // It may still be about to replace a primary that is back: then its flags say more.
+            let reply = try? await sentinel.command("SENTINEL", "MASTER", set.name)
+            guard reply?.fields["flags"]?.text == "master" else { return false }
+        }
         for server in set.servers {
             guard let role = try? await server.command("ROLE").elements else { return false }
             if server === primary {
