@@ -94,7 +94,10 @@ package final class FetchRound<Key: Hashable & Sendable, Question: Sendable, Ans
         // A cancelled fetch is no failure: all holders that asked have left.
         let found = await Result {
             guard !questions.isEmpty else { throw CancellationError() }
-            return try await fetch(questions.map { ($0.key, $0.value) })
+            do { return try await fetch(questions.map { ($0.key, $0.value) }) } catch {
+                try Task.checkCancellation()
+                throw error
+            }
         }
         let leaving = state.withLock { state in
             if (try? found.get()) != nil || !Task.isCancelled { state.outcome = found }

@@ -42,8 +42,8 @@ extension Span {
     func note(_ error: any Error) {
         let name = CacheError.name(of: error)
         attributes["error.type"] = name
-        // A caller that has left is no failure; a source may throw it by itself.
-        if !Task.isCancelled || !(error is CancellationError) { setStatus(SpanStatus(code: .error, message: name)) }
+        // A caller that has left is no failure, whatever a source throws then.
+        if !Task.isCancelled { setStatus(SpanStatus(code: .error, message: name)) }
     }
 }
 #endif

@@ -272,4 +272,39 @@ struct FetchingTests {
             #expect(try await cache.level.redis.exists(keyspace.names(for: "k".keyBytes).lease) == 0)
         }
     }
+
+    @Test("where the source has an error of its own for that, nobody is told of a failure", arguments: [false, true])
+    func cancelledInItsOwnWords(several: Bool) async throws {
+        struct Gone: Error {}
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(
+                duration: .seconds(1_000),
+                renewalLimit: .seconds(2_000),
+                failureBackOff: .seconds(600) ... .seconds(600)
+            )
+            let isFirst = Locked(true)
+            let gate = source.gate
+            @Sendable func answer() async throws -> String {
+                guard isFirst.withLock({ exchange(&$0, with: false) }) else { return "value" }
+                do { try await gate.pass() } catch { throw Gone() }
+                return "never"
+            }
+            func instance() throws -> FetchingLevel<String, String> {
+                let redis = try TestServer.client(of: server)
+                let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+                guard several else { return level.fetching(options) { _ in try await answer() } }
+                return level.fetchingSeveral(options) { keys in
+                    let answer = try await answer()
+                    return Dictionary(uniqueKeysWithValues: keys.map { ($0, answer) })
+                }
+            }
+            let (cache, other) = (try instance(), try instance())
+            let call = Task { try await several ? cache.get(["k"])[0] : cache.get("k") }
+            await gate.arrivals()
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(try await other.get("k") == "value")
+            #expect(try await cache.get("k") == "value")
+        }
+    }
 }

@@ -226,6 +226,24 @@ struct SourceTests {
         await level.drain(within: .seconds(30))
     }
 
+    @Test("a source that has an error of its own for its cancellation has not failed: the next read asks it")
+    func cancelledInItsOwnWords() async throws {
+        struct Gone: Error {}
+        let gate = AsyncGate()
+        let calls = Counter()
+        let level = Source<String, String>(failureBackOff: .seconds(600) ... .seconds(600)) { _ in
+            if calls.increment() > 1 { return "second" }
+            do { try await gate.pass() } catch { throw Gone() }
+            return "first"
+        }
+        let first = Task { try await level.get("k") }
+        await gate.arrivals()
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        #expect(try await level.get("k") == "second")
+        #expect(level.label.counters.first { $0.name == "failed_fetches" }?.value == 0)
+    }
+
     @Test("callers whose limits pass at almost the same time leave together, so that all fetches of a batch go on")
     func together() async throws {
         let (clock, gate) = (ManualClock(), AsyncGate())
