@@ -40,7 +40,9 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         do {
             value = try await request.recorder.inScope { try await fetch(key) }
         } catch {
-            meter.end(key, with: error, from: start, isFailure: !(Task.isCancelled && error is CancellationError))
+            // Whatever error a closure has for its cancellation.
+            let error = Task.isCancelled ? CancellationError() : error
+            meter.end(key, with: error, from: start, isFailure: !Task.isCancelled)
             request.recorder?.failed(error, at: .source, from: start)
             throw error
         }
@@ -49,7 +51,9 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         let now = time.now(at: end)
-        var entry = Entry(.value(value), tags: request.options.tags, fetchDuration: begin.duration(to: now))
+        let tenant = (key as? any TenantScoped).map { TenantTags($0.tenant) }
+        let tags = tenant?.stored(request.options.tags) ?? request.options.tags
+        var entry = Entry(.value(value), tags: tags, fetchDuration: begin.duration(to: now))
         entry.live(for: request.options.lifetime, by: nil, fingerprint: 0, from: now)
         if request.options.lifetime.isNone { entry.ticket = .void }
         return entry

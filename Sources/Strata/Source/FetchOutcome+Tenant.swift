@@ -1,7 +1,7 @@
 extension FetchOutcome {
     /// The outcome for a tenant's key, with the tags that are stored.
     ///
-    /// What is unchanged has them already.
+    /// Those of what is unchanged are the old value's.
     func scoped(by tenant: TenantTags) -> FetchOutcome {
         switch self {
         case .value(let value, let lifetime, let tags):

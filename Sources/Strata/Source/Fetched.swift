@@ -111,19 +111,12 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                     try await recorder.inScope({ try await ask(key, context, callSource) }, failure: \.failure)
                 }
         } catch {
-            if Task.isCancelled, error is CancellationError {
-                meter.end(key, with: error, from: start, isFailure: false)
-                throw error
-            }
+            try checkCancellation(of: key, from: start)
             meter.end(key, with: error, from: start)
             recorder?.failed(error, at: .source, from: start)
             throw SourceFailure(error)
         }
-        // A source that returns its cancellation as a failure has not failed.
-        if Task.isCancelled, case .failure(let error, _) = outcome, error is CancellationError {
-            meter.end(key, with: error, from: start, isFailure: false)
-            throw error
-        }
+        if case .failure = outcome { try checkCancellation(of: key, from: start) }
         let end = MonotonicInstant.now
         if case .failure(let error, _) = outcome {
             meter.end(key, with: error, from: start)
@@ -141,8 +134,18 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             old: old,
             took: taken,
             at: now,
-            tenant.map { options.scoped(by: $0) } ?? options
+            tenant.map { options.scoped(by: $0) } ?? options,
+            of: tenant
         )
+    }
+
+    /// Ends a fetch that did not succeed without a failure where its task is cancelled.
+    ///
+    /// A source throws then what it likes: HTTP clients and drivers have cancellation errors of their own.
+    private func checkCancellation(of key: Key, from start: MonotonicInstant) throws {
+        guard Task.isCancelled else { return }
+        meter.end(key, with: CancellationError(), from: start, isFailure: false)
+        throw CancellationError()
     }
 
     private func ask(
@@ -163,7 +166,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         old: Entry<Value>?,
         took duration: Duration,
         at now: MonotonicInstant,
-        _ options: ReadOptions = .ordinary
+        _ options: ReadOptions = .ordinary,
+        of tenant: TenantTags? = nil
     ) throws -> Fetched<Value> {
         func entry(
             _ content: Entry<Value>.Content,
@@ -190,7 +194,8 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
                 let message = "there is no value that could be unchanged"
                 throw SourceFailure(CacheError(code: .notModified, message: message))
             }
-            let tags = options.tags(with: old.tags)
+            // What was set past a tenant's part does not bear its tag yet.
+            let tags = options.tags(with: tenant?.stored(old.tags) ?? old.tags)
             let wanted = old.value == nil ? lifetime : options.lifetime(over: lifetime)
             // With other tags it is written anew: where it lies they stand before it.
             return entry(old.content, wanted, tags, tags == old.tags ? .extend : .keep)

@@ -9,7 +9,8 @@
 /// | `clear()` | invalidates the tag that all entries of the tenant bear: one round trip, whatever their number |
 ///
 /// Entries that were set or fetched past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag where a user
-/// has set them: `clear()` leaves them. What a source has answered bears it in any case.
+/// has set them: `clear()` leaves them. What a ``Source``, `fetching`
+/// or a ``ClosureFetcher`` has answered bears it in any case; what a fetcher of your own has answered does not.
 public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel where Base.Key == TenantKey<Key> {
     public typealias Value = Base.Value
 

@@ -43,6 +43,31 @@ struct TenantLevelTests {
         #expect(try await acme.get(1) == "acme 1")
     }
 
+    @Test("a closure's answers are the tenant's, and so are the tags that a read names")
+    func closure() async throws {
+        let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(10))
+            .compose(ClosureFetcher { (key: TenantKey<Int>) in "\(key.tenant) \(key.key)" })
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        for key in 1...2 { _ = try await (acme.get(key, ReadOptions(tags: key == 2 ? ["red"] : [])), globe.get(key)) }
+        try await cache.invalidate(tag: "red")
+        #expect(acme.resident(2, at: .now) != nil)
+        try await acme.invalidate(tag: "red")
+        #expect(acme.resident(2, at: .now) == nil && acme.resident(1, at: .now) != nil)
+        try await acme.clear()
+        #expect(acme.resident(1, at: .now) == nil && globe.resident(1, at: .now) != nil)
+    }
+
+    @Test("what was set past the part, and a source calls unchanged, is the tenant's from then on")
+    func unchanged() async throws {
+        let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(10))
+            .compose(Source<TenantKey<Int>, String> { _, _ in .notModified() })
+        let acme = cache.tenant("acme")
+        try await cache.set("set", for: TenantKey("acme", 1))
+        #expect(try await acme.get(1, .reload) == "set")
+        try await acme.clear()
+        #expect(acme.resident(1, at: .now) == nil)
+    }
+
     @Test(
         "memory above a tenant's part hears of its tags and its clears, whoever voids them",
         arguments: [false, true]
