@@ -30,7 +30,7 @@ final class CacheContext: ClientCompanion {
         let link = InvalidationLink(settings: LinkSettings(configuration), wakeup: wakeup, logger: logger) {
             outage.returned()
         }
-        let links = configuration.isRouted ? ClusterLinks(configuration, changed: outage.returned) : nil
+        let links = configuration.isRouted ? ClusterLinks(configuration, changed: outage.handedOver) : nil
         meter =
             configuration.tracking == .automatic
             ? TrackingMeter(logger: logger) { reads in links?.track(reads: reads) ?? link.track(reads: reads) } : nil

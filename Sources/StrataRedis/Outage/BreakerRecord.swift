@@ -1,9 +1,9 @@
 internal import Strata
 internal import Synchronization
 
-/// What becomes of the breakers of a client: told, and counted.
+/// What becomes of the breakers and the calls of a client: told, and counted.
 ///
-/// The nodes of a cluster share one. So counters do not fall when a node leaves.
+/// The nodes of a cluster share one. So counters do not fall when a node leaves, and who listens to the client hears of all.
 final class BreakerRecord: Sendable {
     /// What the breakers of one role have done.
     final class Counts: Sendable {
@@ -12,6 +12,8 @@ final class BreakerRecord: Sendable {
     }
 
     let events: EventHub
+    /// Hears how long each call took.
+    let durations = WorkDurations()
     private let counts = RedisRole.allCases.map { _ in Counts() }
 
     init(events: EventHub = EventHub()) { self.events = events }

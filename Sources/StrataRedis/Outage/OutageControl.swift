@@ -8,7 +8,7 @@ final class OutageControl: Sendable {
     let clock: CacheClock
     let refusals: RefusalLog
     /// Hears how long each call took.
-    let durations = WorkDurations()
+    let durations: WorkDurations
     /// Tells when a breaker opens and closes.
     let events: EventHub
     /// By the roles' order.
@@ -28,6 +28,7 @@ final class OutageControl: Sendable {
     ) {
         self.clock = clock
         events = record.events
+        durations = record.durations
         let endpoint = configuration.place
         let terms = configuration.presentTerms
         self.terms = terms
@@ -69,6 +70,12 @@ final class OutageControl: Sendable {
     /// A connection was made.
     func returned() {
         for breaker in breakers { breaker.returned() }
+        replay.hurry()
+    }
+
+    /// Nodes of a cluster are known, which guard the calls from now on: what was refused before says nothing of them.
+    func handedOver() {
+        for breaker in breakers { breaker.proved() }
         replay.hurry()
     }
 

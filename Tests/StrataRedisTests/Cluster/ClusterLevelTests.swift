@@ -89,6 +89,40 @@ struct ClusterLevelTests {
         #expect(try await one.cache.get("key-40") == "new key-40")
     }
 
+    @Test("who listens to a client hears of the calls that its nodes make")
+    func durations() async throws {
+        let instance = try ClusterInstance(try await TestCluster.shared(), keyspace)
+        let heard = Locked<[WorkDurations.Work: Int]>([:])
+        let source = try #require(instance.level.label.durations.first)
+        let listener = source.add { work, _, _ in heard.withLock { $0[work, default: 0] += 1 } }
+        try await instance.level.ready(within: .seconds(20))
+        for key in keys(20) { try await instance.level.set(key, for: key) }
+        for key in keys(20) { #expect(try await instance.level.get(key) == key) }
+        #expect(heard.withLock { $0[.call("read")] ?? 0 } >= 20 && heard.withLock { $0[.call("write")] ?? 0 } >= 20)
+        source.remove(listener)
+    }
+
+    @Test("breakers that opened before the cluster was found are closed when it is")
+    func foundLater() async throws {
+        let cluster = try await TestCluster.shared()
+        let proxy = try await FaultProxy.start(to: cluster.primaries[0].endpoint)
+        try proxy.admit(.refuse)
+        var configuration = try RedisConfiguration(url: proxy.url.replacing("redis://", with: "redis-cluster://"))
+        configuration.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+        configuration.breaker.slowAfter = .seconds(20)
+        configuration.linkPingTimeout = .seconds(20)
+        let redis = try RedisClient(configuration)
+        let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+        while redis.outageStatistics.breakers[.read]?.state == .closed { _ = try? await level.get("k") }
+        try proxy.admit(.accept)
+        while (try? await level.get("k")) == nil, redis.cluster?.view == nil { try await nextTurn() }
+        try await level.ready(within: .seconds(20))
+        while (try? await level.get("k")) != .some(nil) { try await nextTurn() }
+        #expect(redis.outageStatistics.breakers.values.allSatisfy { $0.state == .closed })
+        await redis.shutDown()
+        await proxy.stop()
+    }
+
     @Test("an invalidation by tag, and a clear, reach the values of all nodes")
     func tags() async throws {
         let cluster = try await TestCluster.shared()
