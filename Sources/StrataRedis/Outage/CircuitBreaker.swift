@@ -137,7 +137,8 @@ final class CircuitBreaker: Sendable {
         if outcome != .failed { streak.store(0, ordering: .relaxed) }
         let inARow = outcome == .failed ? streak.wrappingAdd(1, ordering: .relaxed).newValue : 0
         let counts = window.counts(at: now)
-        guard inARow >= max(1, terms.breaker.minimumCalls) || terms.breaker.isReason(counts) else { return }
+        let isRow = inARow >= max(1, terms.breaker.minimumCalls) && terms.breaker.failureShare <= 1
+        guard isRow || terms.breaker.isReason(counts) else { return }
         guard step({ $0.trip(at: now) }) else { return }
         self.counts.openings.wrappingAdd(1, ordering: .relaxed)
         tell(.circuitOpened)

@@ -47,6 +47,15 @@ struct CircuitBreakerTests {
         #expect(events.allSatisfy { $0.level == .redis && $0.detail == "lease at somewhere" })
     }
 
+    @Test("a share above one means never, however many fail in a row")
+    func never() throws {
+        let (without, with) = (breaker { $0.failureShare = 1.1 }, breaker { $0.failureShare = 1 })
+        for number in 0..<100 { try call(without, .failed, at: Double(number) / 100) }
+        #expect(without.statistics.state == .closed)
+        for _ in 0..<10 { try call(with, .failed, at: 0) }
+        #expect(with.statistics.state == .open)
+    }
+
     @Test("those of a cluster's nodes are counted together, also of nodes that have left")
     func countedTogether() throws {
         let record = BreakerRecord()
