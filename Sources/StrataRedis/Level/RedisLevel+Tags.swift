@@ -18,11 +18,13 @@ extension RedisLevel {
         gate.void(tagFingerprints: fingerprints)
         // Also after a failure, because the server may have done it all the same.
         defer { gate.void(tagFingerprints: fingerprints) }
-        _ = try await redis.inEachPart { [self] in try await invalidate(names, of: $0) }
+        let areDone = try await redis.inEachPart { [self] in try await invalidate(names, of: $0) }
+        guard areDone.allSatisfy(\.self) else { return }
         tellInvalidation(names.count == 1 ? "a tag" : "\(names.count) tags")
     }
 
-    private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws {
+    /// - Returns: Whether it was carried out; false when some of it is kept.
+    private func invalidate(_ names: [TagName], of part: KeyspacePart?) async throws -> Bool {
         for start in stride(from: 0, to: names.count, by: TagLimits.tagsPerEntry) {
             let some = Array(names[start..<min(start + TagLimits.tagsPerEntry, names.count)])
             // The rest is not tried any more.
@@ -30,8 +32,9 @@ extension RedisLevel {
             let isDone = try await removing(rest, for: Self.tagMemory) {
                 try await counting { try await shared.tags(of: part).invalidate(.tags(some), redis) }
             }
-            guard isDone else { return }
+            guard isDone else { return false }
         }
+        return true
     }
 
     /// Forgets all entries of the keyspace, in Redis and in every instance's memory; other keys are not touched.
@@ -46,12 +49,12 @@ extension RedisLevel {
     public func removeAll() async throws {
         gate?.voidAll()
         defer { gate?.voidAll() }
-        _ = try await redis.inEachPart { [self] part in
+        let areDone = try await redis.inEachPart { [self] part in
             try await removing([.all(keyspace, part)], for: longestLifetime) {
                 try await counting { try await shared.tags(of: part).invalidate(.everything, redis) }
             }
         }
-        tellInvalidation("everything")
+        if areDone.allSatisfy(\.self) { tellInvalidation("everything") }
     }
 
     /// How long the invalidation of a tag is remembered, and so the longest life of an entry with tags.

@@ -227,14 +227,14 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         fillGate.void(names.fingerprint)
         defer { fillGate.void(names.fingerprint) }
         shared.changes?.begins(names.fingerprint)
-        try await removing([.key(names, keyspace)], for: longestLifetime) {
+        let isDone = try await removing([.key(names, keyspace)], for: longestLifetime) {
             _ = try await counting {
                 try await redis.guarded(.remove, for: names.value) {
                     try await redis.invalidate(names, in: keyspace, timeout: $0)
                 }
             }
         }
-        tellInvalidation("a key", key)
+        if isDone { tellInvalidation("a key", key) }
     }
 
     // MARK: Coherence

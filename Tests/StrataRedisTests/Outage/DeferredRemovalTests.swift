@@ -88,6 +88,25 @@ struct DeferredRemovalTests {
         }
     }
 
+    @Test("observers are told of what was sent, and not of what is kept for later")
+    func told() async throws {
+        try await withInstances { cut, _ in
+            let told = Locked<[String?]>([])
+            let watch = cut.level.events.add([.invalidationSent]) { event in told.withLock { $0.append(event.detail) } }
+            try cut.leave()
+            try await cut.cache.remove("one", .deferred)
+            try await cut.cache.invalidate(tags: ["t"], .deferred)
+            try await cut.cache.clear(.deferred)
+            #expect(told.withLock { $0 }.isEmpty)
+            try await cut.comeBack()
+            try await cut.cache.remove("one", .deferred)
+            try await cut.cache.invalidate(tags: ["t"], .deferred)
+            try await cut.cache.clear(.deferred)
+            #expect(told.withLock { $0 } == ["a key", "a tag", "everything"])
+            cut.level.events.remove(watch)
+        }
+    }
+
     @Test("while Redis answers it is done at once; a level may defer by default, and a call may insist")
     func modes() async throws {
         try await withInstances(removals: .deferred) { cut, other in
