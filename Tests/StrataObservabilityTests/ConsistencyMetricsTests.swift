@@ -47,6 +47,11 @@ struct ConsistencyMetricsTests {
         #expect(exported.count("cache.consistency.abandoned") == 6)
         #expect(exported.level("cache.consistency.instances") == 7)
         #expect(exported.level("cache.consistency.listening") == 1)
+        // Where nothing was checked for an hour there are none.
+        monitor.counts.withLock { $0.delays[0].nines = nil }
+        metrics.record()
+        #expect(exported.level("cache.consistency.nines", [("cache.delay", "0.1")]) == nil)
+        #expect(checks(exported, "0.1", "consistent") == 25)
     }
 
     @Test("a monitor may have the name of its cache; another one may not; after a removal the name is free")
@@ -111,6 +116,7 @@ struct ConsistencyMetricsTests {
         #expect(exported.count("cache.consistency.changes") == report.changes)
         // It measures nothing any more, and says so.
         #expect(exported.level("cache.consistency.listening") == 0)
+        #expect(exported.level("cache.consistency.instances") == 0)
     }
 }
 #endif

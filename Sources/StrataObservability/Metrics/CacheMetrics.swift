@@ -19,7 +19,8 @@ public import ServiceLifecycle
 ///
 /// Make one for a process, and add all its caches. `docs/observability.md` lists the metrics.
 ///
-/// Keep it: what it has added is exported as long as it lives, and the caches are held by it.
+/// Keep it: what it has added is counted as long as it lives, and the caches are held by it. When it goes, its series stay as
+/// they are, so that the last counts can still be pushed; ``remove(_:)`` ends them.
 public final class CacheMetrics: Sendable {
     /// Who is told, and under which number.
     private struct Listener: Sendable {

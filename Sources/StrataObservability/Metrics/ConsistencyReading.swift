@@ -27,7 +27,9 @@ final class ConsistencyReading: Sendable {
                 for (result, count) in delay.results {
                     recorder.count(count, as: series(.consistencyChecks, seconds, result))
                 }
-                if let nines = delay.nines { recorder.state(nines, as: series(.consistencyNines, seconds)) }
+                // Where nothing was checked for an hour there are none, and the last ones would be taken for them.
+                let nines = series(.consistencyNines, seconds)
+                if let value = delay.nines { recorder.state(value, as: nines) } else { recorder.end(nines) }
             }
             recorder.count(counts.changes, as: series(.consistencyChanges))
             recorder.count(counts.leftOut, as: series(.consistencyLeftOut))

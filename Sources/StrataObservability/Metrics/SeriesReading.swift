@@ -30,6 +30,9 @@ struct SeriesRecorder: Sendable {
         gauge.record(value)
     }
 
+    /// Ends a state that is not known any more; it begins anew when it is.
+    mutating func end(_ series: Series) { gauges.removeValue(forKey: series)?.destroy() }
+
     /// What has been added to a count; one that has fallen by half began anew at zero.
     ///
     /// A hit is counted before it is known to be one: a reading in between is ahead by a few.

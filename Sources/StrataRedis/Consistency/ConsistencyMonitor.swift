@@ -125,6 +125,7 @@ public final class ConsistencyMonitor: Sendable {
         redis.cache.tellNoMore(number)
         // The report stays, but who still looks at it must see that nobody is told of changes any more.
         follower.end()
+        state.withLock { $0.report.instances = 0 }
         for feed in feeds.withLock({ exchange(&$0, with: [:]) }).values { feed.finish() }
     }
 
@@ -133,12 +134,12 @@ public final class ConsistencyMonitor: Sendable {
     private func keepListing() async {
         do {
             while true {
-                if let listing = try? await fleet.instances(limit: mostInstances) {
-                    let instances = listing.instances.filter { $0.record != nil }
-                    state.withLock { state in
-                        state.instances = instances
-                        state.report.instances = instances.count
-                    }
+                let listing = try? await fleet.instances(limit: mostInstances)
+                let instances = listing?.instances.filter { $0.record != nil }
+                state.withLock { state in
+                    // Those of the last list may still be asked; how many there are is not known.
+                    if let instances { state.instances = instances }
+                    state.report.instances = instances?.count ?? 0
                 }
                 try await Task.pause(for: Self.listingPause)
             }
