@@ -31,7 +31,7 @@ struct HibernationForm<Key: KeyRepresentable, Value: Sendable>: Sendable {
         guard let codec else {
             throw HibernationError(.noCodec, "no level below memory has a codec: name one")
         }
-        name = Array("\(String(reflecting: Key.self)) \(String(reflecting: Value.self))".utf8)
+        name = Array("\(TypeName.of(Key.self)) \(TypeName.of(Value.self))".utf8)
         self.codec = codec
         place = { $0.keyBytes }
         self.confirming = nil
