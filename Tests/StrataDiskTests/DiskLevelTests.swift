@@ -273,6 +273,26 @@ struct DiskLevelTests {
         #expect(try await old.get("k") == "v")
     }
 
+    @Test("what an older release fetches leaves a newer one's value; what it sets does not, nor an expired value")
+    func newerValues() async throws {
+        let old = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(1))
+        let new = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(2))
+        let fetching = old.compose(Source<String, String> { _, _ in .value("fetched", tags: ["t"]) })
+        try await new.set("newer", for: "k")
+        #expect(try await fetching.get("k") == "fetched")
+        #expect(try await new.get("k") == "newer")
+        #expect(try await old.get("k") == nil)
+        // Nor does it get the tags.
+        try await new.invalidate(tags: ["t"])
+        #expect(try await new.get("k") == "newer")
+        try await old.set("set", for: "k")
+        #expect(try await new.get("k") == nil)
+        #expect(try await old.get("k") == "set")
+        try await new.set("brief", for: "l", lifetime: EntryLifetime(freshFor: .milliseconds(1)))
+        while try await new.get("l") != nil { try await nextTurn() }
+        while try await old.get("l") == nil { _ = try await fetching.get("l") }
+    }
+
     @Test("a cancelled call ends as cancelled")
     func cancelled() async throws {
         let level = level()

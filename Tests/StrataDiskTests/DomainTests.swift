@@ -90,6 +90,21 @@ struct DomainTests {
         #expect(try await doubles.get("k") == nil)
     }
 
+    @Test("A164 so are those of another codec or schema number, and no update replaces them")
+    func otherForms() async throws {
+        let texts: DiskLevel<String, String> = store.domain("n", codec: .text)
+        try await texts.set("text", for: "k")
+        let others: [DiskLevel<String, String>] = [
+            store.domain("n", codec: .cbor), store.domain("n", codec: .text.schema(1)),
+        ]
+        for other in others {
+            let error = await #expect(throws: CacheError.self) { try await other.get("k") }
+            #expect(error?.code == .codec)
+            await #expect(throws: CacheError.self) { try await other.update("k") { _ in "replaced" } }
+            #expect(try await texts.get("k") == "text")
+        }
+    }
+
     @Test("A165 a removed key is gone from memory and storage, and nothing outside the domain is touched")
     func remove() async throws {
         let memory = MemoryLevel<String, Int>(limit: .entries(4))

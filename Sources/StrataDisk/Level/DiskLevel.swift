@@ -211,8 +211,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
                 return entry
             } catch {
                 counters.add(\.unusable)
-                guard case .undecodable(let cause) = error, undecodable == .fail else { return nil }
-                throw CacheError(code: .codec, message: "stored bytes cannot be decoded", causes: [cause])
+                guard undecodable == .fail else { return nil }
+                throw CacheError(unreadable: error)
             }
         }
     }
@@ -230,7 +230,9 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         let bytes = key.keyBytes
         let now = wall.now()
         let stored = try seal(entry, bytes, now)
-        let written = try await counting { try await space.store(stored, bytes, now: now.wall) }
+        let written = try await counting {
+            try await space.store(stored, bytes, sparesNewer: entry.isFill, now: now.wall)
+        }
         if space.whenFull == .sweep { noteFullness(written, of: stored.size(bytes)) }
     }
 
@@ -315,5 +317,19 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
 extension EntryOrigin {
     /// A file on this machine's disk.
     public static let disk: EntryOrigin = "disk"
+}
+
+extension CacheError {
+    /// What a level throws that gives nothing up which it cannot read.
+    fileprivate init(unreadable: UnreadableValue) {
+        switch unreadable {
+        case .otherMaking:
+            self.init(code: .codec, message: "stored bytes are of another codec, compression or protection")
+        case .otherSchema:
+            self.init(code: .codec, message: "stored bytes have another schema number, which nothing migrates")
+        case .undecodable(let cause):
+            self.init(code: .codec, message: "stored bytes cannot be decoded", causes: [cause])
+        }
+    }
 }
 #endif

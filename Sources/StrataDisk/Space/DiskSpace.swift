@@ -128,7 +128,15 @@ final class DiskSpace: Sendable {
 
     /// Keeps an entry in place of any other of its key, and makes room by what has expired; where that is not enough, as
     /// ``whenFull`` says.
-    func store(_ entry: StoredEntry, _ key: [UInt8], now: Int64) async throws -> Written {
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - key: Its key.
+    ///   - sparesNewer: Whether one with a higher schema number, which has not expired, stays in its place.
+    ///   - now: The time, by which entries expire.
+    /// - Returns: What has come of it.
+    /// - Throws: ``DiskError``; ``/Strata/CacheError/Code/tooLarge``.
+    func store(_ entry: StoredEntry, _ key: [UInt8], sparesNewer: Bool = false, now: Int64) async throws -> Written {
         let size = entry.size(key)
         guard size <= limit else {
             // What it was to replace is no longer true.
@@ -138,7 +146,12 @@ final class DiskSpace: Sendable {
         }
         do {
             return try await writing(key, size, now: now) { db, file in
-                try self.write(entry, key, try file.madeSpace(self.name, db), now: now, db)
+                let space = try file.madeSpace(self.name, db)
+                let bytes = try self.bytes(space, db)
+                if sparesNewer, try Self.hasNewer(than: entry, key, space, now: now, db) {
+                    return Written(isKept: false, bytes: bytes)
+                }
+                return try self.write(entry, key, space, now: now, db)
             }
         } catch let error as DiskError where error.code == .full && whenFull == .sweep {
             // As where the namespace is full; and what it was to replace is no longer true.
@@ -232,6 +245,21 @@ final class DiskSpace: Sendable {
         }
     }
 
+    /// Whether a newer release has written the key: its values are not undone by what an older one fetches.
+    private static func hasNewer(
+        than entry: StoredEntry,
+        _ key: [UInt8],
+        _ space: Int64,
+        now: Int64,
+        _ db: Database
+    ) throws -> Bool {
+        let newer = "SELECT 1 FROM entry WHERE space = ? AND key = ? AND schema > ? AND ends > ?"
+        return try Int.fetchOne(
+            try db.cachedStatement(sql: newer),
+            arguments: [space, key.data, Int(entry.schema), now]
+        ) != nil
+    }
+
     private static func tag(_ id: Int64, _ tags: [String], _ space: Int64, _ db: Database) throws {
         for tag in Set(tags.map { canonical($0) }) {
             try db.cachedStatement(sql: "INSERT INTO tagged (space, tag, entry) VALUES (?, ?, ?)")
@@ -322,7 +350,8 @@ final class DiskSpace: Sendable {
             guard let space = try file.space(name, db),
                 let row = try Row.fetchOne(db, sql: "SELECT bytes, entries FROM space WHERE id = ?", arguments: [space])
             else { return (0, 0) }
-            return (row[0], row[1])
+            // A damaged file may have anything there.
+            return (row.number(0, Int.self) ?? 0, row.number(1, Int.self) ?? 0)
         }
     }
 
