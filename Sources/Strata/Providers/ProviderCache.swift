@@ -134,6 +134,8 @@ public struct ProviderCache: Sendable {
         }
         let (record, trace) = try await levels.traced(key, request)
         do throws(ProviderRecord.Unreadable) {
+            // No release writes an absence. Whoever else does keeps nobody from loading.
+            if record == nil, load != nil, options.source != .never { throw .other }
             return Reading(value: try record?.value(for: provider), trace: trace, record: record)
         } catch {
             guard let load, options.source != .never else { return Reading(trace: trace) }

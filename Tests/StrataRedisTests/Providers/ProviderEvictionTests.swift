@@ -102,6 +102,23 @@ struct ProviderEvictionTests {
         #expect(try await place.cache(policy).value(of: Release(schema: 2)) == nil)
     }
 
+    @Test(
+        "an absence that others have put under a record keeps nobody from loading",
+        arguments: ProviderBacking.allCases
+    )
+    func foreignAbsence(_ backing: ProviderBacking) async throws {
+        let place = try await ProviderPlace(backing)
+        func store(_ levels: some ProviderCache.Levels) async throws {
+            try await levels.store(Entry(.absent), for: ProviderRecord.Key(page))
+        }
+        try await store(place.cache().levels)
+        let cache = try await place.cache()
+        #expect(try await cache.value(of: page) == nil)
+        #expect(try await cache.value(of: page, orLoad: loader.load(["new"])) == ["new"])
+        #expect(try await cache.value(of: page, orLoad: loader.load(["newer"])) == ["new"])
+        #expect(loader.count == 1)
+    }
+
     @Test("while Redis is away a record has its new value, more than one throws; all go when it is back")
     func outage() async throws {
         try await RedisServer.withServer { server in
