@@ -70,6 +70,17 @@ struct CryptoTests {
         #expect(code(codec, sealed, at: Array("a:1".utf8) + [0]) == .forged)
     }
 
+    @Test("above a level of bytes a protection is bound to the key, too", arguments: Kind.allCases)
+    func movedAbove(kind: Kind) async throws {
+        let bytes = MemoryLevel<String, [UInt8]>(limit: .entries(10))
+        let level = bytes.transformValues(Codec<String>.text.protected(by: kind.stage(keys)))
+        try await level.set("mine", for: "a")
+        #expect(try await level.get("a") == "mine")
+        try await bytes.set(#require(await bytes.get("a")), for: "b")
+        let error = await #expect(throws: CacheError.self) { try await level.get("b") }
+        #expect(error?.code == .codec)
+    }
+
     @Test("an absence is protected as a value is, and is none", arguments: Kind.allCases)
     func absence(kind: Kind) throws {
         func isRead(_ codec: Codec<[UInt8]>, _ encoded: EncodedValue, _ place: [UInt8]) -> Bool {

@@ -52,9 +52,11 @@ public struct Codec<Value: Sendable>: Sendable {
     /// The value of bytes from ``encode(_:)``.
     ///
     /// - Throws: ``CacheError/Code/codec`` with the codec's own error as its cause.
-    public func decode(_ bytes: [UInt8]) throws -> Value {
+    public func decode(_ bytes: [UInt8]) throws -> Value { try decode(bytes, context: []) }
+
+    func decode(_ bytes: [UInt8], context: [UInt8]) throws -> Value {
         do {
-            return try decodeBytes(undone(bytes, isCompressed: compression != nil, context: []))
+            return try decodeBytes(undone(bytes, isCompressed: compression != nil, context: context))
         } catch {
             throw CacheError(code: .codec, message: "stored bytes cannot be decoded", causes: [error])
         }
