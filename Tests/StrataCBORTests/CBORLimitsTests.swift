@@ -208,6 +208,22 @@ struct CBORLimitsTests {
         #expect(throws: EncodingError.self) { try encoder.encode([["a": 1]]) }
     }
 
+    @Test("the tag of a number of more than 64 bits is a level, which what is encoded has left for it")
+    func wideNumbers() throws {
+        var encoder = CBOREncoder()
+        encoder.depthLimit = 2
+        var decoder = CBORDecoder()
+        decoder.limits.depth = 2
+        let large = Int128(UInt64.max) + 1
+        #expect(try decoder.decode([Int128].self, from: encoder.encode([large])) == [large])
+        let wide = [[large]]
+        #expect(throws: EncodingError.self) { try encoder.encode(wide) }
+        #expect(throws: EncodingError.self) { try encoder.encode([["a": UInt128.max]]) }
+        #expect(throws: EncodingError.self) { try encoder.encode([[large as Int128?]]) }
+        // What 64 bits hold has no tag.
+        #expect(try decoder.decode([[Int128]].self, from: encoder.encode([[large - 1]])) == [[large - 1]])
+    }
+
     @Test("an object that holds itself ends in an error")
     func cycles() {
         final class Ring: Encodable {

@@ -21,13 +21,21 @@ struct CBORKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     mutating func encode(_ value: Int16, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: Int32, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: Int64, forKey key: Key) throws { try begin(key).integer(value) }
-    mutating func encode(_ value: Int128, forKey key: Key) throws { try begin(key).wideInteger(value) }
+    mutating func encode(_ value: Int128, forKey key: Key) throws { try encodeWide(value, key) }
     mutating func encode(_ value: UInt, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: UInt8, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: UInt16, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: UInt32, forKey key: Key) throws { try begin(key).integer(value) }
     mutating func encode(_ value: UInt64, forKey key: Key) throws { try begin(key).integer(value) }
-    mutating func encode(_ value: UInt128, forKey key: Key) throws { try begin(key).wideInteger(value) }
+    mutating func encode(_ value: UInt128, forKey key: Key) throws { try encodeWide(value, key) }
+
+    private func encodeWide(_ value: some FixedWidthInteger, _ key: Key) throws {
+        let writer = try begin(key)
+        do { try writer.wideInteger(value, level: unsafe writer.top.pointee.level &+ 1) } catch {
+            writer.abandonEntry(slot)
+            throw error
+        }
+    }
 
     mutating func encode(_ value: some Encodable, forKey key: Key) throws {
         let writer = try begin(key)

@@ -17,13 +17,18 @@ extension CBORSlot: SingleValueEncodingContainer {
     func encode(_ value: Int16) throws { try fill().integer(value) }
     func encode(_ value: Int32) throws { try fill().integer(value) }
     func encode(_ value: Int64) throws { try fill().integer(value) }
-    func encode(_ value: Int128) throws { try fill().wideInteger(value) }
+    func encode(_ value: Int128) throws { try encodeWide(value) }
     func encode(_ value: UInt) throws { try fill().integer(value) }
     func encode(_ value: UInt8) throws { try fill().integer(value) }
     func encode(_ value: UInt16) throws { try fill().integer(value) }
     func encode(_ value: UInt32) throws { try fill().integer(value) }
     func encode(_ value: UInt64) throws { try fill().integer(value) }
-    func encode(_ value: UInt128) throws { try fill().wideInteger(value) }
+    func encode(_ value: UInt128) throws { try encodeWide(value) }
+
+    private func encodeWide(_ value: some FixedWidthInteger) throws {
+        let writer = try fill()
+        try writer.wideInteger(value, level: unsafe writer.top.pointee.level)
+    }
 
     func encode(_ value: some Encodable) throws {
         let writer = try fill()

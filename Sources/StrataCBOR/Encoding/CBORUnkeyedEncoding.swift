@@ -27,13 +27,20 @@ struct CBORUnkeyedEncoding: UnkeyedEncodingContainer {
     mutating func encode(_ value: Int16) throws { try next().integer(value) }
     mutating func encode(_ value: Int32) throws { try next().integer(value) }
     mutating func encode(_ value: Int64) throws { try next().integer(value) }
-    mutating func encode(_ value: Int128) throws { try next().wideInteger(value) }
+    mutating func encode(_ value: Int128) throws { try encodeWide(value) }
     mutating func encode(_ value: UInt) throws { try next().integer(value) }
     mutating func encode(_ value: UInt8) throws { try next().integer(value) }
     mutating func encode(_ value: UInt16) throws { try next().integer(value) }
     mutating func encode(_ value: UInt32) throws { try next().integer(value) }
     mutating func encode(_ value: UInt64) throws { try next().integer(value) }
-    mutating func encode(_ value: UInt128) throws { try next().wideInteger(value) }
+    mutating func encode(_ value: UInt128) throws { try encodeWide(value) }
+
+    private func encodeWide(_ value: some FixedWidthInteger) throws {
+        let writer = slot.writer
+        guard writer.isCurrent(slot) else { throw writer.misuse() }
+        try writer.wideInteger(value, level: unsafe writer.top.pointee.level &+ 1)
+        unsafe writer.top.pointee.count &+= 1
+    }
 
     mutating func encode(_ value: some Encodable) throws {
         let writer = slot.writer

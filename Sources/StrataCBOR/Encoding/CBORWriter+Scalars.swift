@@ -10,9 +10,13 @@ extension CBORWriter {
     }
 
     /// Writes an integer of 128 bits: as a bignum only where 64 bits do not hold it (RFC 8949 §3.4.3).
-    func wideInteger<Number: FixedWidthInteger>(_ value: Number) {
+    ///
+    /// The tag of a bignum is a level of its own.
+    func wideInteger<Number: FixedWidthInteger>(_ value: Number, level: Int32) throws {
         let isNegative = Number.isSigned && value < 0
-        magnitude(UInt128(truncatingIfNeeded: isNegative ? ~value : value), isNegative: isNegative)
+        let magnitude = UInt128(truncatingIfNeeded: isNegative ? ~value : value)
+        guard magnitude <= UInt64.max || level < levelLimit else { throw tooDeep() }
+        self.magnitude(magnitude, isNegative: isNegative)
     }
 
     /// Writes a number from its major type's argument.
