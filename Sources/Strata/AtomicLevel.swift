@@ -150,6 +150,8 @@ public struct ChangeMark: Sendable {
     package let takenAt: MonotonicInstant
     /// Whether what was there was of use.
     package var isLive = false
+    /// The tags of that.
+    package var tags: [String] = []
     /// The shared level's invalidation number from before the key was read.
     package var asOf: UInt64 = 0
     /// What compositions have noted, the innermost first.

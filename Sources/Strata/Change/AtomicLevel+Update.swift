@@ -215,6 +215,7 @@ struct Succession: Sendable {
             date(&entry, lifetime)
         case .kept, .keptWhileFresh:
             guard let old, lifetime.takes(old, at: mark.takenAt) else {
+                guard !first.isNone else { return nil }
                 date(&entry, first)
                 break
             }
@@ -222,6 +223,7 @@ struct Succession: Sendable {
         case .restarted:
             // Without an end the policy gives one anew, and so it does where the old length is not known.
             guard let old, old.freshUntil != .distantFuture, old.storedAt != .distantPast else {
+                guard !first.isNone else { return nil }
                 date(&entry, first)
                 break
             }

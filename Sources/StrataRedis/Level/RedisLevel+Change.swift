@@ -53,6 +53,7 @@ extension RedisLevel: AtomicLevel {
         // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no later one.
         mark.asOf = finding.entry == nil ? max(asOf, tags.asOf) : asOf
         mark.isLive = finding.entry != nil
+        mark.tags = finding.entry?.tags ?? []
         return (finding, mark)
     }
 
@@ -77,7 +78,8 @@ extension RedisLevel: AtomicLevel {
 
     /// Replaces or removes the value that was read, if it is still there.
     ///
-    /// One round trip; more where connections end on the way, within the client's budget.
+    /// One round trip; more where connections end on the way, within the client's budget. Two more where a tag of the old value is
+    /// not among those of the new one: what voids the old one meanwhile voids what is made of it, and would not be seen any more.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/outcomeUnknown`` when the answer was
     ///   lost and what is there does not tell; what ``commit(_:for:)`` throws, and then nothing was changed.
@@ -108,6 +110,9 @@ extension RedisLevel: AtomicLevel {
 
     private func replace(_ entry: Entry<Value>, _ names: KeyNames, _ mark: ChangeMark) async throws {
         let sealed = try await seal(entry, names, after: mark)
+        let kept = Set(TagName.unique(entry.tags))
+        let dropped = TagName.unique(mark.tags).filter { !kept.contains($0) }
+        guard try await areValid(dropped, names, mark) else { throw CacheError.conflict }
         shared.beginWrite(names, sealed.entry.version)
         do {
             try await apply(ChangeScripts.replace, names, isOfAbsence: mark.stamp == nil) { deadline in
@@ -116,6 +121,23 @@ extension RedisLevel: AtomicLevel {
         } catch {
             shared.abandonWrite(names, sealed.entry.version)
             throw error
+        }
+        // What has voided the old value since, before the new one was there, does not show any more.
+        do {
+            guard try await !areValid(dropped, names, mark) else { return }
+            shared.gate.void(names.fingerprint)
+            try await remove(names, ChangeMark(stamp: Envelope.stamp(of: sealed.bytes), takenAt: mark.takenAt))
+        } catch let error as RedisError {
+            throw outcomeUnknown(error)
+        }
+        throw CacheError.conflict
+    }
+
+    /// Whether no invalidation of some tags has voided what was read.
+    private func areValid(_ tags: [TagName], _ names: KeyNames, _ mark: ChangeMark) async throws -> Bool {
+        guard !tags.isEmpty else { return true }
+        return try await counting {
+            try await shared.tags(of: names.part).admits([(mark.asOf, tags)], nil, redis, asksServer: true) == [true]
         }
     }
 

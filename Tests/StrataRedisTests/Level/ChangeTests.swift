@@ -135,6 +135,23 @@ struct ChangeTests {
         }
     }
 
+    @Test("so does one that the new value does not bear: the update begins anew", arguments: [[], ["other"]])
+    func droppedTags(tags: [String]) async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = try (ListInstance(server.url, keyspace), ListInstance(server.url, keyspace))
+            try await one.listen()
+            try await one.cache.set([1], for: "k", tags: ["t"])
+            let seen = Locked<[[Int]?]>([])
+            try await one.cache.update("k", tags: tags) { old in
+                if seen.withLock({ $0.isEmpty }) { try await other.cache.invalidate(tag: "t") }
+                seen.withLock { $0.append(old) }
+                return (old ?? []) + [2]
+            }
+            #expect(seen.withLock { $0 } == [[1], nil])
+            #expect(try await other.cache.get("k") == [2])
+        }
+    }
+
     @Test(
         "a tag that is invalidated during an update voids the outcome in every instance; one that changes stays changed"
     )

@@ -42,6 +42,20 @@ struct ProviderConditionTests {
         #expect(try await one.value(of: Pages.page("f", 1)) == nil)
     }
 
+    @Test("a record that its provider does not keep is kept by no update, whatever the cache keeps as stale")
+    func unkept() async throws {
+        struct Fleeting: CacheProvider {
+            typealias Value = String
+            var lifetime: EntryLifetime { EntryLifetime(freshFor: .zero) }
+        }
+        var policy = ProviderPlace.plain
+        policy.staleIfError = .seconds(3_600)
+        let cache = try await ProviderPlace(.redis).cache(policy)
+        #expect(try await cache.update(Fleeting()) { ($0 ?? "") + "a" } == "a")
+        #expect(try await cache.update(Fleeting()) { ($0 ?? "") + "a" } == "a")
+        #expect(try await cache.setIfAbsent("b", for: Fleeting()) == nil)
+    }
+
     @Test("of many that set at once one wins, and all others are told its value")
     func race() async throws {
         let place = try await ProviderPlace(.redis)

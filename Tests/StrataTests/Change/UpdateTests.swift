@@ -295,6 +295,22 @@ struct UpdateTests {
         }
     }
 
+    @Test("above an erased level that keeps entries and cannot compare nothing is changed")
+    func erased() async throws {
+        let below = PlainLevel()
+        try await below.store(Entry(.value(57)), for: "k")
+        let cache = MemoryLevel<String, Int>(limit: .entries(10)).compose(below.normalized())
+        func code(_ change: () async throws -> Void) async -> CacheError.Code? {
+            do { try await change() } catch { return (error as? CacheError)?.code }
+            return nil
+        }
+        #expect(await code { try await cache.update("k") { ($0 ?? 0) + 1 } } == .notUpdatable)
+        #expect(await code { _ = try await cache.setIfAbsent(1, for: "k") } == .notUpdatable)
+        #expect(await code { _ = try await cache.touch("k", lifetime: .unlimited) } == .notUpdatable)
+        #expect(try await cache.get("k") == 57)
+        #expect(below.stores == 1)
+    }
+
     // MARK: Combinators
 
     @Test("combinators hand an update down, in their own keys and values")
@@ -330,4 +346,23 @@ struct UpdateTests {
             #expect(code == .notUpdatable)
         }
     }
+}
+
+/// A level of a user that keeps entries, and knows nothing of comparing.
+private final class PlainLevel: CacheLevel {
+    private let entries = Locked<[String: Entry<Int>]>([:])
+    private let count = Locked(0)
+
+    var stores: Int { count.withLock { $0 } }
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<Int>? { entries.withLock { $0[key] } }
+
+    func store(_ entry: Entry<Int>, for key: String) async throws {
+        count.withLock { $0 += 1 }
+        entries.withLock { $0[key] = entry }
+    }
+
+    func remove(_ key: String) async throws { entries.withLock { $0[key] = nil } }
+
+    func removeAll() async throws { entries.withLock { $0 = [:] } }
 }

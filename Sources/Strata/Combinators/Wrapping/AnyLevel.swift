@@ -102,9 +102,12 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 
 // Whether the level inside can compare and store shows when it is asked.
 extension AnyLevel: AtomicLevel {
-    /// What the level inside has; `nil` where it cannot compare and store.
+    /// What the level inside has; `nil` for a fetcher, which keeps nothing.
+    ///
+    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
-        try await (base as? any AtomicLevel<Key, Value>)?.current(key)
+        guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
+        return try await base.current(key)
     }
 
     /// Asks the level inside.
@@ -115,9 +118,18 @@ extension AnyLevel: AtomicLevel {
         return try await base.exchange(entry, for: key, if: mark)
     }
 
-    /// Asks the level inside; `nil` where it cannot compare and store.
+    /// Asks the level inside; `nil` for a fetcher, which keeps nothing.
+    ///
+    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
-        try await (base as? any AtomicLevel<Key, Value>)?.changeLifetime(of: key, change)
+        guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
+        return try await base.changeLifetime(of: key, change)
+    }
+
+    /// What a level above is told that may take its own entries for all that there is.
+    private func withoutEntries<Answer>() throws -> Answer? {
+        guard base is any Fetcher else { throw CacheError.notUpdatable }
+        return nil
     }
 
     /// Asks the level inside; `nil` where it cannot compare and store.
