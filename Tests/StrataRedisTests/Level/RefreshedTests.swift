@@ -302,6 +302,23 @@ struct RefreshedTests {
         }
     }
 
+    @Test("a cache whose calls bring their sources has none to ask, and says so")
+    func sourceless() async throws {
+        let redis = try await TestServer.client()
+        let told = Shared<[CacheError.Code?]>([])
+        let refreshed = RedisLevel<String, Int>(redis, keyspace: keyspace).fetchingPerCall()
+            .refreshAll(every: .milliseconds(10), as: name, over: redis, Self.quick) { _, error in
+                told.withLock { $0.append((error as? CacheError)?.code) }
+            } keys: {
+                ["a"]
+            }
+        try await running([refreshed]) { _ in
+            while refreshed.statistics.failedRounds == 0 { try await nextTurn() }
+        }
+        #expect(told.withLock { $0.first } == .miss)
+        #expect(refreshed.statistics.refreshed == 0 && refreshed.statistics.rounds == 0)
+    }
+
     @Test("on a cluster, with keys at each primary")
     func cluster() async throws {
         let cluster = try await TestCluster.shared()

@@ -104,15 +104,21 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
     /// - Returns: False where the keys were not told in time.
     private func round(while lease: LeaseStatus) async -> Bool {
         let start = clock.running
+        guard !base.lacksSource else {
+            let error = CacheError(code: .miss, message: "the cache has no source of its own: its calls bring theirs")
+            fail(error, "no key can be refreshed on schedule")
+            return true
+        }
         let all: [Key]
+        let untold: Logger.Message = "the keys that are refreshed on schedule could not be told"
         do {
             guard let told = try await told() else {
-                fail(CacheError(code: .timeout, message: "the keys were not told within \(options.keyTimeout)"))
+                fail(CacheError(code: .timeout, message: "the keys were not told within \(options.keyTimeout)"), untold)
                 return false
             }
             all = told
         } catch {
-            if !Task.isCancelled { fail(error) }
+            if !Task.isCancelled { fail(error, untold) }
             return true
         }
         var seen: Set<Key> = []
@@ -137,10 +143,10 @@ final class RefreshSchedule<Base: CacheLevel>: Sendable {
         return true
     }
 
-    /// The keys could not be had.
-    private func fail(_ error: any Error) {
+    /// A round could not begin.
+    private func fail(_ error: any Error, _ message: Logger.Message) {
         counts.withLock { $0.failedRounds += 1 }
-        log("the keys that are refreshed on schedule could not be told", error)
+        log(message, error)
         onFailure(nil, error)
     }
 

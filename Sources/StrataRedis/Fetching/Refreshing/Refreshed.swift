@@ -95,6 +95,9 @@ extension Refreshed: Service {}
 extension CacheLevel {
     /// This level with some of its keys fetched anew on a schedule, by one instance of the fleet; run it.
     ///
+    /// A cache whose calls bring their sources has none that a round could ask: each round fails then, with
+    /// ``/Strata/CacheError/Code/miss``.
+    ///
     /// One round trip to Redis for each third of ``RefreshOptions/leaseDuration``, in the instance that refreshes; one for each
     /// ``RefreshOptions/lookInterval`` in the others.
     ///
@@ -125,6 +128,9 @@ extension CacheLevel {
     }
 
     /// This level with some of its keys fetched anew on a schedule, by one instance of the fleet; run it.
+    ///
+    /// A cache whose calls bring their sources has none that a round could ask: each round fails then, with
+    /// ``/Strata/CacheError/Code/miss``.
     ///
     /// - Parameters:
     ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed at once.
