@@ -15,7 +15,6 @@
 package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendable {
     @usableFromInline
     let table: FlightTable
-    private let startsInPlace: Bool
     private let unclaimed: (@Sendable (Output) -> Void)?
 
     /// - Parameters:
@@ -23,19 +22,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///   - gate: Closes flights to later callers when their key changes; without one only ``void(_:)`` does.
     ///   - anchorLimit: How many flights may go on without waiters.
     ///   - completionLimit: How long each of those may run before it is cancelled; asked when a flight loses its last waiter.
-    ///   - startsInPlace: Whether work begins on the thread of the caller who starts it, up to its first wait: for work that soon
-    ///     waits for a server, and runs nothing of a user before.
     ///   - unclaimed: Gets the result of work that no waiter was left for.
     package init(
         clock: CacheClock = .current,
         gate: FillGate? = nil,
         anchorLimit: Int = 256,
         completionLimit: @autoclosure @escaping @Sendable () -> Duration = .seconds(30),
-        startsInPlace: Bool = false,
         unclaimed: (@Sendable (Output) -> Void)? = nil
     ) {
         table = FlightTable(clock: clock, gate: gate, anchorLimit: anchorLimit, completionLimit: completionLimit)
-        self.startsInPlace = startsInPlace
         self.unclaimed = unclaimed
     }
 
@@ -297,19 +292,15 @@ package final class Flights<Key: Hashable & Sendable, Output: Sendable>: Sendabl
     ///
     /// The task is detached, because it works for all callers that join and may outlive the first one, whose task-local
     /// values are not its own. It has the first caller's priority, or the one that it has asked for, until a caller of higher
-    /// priority joins. Where it starts in place, nothing changes threads before its first wait.
+    /// priority joins.
     private func start(
         _ flight: KeyedFlight<Key, Output>,
         _ priority: TaskPriority?,
         _ work: @escaping @Sendable (Flight) async throws -> Output
     ) {
-        let priority = priority ?? Task.currentPriority
-        let task =
-            if startsInPlace, #available(macOS 26, *) {
-                Task.immediateDetached(priority: priority) { [self] in await fly(flight) { try await work(flight) } }
-            } else {
-                Task.detached(priority: priority) { [self] in await fly(flight) { try await work(flight) } }
-            }
+        let task = Task.detached(priority: priority ?? Task.currentPriority) { [self] in
+            await fly(flight) { try await work(flight) }
+        }
         table.started(flight, task)
     }
 

@@ -191,8 +191,6 @@ extension FetchingLevel {
         let ticket = level.shared.ticket(for: names.fingerprint)
         // Before the source is asked: what is changed from now on has to be told.
         let isTold = await level.isTold(of: names, ticket)
-        // Where Redis was refused at once this is still the thread of a caller, and a source may keep it.
-        await Task.yield()
         let fetched: Fetched<Value>
         do {
             fetched =

@@ -80,19 +80,8 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             if case .stored(_, let renewal) = led { renewal.commit() }
         }
         let terms = level.terms
-        // They ask Redis first. Where that is refused at once, they change threads before the source is asked.
-        flights = Flights(
-            clock: clock,
-            gate: level.gate,
-            completionLimit: terms.value.completionLimit,
-            startsInPlace: true
-        )
-        looks = Flights(
-            clock: clock,
-            gate: level.gate,
-            completionLimit: terms.value.completionLimit,
-            startsInPlace: true
-        )
+        flights = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
+        looks = Flights(clock: clock, gate: level.gate, completionLimit: terms.value.completionLimit)
         fetches = Flights(
             clock: clock,
             gate: level.gate,
@@ -100,7 +89,7 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
             unclaimed: unclaimed
         )
         apart = Flights(clock: clock, completionLimit: terms.value.completionLimit, unclaimed: unclaimed)
-        limited = Flights(clock: clock, completionLimit: terms.value.completionLimit, startsInPlace: true)
+        limited = Flights(clock: clock, completionLimit: terms.value.completionLimit)
         limiter = options.limiter ?? FetchLimiter(limit: options.fetchLimit, clock: clock)
     }
 
