@@ -70,10 +70,14 @@ struct CryptoTests {
         #expect(code(codec, sealed, at: Array("a:1".utf8) + [0]) == .forged)
     }
 
-    @Test("above a level of bytes a protection is bound to the key, too", arguments: Kind.allCases)
+    @Test(
+        "above a level of bytes a protection is bound to the key by a transformer that knows it",
+        arguments: Kind.allCases
+    )
     func movedAbove(kind: Kind) async throws {
         let bytes = MemoryLevel<String, [UInt8]>(limit: .entries(10))
-        let level = bytes.transformValues(Codec<String>.text.protected(by: kind.stage(keys)))
+        let codec = Codec<String>.text.protected(by: kind.stage(keys))
+        let level = bytes.transformValues(KeyAwareTwoWayTransformer(codec))
         try await level.set("mine", for: "a")
         #expect(try await level.get("a") == "mine")
         try await bytes.set(#require(await bytes.get("a")), for: "b")

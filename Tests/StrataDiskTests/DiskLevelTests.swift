@@ -285,6 +285,10 @@ struct DiskLevelTests {
         // Nor does it get the tags.
         try await new.invalidate(tags: ["t"])
         #expect(try await new.get("k") == "newer")
+        let tight = DiskLevel<String, String>(folder.store(), namespace: "n", codec: .text.schema(1), limit: 200)
+        let large = tight.compose(ClosureFetcher<String, String> { _ in String(repeating: "x", count: 300) })
+        #expect(try await large.get("k")?.count == 300)
+        #expect(try await new.get("k") == "newer")
         try await old.set("set", for: "k")
         #expect(try await new.get("k") == nil)
         #expect(try await old.get("k") == "set")

@@ -102,6 +102,10 @@ struct DomainTests {
             #expect(error?.code == .codec)
             await #expect(throws: CacheError.self) { try await other.update("k") { _ in "replaced" } }
             #expect(try await texts.get("k") == "text")
+            // Nor does what a source answers, which stands in for it.
+            let answering = other.compose(ClosureFetcher<String, String> { _ in "fetched" })
+            #expect(try await answering.get("k") == "fetched")
+            #expect(try await texts.get("k") == "text")
         }
     }
 

@@ -10,7 +10,8 @@ extension AtomicLevel {
     /// the closure may run several times, and should do nothing but return the new value. Sources are not asked: an
     /// expired, invalidated or missing record, and a remembered absence, is `nil`.
     ///
-    /// Two round trips to Redis, or a read and a write on disk, and the same again after each conflict.
+    /// Two round trips to Redis, or a read and a write on disk, and the same again after each conflict; two more to Redis where a tag
+    /// of the old value is none of the new one's.
     ///
     /// - Parameters:
     ///   - key: The key.

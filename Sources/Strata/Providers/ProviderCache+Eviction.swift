@@ -111,7 +111,7 @@ extension ProviderCache {
         guard tag != nil else {
             // What was loaded beside others, or past the record of a newer release, is stored nowhere: what there is, is older.
             // While a server is away it goes as soon as it is back.
-            if kept == nil { try? await evict(scope, of: provider) }
+            if kept == nil { try await levels.remove(key, .deferred) }
             return (value, loaded.trace)
         }
         let account = InvalidationAccount()

@@ -27,7 +27,10 @@ extension CBORSlot: SingleValueEncodingContainer {
 
     private func encodeWide(_ value: some FixedWidthInteger) throws {
         let writer = try fill()
-        try writer.wideInteger(value, level: unsafe writer.top.pointee.level)
+        do { try writer.wideInteger(value, level: unsafe writer.top.pointee.level) } catch {
+            writer.reset()
+            throw error
+        }
     }
 
     func encode(_ value: some Encodable) throws {

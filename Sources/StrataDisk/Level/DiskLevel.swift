@@ -31,7 +31,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public enum Undecodable: Sendable, Hashable {
         /// The key is a miss.
         case miss
-        /// The get throws ``/Strata/CacheError/Code/codec``.
+        /// The get throws ``/Strata/CacheError/Code/codec``, and no answer of a source takes the place of the bytes.
         case fail
     }
 
@@ -139,7 +139,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         }
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
-        let found = try await counting { try await space.find(bytes) }
+        let found = try await counting { try await space.find(bytes, schema: codec.schema) }
         let entry = try await counting { try await open(found, bytes) }
         note(entry, found, key, request.recorder, request, since: start)
         return entry
@@ -179,7 +179,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         let start = MonotonicInstant.now
         let bytes = keys.map(\.keyBytes)
-        let found = try await counting { try await space.find(bytes) }
+        let found = try await counting { try await space.find(bytes, schema: codec.schema) }
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)
         for (index, one) in found.enumerated() {
@@ -211,7 +211,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
                 return entry
             } catch {
                 counters.add(\.unusable)
-                guard undecodable == .fail else { return nil }
+                // That there is none loses nothing.
+                guard undecodable == .fail, stored.kind == 0 else { return nil }
                 throw CacheError(unreadable: error)
             }
         }
@@ -229,11 +230,20 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         let bytes = key.keyBytes
         let now = wall.now()
+        // What a source answers replaces nothing there that cannot be read.
+        if entry.isFill, undecodable == .fail, try await counting({ try await hasUnreadable(bytes) }) { return }
         let stored = try seal(entry, bytes, now)
         let written = try await counting {
             try await space.store(stored, bytes, sparesNewer: entry.isFill, now: now.wall)
         }
         if space.whenFull == .sweep { noteFullness(written, of: stored.size(bytes)) }
+    }
+
+    private func hasUnreadable(_ key: [UInt8]) async throws -> Bool {
+        let found = try await space.find(key, schema: codec.schema)
+        guard case .entry(let stored) = found, stored.kind == 0 else { return false }
+        do { _ = try entry(of: stored, key) } catch { return true }
+        return false
     }
 
     /// Removes a key; one that is not there is no error.

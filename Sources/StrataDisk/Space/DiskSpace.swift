@@ -44,19 +44,23 @@ final class DiskSpace: Sendable {
 
     // MARK: Reading
 
-    func find(_ key: [UInt8]) async throws -> Found {
+    /// What there is of a key.
+    ///
+    /// It counts as used up to a schema number: what a reader cannot read, and its fetches spare, has to become the coldest one day.
+    func find(_ key: [UInt8], schema: UInt32) async throws -> Found {
         let found = try await store.read { [name] db, file in
             try Self.find(key, name, db, file)
         }
-        if case .entry(let entry) = found { touch([entry.id]) }
+        if case .entry(let entry) = found, entry.schema <= schema { touch([entry.id]) }
         return found
     }
 
-    func find(_ keys: [[UInt8]]) async throws -> [Found] {
+    /// The same of several keys.
+    func find(_ keys: [[UInt8]], schema: UInt32) async throws -> [Found] {
         let found = try await store.readTogether { [name] db, file in
             try keys.map { try Self.find($0, name, db, file) }
         }
-        touch(found.compactMap { if case .entry(let entry) = $0 { entry.id } else { nil } })
+        touch(found.compactMap { if case .entry(let entry) = $0, entry.schema <= schema { entry.id } else { nil } })
         return found
     }
 
@@ -140,7 +144,9 @@ final class DiskSpace: Sendable {
         let size = entry.size(key)
         guard size <= limit else {
             // What it was to replace is no longer true.
-            if whenFull != .refuse { try await remove(key) }
+            if whenFull != .refuse, try await !(sparesNewer && hasNewer(than: entry, key, now: now)) {
+                try await remove(key)
+            }
             guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }
@@ -242,6 +248,13 @@ final class DiskSpace: Sendable {
             // A row that is updated loses its places under its tags.
             try Self.tag(found.id, entry.tags, space, db)
             return true
+        }
+    }
+
+    private func hasNewer(than entry: StoredEntry, _ key: [UInt8], now: Int64) async throws -> Bool {
+        try await store.read { [name] db, file in
+            guard let space = try file.space(name, db) else { return false }
+            return try Self.hasNewer(than: entry, key, space, now: now, db)
         }
     }
 

@@ -122,13 +122,32 @@ extension RedisLevel: AtomicLevel {
             shared.abandonWrite(names, sealed.entry.version)
             throw error
         }
-        // What has voided the old value since, before the new one was there, does not show any more.
+        guard !dropped.isEmpty else { return }
+        try await takeBack(sealed, names, ifVoid: dropped, mark)
+    }
+
+    /// Removes what was just stored, if an invalidation has voided the value that it was made of before it was there.
+    ///
+    /// - Throws: ``/Strata/CacheError/Code/conflict`` when it was, and is gone;
+    ///   ``/Strata/CacheError/Code/outcomeUnknown`` when that is not known, and then the removal is repeated.
+    private func takeBack(
+        _ sealed: Sealed,
+        _ names: KeyNames,
+        ifVoid tags: [TagName],
+        _ mark: ChangeMark
+    ) async throws {
         do {
-            guard try await !areValid(dropped, names, mark) else { return }
+            guard try await !areValid(tags, names, mark) else { return }
             shared.gate.void(names.fingerprint)
             try await remove(names, ChangeMark(stamp: Envelope.stamp(of: sealed.bytes), takenAt: mark.takenAt))
-        } catch let error as RedisError {
-            throw outcomeUnknown(error)
+        } catch let error as CacheError where error.code == .conflict {
+            throw CacheError(
+                code: .outcomeUnknown,
+                message: "a tag of the old value was invalidated, and others have changed the new one since"
+            )
+        } catch {
+            redis.keep([.key(names, keyspace)], .removal, for: longestLifetime, after: error)
+            throw (error as? RedisError).map { outcomeUnknown($0) } ?? error
         }
         throw CacheError.conflict
     }

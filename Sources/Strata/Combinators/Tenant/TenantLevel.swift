@@ -10,7 +10,8 @@
 ///
 /// Entries that were set or fetched past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag where a user
 /// has set them: `clear()` leaves them. What a ``Source``, `fetching`
-/// or a ``ClosureFetcher`` has answered bears it in any case; what a fetcher of your own has answered does not.
+/// or a ``ClosureFetcher`` has answered that was asked with the ``TenantKey`` bears it in any case; what a fetcher of your own has
+/// answered does not, nor what was asked with a key that was made of it below.
 public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel where Base.Key == TenantKey<Key> {
     public typealias Value = Base.Value
 

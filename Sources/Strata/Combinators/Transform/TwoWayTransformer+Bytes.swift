@@ -1,8 +1,8 @@
 extension TwoWayTransformer where Input == [UInt8] {
     /// A codec as a transformer of levels that keep bytes, compression and protection included.
     ///
-    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to no key; that of a
-    /// ``KeyAwareTwoWayTransformer`` is.
+    /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to no key: whoever may write the
+    /// bytes can move them to another one. That of a ``KeyAwareTwoWayTransformer`` is.
     public init(_ codec: Codec<Output>) {
         self.init {
             try codec.decode($0)
@@ -16,7 +16,11 @@ extension KeyAwareTwoWayTransformer where Key: KeyRepresentable, Input == [UInt8
     /// A codec as a transformer of levels that keep bytes, compression and protection included.
     ///
     /// The bytes stand alone, without the codec's number and the schema's. A protection is bound to the key: what somebody moves
-    /// to another one cannot be decoded.
+    /// to another one cannot be decoded. Keys that the levels below make equal, and so share an entry, are still different here.
+    ///
+    /// ```swift
+    /// let users = bytes.transformValues(KeyAwareTwoWayTransformer(Codec<User>.cbor.encrypted(with: keys)))
+    /// ```
     @_disfavoredOverload
     public init(_ codec: Codec<Output>) {
         self.init { key, bytes in
@@ -73,34 +77,5 @@ extension CacheLevel where Value == [UInt8] {
     @_disfavoredOverload
     public func transformValues<Other: Sendable>(_ codec: Codec<Other>) -> TransformedValues<Self, Other> {
         transformValues(TwoWayTransformer(codec))
-    }
-}
-
-extension CacheLevel where Key: KeyRepresentable, Value == [UInt8] {
-    /// This level, which keeps bytes, as one of values.
-    ///
-    /// ```swift
-    /// let products = bytes.transformValues(.cbor, as: Product.self)
-    /// ```
-    ///
-    /// A protection is bound to the key.
-    ///
-    /// - Parameters:
-    ///   - codec: How values are encoded.
-    ///   - type: The type of the values.
-    /// - Returns: The level with its values.
-    public func transformValues<Other: Sendable>(
-        _ codec: Codec<Other>,
-        as type: Other.Type
-    ) -> TransformedValues<Self, Other> {
-        transformValues(KeyAwareTwoWayTransformer(codec))
-    }
-
-    /// This level, which keeps bytes, as one of the values of a codec, whose protection is bound to the key.
-    ///
-    /// Disfavoured, so that `.transformValues(.json)` means the transformer of that name.
-    @_disfavoredOverload
-    public func transformValues<Other: Sendable>(_ codec: Codec<Other>) -> TransformedValues<Self, Other> {
-        transformValues(KeyAwareTwoWayTransformer(codec))
     }
 }
