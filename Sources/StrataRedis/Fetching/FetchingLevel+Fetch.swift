@@ -130,7 +130,10 @@ extension FetchingLevel {
                 looks.voidAll()
                 recorder?.step(.stored, at: .redis, from: begin, to: .now)
                 level.counters.add(\.stores)
-                kept.seal = level.shared.tags(of: lease.names.part).seal(kept)
+                let seal = level.shared.tags(of: lease.names.part).seal(kept)
+                // The table does not know of an invalidation that has failed meanwhile, and is to be repeated.
+                let pending = level.redis.outage.replay.reach(over: lease.names, level.keyspace)
+                kept.seal = pending.covers(kept.tags) ? nil : seal
                 return .stored(kept, renewal)
             case .outOfMemory:
                 level.counters.add(\.failures)
