@@ -50,8 +50,9 @@ extension RedisLevel: AtomicLevel {
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }
         var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)
-        // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no later one.
-        mark.asOf = finding.entry == nil ? max(asOf, tags.asOf) : asOf
+        // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no later one. Nor
+        // does what came before a value that is valid, of which this instance may not have heard.
+        mark.asOf = max(asOf, finding.entry?.asOf ?? tags.asOf)
         mark.isLive = finding.entry != nil
         mark.tags = finding.entry?.tags ?? []
         return (finding, mark)

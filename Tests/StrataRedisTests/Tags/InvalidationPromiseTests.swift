@@ -182,6 +182,59 @@ struct InvalidationPromiseTests {
         }
     }
 
+    @Test(
+        "a change made of a value that is newer than all that this instance has heard of",
+        arguments: Invalidation.allCases
+    )
+    func changedNewer(kind: Invalidation) async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let (one, other) = try (Instance(proxy.url, keyspace), Instance(server.url, keyspace))
+            try await other.listen()
+            try await one.listen()
+            try await one.cache.set(String(repeating: "x", count: 50_000), for: "large")
+            let connections = proxy.snapshot.connections.sorted { $0.toServer.received > $1.toServer.received }
+            try #require(connections.count == 2)
+            proxy.stall(.toClient, of: .connection(connections[1].id))
+            try await invalidate(other.level, by: kind)
+            for key in ["k", "l"] { try await other.cache.set("newer", for: key, tags: ["red"]) }
+            try await one.cache.update("k") { old in
+                #expect(old == "newer")
+                return "new"
+            }
+            #expect(try await one.cache.touch("l"))
+            proxy.resume()
+            try await heard(one, other.level.shared.tags.asOf)
+            for instance in [one, other] {
+                #expect(try await instance.cache.get("k") == "new")
+                #expect(try await instance.cache.get("l") == "newer")
+            }
+            await one.redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
+    @Test("an invalidation that fails while a value is on its way, and is kept, voids that value here")
+    func failedMeanwhile() async throws {
+        let redis = try await TestServer.client()
+        let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+        try await level.ready(within: .seconds(60))
+        try await level.set("old", for: "k", tags: ["red"])
+        let names = level.names(for: "k")
+        let ticket = level.shared.ticket(for: names.fingerprint)
+        let bytes = try await redis.get(names.value)
+        #expect(try await level.open(bytes, names, ticket, .nothing).entry != nil)
+        // It is not repeated before that.
+        redis.outage.replay.record(
+            .tag(TagName("red"), keyspace, names.part),
+            .removal,
+            for: .seconds(60),
+            notBefore: .now.advanced(by: .seconds(600)),
+            redis
+        )
+        #expect(try await level.open(bytes, names, ticket, .nothing).entry == nil)
+    }
+
     @Test("a restart without data: what is stored by a number from before is void", arguments: Invalidation.allCases)
     func restartWithoutData(kind: Invalidation) async throws {
         try await RedisServer.withServer { server in
