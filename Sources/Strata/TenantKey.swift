@@ -56,7 +56,11 @@ package struct TenantTags: Sendable, Hashable {
     }
 
     /// A tag of the tenant's, as it is stored; one that was stored already stays as it is.
-    func stored(_ tag: String) -> String { tag.hasPrefix(all + ":") ? tag : "\(all):\(tag)" }
+    ///
+    /// By bytes: a tag of the tenant's may begin with a character that joins the one before.
+    func stored(_ tag: String) -> String {
+        tag == all || tag.utf8.starts(with: "\(all):".utf8) ? tag : "\(all):\(tag)"
+    }
 
     /// The tags of an entry, as they are stored.
     ///

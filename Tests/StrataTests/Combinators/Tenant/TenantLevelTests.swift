@@ -57,6 +57,18 @@ struct TenantLevelTests {
         #expect(acme.resident(1, at: .now) == nil && globe.resident(1, at: .now) != nil)
     }
 
+    @Test("a tag that is called as that of all voids all; one that begins with a joining character stays itself")
+    func oddTags() async throws {
+        let cache = shared()
+        let acme = cache.tenant("acme")
+        for key in 1...2 { try await acme.set("set", for: key, tags: key == 1 ? ["tenant:acme"] : ["\u{301}red"]) }
+        try await acme.update(2) { _ in "again" }
+        try await acme.invalidate(tag: "\u{301}red")
+        #expect(acme.resident(2, at: .now) == nil && acme.resident(1, at: .now) != nil)
+        try await acme.invalidate(tag: "tenant:acme")
+        #expect(acme.resident(1, at: .now) == nil)
+    }
+
     @Test("what was set past the part, and a source calls unchanged, is the tenant's from then on")
     func unchanged() async throws {
         let cache = MemoryLevel<TenantKey<Int>, String>(limit: .entries(10))
