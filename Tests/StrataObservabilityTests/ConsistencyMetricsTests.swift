@@ -116,7 +116,6 @@ struct ConsistencyMetricsTests {
         #expect(exported.count("cache.consistency.changes") == report.changes)
         // It measures nothing any more, and says so.
         #expect(exported.level("cache.consistency.listening") == 0)
-        #expect(exported.level("cache.consistency.instances") == 0)
     }
 }
 #endif

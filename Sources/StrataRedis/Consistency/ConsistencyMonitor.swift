@@ -125,7 +125,6 @@ public final class ConsistencyMonitor: Sendable {
         redis.cache.tellNoMore(number)
         // The report stays, but who still looks at it must see that nobody is told of changes any more.
         follower.end()
-        state.withLock { $0.report.instances = 0 }
         for feed in feeds.withLock({ exchange(&$0, with: [:]) }).values { feed.finish() }
     }
 
@@ -136,6 +135,8 @@ public final class ConsistencyMonitor: Sendable {
             while true {
                 let listing = try? await fleet.instances(limit: mostInstances)
                 let instances = listing?.instances.filter { $0.record != nil }
+                // The report stays when its run has ended.
+                try Task.checkCancellation()
                 state.withLock { state in
                     // Those of the last list may still be asked; how many there are is not known.
                     if let instances { state.instances = instances }
