@@ -57,9 +57,10 @@ package struct TenantTags: Sendable, Hashable {
 
     /// A tag of the tenant's, as it is stored; one that was stored already stays as it is.
     ///
-    /// By bytes: a tag of the tenant's may begin with a character that joins the one before.
+    /// By bytes as well: a tag of the tenant's may begin with a character that joins the one before.
     func stored(_ tag: String) -> String {
-        tag == all || tag.utf8.starts(with: "\(all):".utf8) ? tag : "\(all):\(tag)"
+        let start = "\(all):"
+        return tag == all || tag.hasPrefix(start) || tag.utf8.starts(with: start.utf8) ? tag : start + tag
     }
 
     /// The tags of an entry, as they are stored.

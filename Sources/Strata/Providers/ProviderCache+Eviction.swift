@@ -62,7 +62,8 @@ extension ProviderCache {
     /// - Returns: The value.
     /// - Throws: ``CacheError/Code/invalidScope`` before anything is loaded; the loader's error, alone or, when eviction
     ///   failed as well, as the last cause of ``CacheError/Code/levelsFailed``; for more than one record the error of the level that
-    ///   could not be reached; `CancellationError` when the task is cancelled, and then nothing is evicted.
+    ///   could not be reached, for one record that of a level where it could be neither replaced nor removed, nor its removal kept
+    ///   for later; `CancellationError` when the task is cancelled before the value is there, and then nothing is evicted.
     public func value<Provider: CacheProvider>(
         of provider: Provider,
         evicting scope: ProviderScope,

@@ -12,7 +12,7 @@ extension DiskLevel: AtomicLevel {
         let start = wall.now().monotonic
         let bytes = key.keyBytes
         return try await counting {
-            let found = try await space.find(bytes, schema: codec.schema)
+            let found = try await space.find(bytes)
             let entry = try await open(found, bytes)
             // A damaged row was removed just now.
             guard case .entry(let stored) = found else {

@@ -139,7 +139,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         }
         let start = MonotonicInstant.now
         let bytes = key.keyBytes
-        let found = try await counting { try await space.find(bytes, schema: codec.schema) }
+        let found = try await counting { try await space.find(bytes) }
         let entry = try await counting { try await open(found, bytes) }
         note(entry, found, key, request.recorder, request, since: start)
         return entry
@@ -179,7 +179,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         let start = MonotonicInstant.now
         let bytes = keys.map(\.keyBytes)
-        let found = try await counting { try await space.find(bytes, schema: codec.schema) }
+        let found = try await counting { try await space.find(bytes) }
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)
         for (index, one) in found.enumerated() {
@@ -208,6 +208,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
             do throws(UnreadableValue) {
                 let entry = try entry(of: stored, key)
                 counters.add(entry == nil ? \.misses : \.hits)
+                if entry != nil { space.touch(stored) }
                 return entry
             } catch {
                 counters.add(\.unusable)
@@ -240,7 +241,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     }
 
     private func hasUnreadable(_ key: [UInt8]) async throws -> Bool {
-        let found = try await space.find(key, schema: codec.schema)
+        let found = try await space.find(key)
         guard case .entry(let stored) = found, stored.kind == 0 else { return false }
         do { _ = try entry(of: stored, key) } catch { return true }
         return false

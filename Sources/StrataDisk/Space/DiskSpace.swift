@@ -44,24 +44,13 @@ final class DiskSpace: Sendable {
 
     // MARK: Reading
 
-    /// What there is of a key.
-    ///
-    /// It counts as used up to a schema number: what a reader cannot read, and its fetches spare, has to become the coldest one day.
-    func find(_ key: [UInt8], schema: UInt32) async throws -> Found {
-        let found = try await store.read { [name] db, file in
-            try Self.find(key, name, db, file)
-        }
-        if case .entry(let entry) = found, entry.schema <= schema { touch([entry.id]) }
-        return found
+    /// What there is of a key; a use is noted by whoever can use it.
+    func find(_ key: [UInt8]) async throws -> Found {
+        try await store.read { [name] db, file in try Self.find(key, name, db, file) }
     }
 
-    /// The same of several keys.
-    func find(_ keys: [[UInt8]], schema: UInt32) async throws -> [Found] {
-        let found = try await store.readTogether { [name] db, file in
-            try keys.map { try Self.find($0, name, db, file) }
-        }
-        touch(found.compactMap { if case .entry(let entry) = $0, entry.schema <= schema { entry.id } else { nil } })
-        return found
+    func find(_ keys: [[UInt8]]) async throws -> [Found] {
+        try await store.readTogether { [name] db, file in try keys.map { try Self.find($0, name, db, file) } }
     }
 
     enum Found: Sendable {
@@ -82,8 +71,10 @@ final class DiskSpace: Sendable {
 
     /// Notes a use; written together with others, since a write costs far more than a read, and beside the reads, since a
     /// write waits for those of other processes.
-    private func touch(_ ids: [Int64]) {
-        let isFull = touches.withLock { $0.add(ids) }
+    ///
+    /// What a reader cannot read, and its fetches spare, is not used: it has to become the coldest one day.
+    func touch(_ entry: StoredEntry) {
+        let isFull = touches.withLock { $0.add(entry.id) }
         guard isFull else { return }
         background.launch(.usage) { [self] in
             do {
@@ -144,9 +135,8 @@ final class DiskSpace: Sendable {
         let size = entry.size(key)
         guard size <= limit else {
             // What it was to replace is no longer true.
-            if whenFull != .refuse, try await !(sparesNewer && hasNewer(than: entry, key, now: now)) {
-                try await remove(key)
-            }
+            let isSpared = sparesNewer ? try await hasNewer(than: entry, key, now: now) : false
+            if whenFull != .refuse, !isSpared { try await remove(key) }
             guard whenFull != .sweep else { return Written(isKept: false, bytes: 0) }
             throw CacheError(code: .tooLarge, message: "the entry is larger than the disk level's limit")
         }

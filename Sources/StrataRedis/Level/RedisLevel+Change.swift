@@ -45,7 +45,8 @@ extension RedisLevel: AtomicLevel {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }
         // What is stored now, or made of a value that this instance wants to remove, might be removed with that.
-        if pending == .everything || finding.entry.map({ pending.covers($0.tags) }) == true {
+        let isPending = if case .void(_, because: .invalidationPending) = finding { true } else { false }
+        if isPending || pending == .everything || finding.entry.map({ pending.covers($0.tags) }) == true {
             redis.outage.replay.hurry()
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }
@@ -130,7 +131,8 @@ extension RedisLevel: AtomicLevel {
     /// Removes what was just stored, if an invalidation has voided the value that it was made of before it was there.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict`` when it was, and is gone;
-    ///   ``/Strata/CacheError/Code/outcomeUnknown`` when that is not known, and then the removal is repeated.
+    ///   ``/Strata/CacheError/Code/outcomeUnknown`` when that is not known; a removal that has failed is repeated, also of what
+    ///   others have made of the value meanwhile.
     private func takeBack(
         _ sealed: Sealed,
         _ names: KeyNames,
@@ -139,7 +141,11 @@ extension RedisLevel: AtomicLevel {
     ) async throws {
         do {
             guard try await !areValid(tags, names, mark) else { return }
-            shared.gate.void(names.fingerprint)
+        } catch let error as RedisError {
+            throw outcomeUnknown(error)
+        }
+        shared.gate.void(names.fingerprint)
+        do {
             try await remove(names, ChangeMark(stamp: Envelope.stamp(of: sealed.bytes), takenAt: mark.takenAt))
         } catch let error as CacheError where error.code == .conflict {
             throw CacheError(
@@ -147,7 +153,7 @@ extension RedisLevel: AtomicLevel {
                 message: "a tag of the old value was invalidated, and others have changed the new one since"
             )
         } catch {
-            redis.keep([.key(names, keyspace)], .removal, for: longestLifetime, after: error)
+            redis.outage.replay.record(.key(names, keyspace), .removal, for: longestLifetime, redis)
             throw (error as? RedisError).map { outcomeUnknown($0) } ?? error
         }
         throw CacheError.conflict

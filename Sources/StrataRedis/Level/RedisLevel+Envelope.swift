@@ -131,7 +131,7 @@ extension RedisLevel {
             var entry = try entry(of: bytes, names, ticket, clockOffset: offset)
             // One that has failed since Redis was asked was noted before the entry was sealed, or voids the seal.
             let present = redis.outage.replay.reach(over: names, keyspace)
-            guard !pending.covers(entry.tags), !present.covers(entry.tags) else {
+            guard !(pending.covers(entry.tags) || present.covers(entry.tags)) else {
                 return .void(stamp: Envelope.stamp(of: bytes), because: .invalidationPending)
             }
             // The lease of a fetch in its place keeps the value longer than that.
