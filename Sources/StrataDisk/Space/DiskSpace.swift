@@ -74,7 +74,7 @@ final class DiskSpace: Sendable {
     ///
     /// What a reader cannot read, and its fetches spare, is not used: it has to become the coldest one day.
     func touch(_ entry: StoredEntry) {
-        let isFull = touches.withLock { $0.add(entry.id) }
+        let isFull = touches.withLock { $0.add([entry.id]) }
         guard isFull else { return }
         background.launch(.usage) { [self] in
             do {

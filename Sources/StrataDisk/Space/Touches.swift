@@ -10,8 +10,8 @@ struct Touches: Sendable {
     private var count = 0
 
     /// - Returns: Whether it is time to write them down.
-    mutating func add(_ id: Int64) -> Bool {
-        if order.count < Self.most || order[id] != nil {
+    mutating func add(_ ids: [Int64]) -> Bool {
+        for id in ids where order.count < Self.most || order[id] != nil {
             count += 1
             order[id] = count
         }
