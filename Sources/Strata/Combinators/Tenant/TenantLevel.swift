@@ -8,10 +8,9 @@
 /// | set with tags, `invalidate(tags:)` | the same, with the tenant before each tag |
 /// | `clear()` | invalidates the tag that all entries of the tenant bear: one round trip, whatever their number |
 ///
-/// Entries that were set or fetched past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag where a user
-/// has set them: `clear()` leaves them. What a ``Source``, `fetching`
-/// or a ``ClosureFetcher`` has answered that was asked with the ``TenantKey`` bears it in any case; what a fetcher of your own has
-/// answered does not, nor what was asked with a key that was made of it below.
+/// Entries that were set past it, with a ``TenantKey`` at the level inside, do not bear the tenant's tag: `clear()` leaves them.
+/// Answers of a ``Source``, of `fetching` and of a ``ClosureFetcher`` bear it, whoever asks, if the source is asked with the
+/// ``TenantKey`` itself. Answers of a fetcher of your own do not, nor those for another key that is made of it below.
 public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel where Base.Key == TenantKey<Key> {
     public typealias Value = Base.Value
 
