@@ -142,22 +142,35 @@ struct InvalidationPromiseTests {
         case look
     }
 
+    /// Runs a test with two instances, of which the first is told of nothing until its proxy resumes.
+    private func withUntold(
+        _ keys: [String] = [],
+        _ body: (_ one: Instance, _ other: Instance, FaultProxy) async throws -> Void
+    ) async throws {
+        try await RedisServer.withServer { server in
+            let proxy = try await FaultProxy.start(to: server.endpoint)
+            let (one, other) = try (Instance(proxy.url, keyspace), Instance(server.url, keyspace))
+            try await other.listen()
+            try await one.listen()
+            // By what they have carried the connection for commands and the link are told apart.
+            try await one.cache.set(String(repeating: "x", count: 50_000), for: "large")
+            for key in keys { try await one.cache.set("old", for: key, tags: ["red"]) }
+            let connections = proxy.snapshot.connections.sorted { $0.toServer.received > $1.toServer.received }
+            try #require(connections.count == 2)
+            proxy.stall(.toClient, of: .connection(connections[1].id))
+            try await body(one, other, proxy)
+            await one.redis.shutDown()
+            await proxy.stop()
+        }
+    }
+
     @Test(
         "a change made of what is void, by an instance that knows a later number and has not heard of this one",
         arguments: Invalidation.allCases,
         Ahead.allCases
     )
     func changedUnheard(kind: Invalidation, ahead: Ahead) async throws {
-        try await RedisServer.withServer { server in
-            let proxy = try await FaultProxy.start(to: server.endpoint)
-            let (one, other) = try (Instance(proxy.url, keyspace), Instance(server.url, keyspace))
-            try await other.listen()
-            try await one.listen()
-            try await one.cache.set(String(repeating: "x", count: 50_000), for: "large")
-            for key in ["k", "l"] { try await one.cache.set("old", for: key, tags: ["red"]) }
-            let connections = proxy.snapshot.connections.sorted { $0.toServer.received > $1.toServer.received }
-            try #require(connections.count == 2)
-            proxy.stall(.toClient, of: .connection(connections[1].id))
+        try await withUntold(["k", "l"]) { one, other, proxy in
             let told = one.level.shared.tags.snapshot.standing?.told
             try await invalidate(other.level, by: kind)
             switch ahead {
@@ -177,8 +190,6 @@ struct InvalidationPromiseTests {
                 #expect(try await instance.cache.get("k") == "new")
                 #expect(try await instance.cache.get("l") == nil)
             }
-            await one.redis.shutDown()
-            await proxy.stop()
         }
     }
 
@@ -187,15 +198,7 @@ struct InvalidationPromiseTests {
         arguments: Invalidation.allCases
     )
     func changedNewer(kind: Invalidation) async throws {
-        try await RedisServer.withServer { server in
-            let proxy = try await FaultProxy.start(to: server.endpoint)
-            let (one, other) = try (Instance(proxy.url, keyspace), Instance(server.url, keyspace))
-            try await other.listen()
-            try await one.listen()
-            try await one.cache.set(String(repeating: "x", count: 50_000), for: "large")
-            let connections = proxy.snapshot.connections.sorted { $0.toServer.received > $1.toServer.received }
-            try #require(connections.count == 2)
-            proxy.stall(.toClient, of: .connection(connections[1].id))
+        try await withUntold { one, other, proxy in
             try await invalidate(other.level, by: kind)
             for key in ["k", "l"] { try await other.cache.set("newer", for: key, tags: ["red"]) }
             try await one.cache.update("k") { old in
@@ -209,8 +212,6 @@ struct InvalidationPromiseTests {
                 #expect(try await instance.cache.get("k") == "new")
                 #expect(try await instance.cache.get("l") == "newer")
             }
-            await one.redis.shutDown()
-            await proxy.stop()
         }
     }
 

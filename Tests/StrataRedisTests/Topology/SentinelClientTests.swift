@@ -169,64 +169,69 @@ struct SentinelClientTests {
         for server in [old, new] { try await server.stop() }
     }
 
-    @Test("a Sentinel that lags behind leads no connection back to the old primary")
-    func outdated() async throws {
+    /// A primary and an old one that is healthy, and Sentinels of which one knows the new one, unless it is cut off.
+    private struct LaggingSentinels {
+        let old, new: RedisServer
+        let redis: RedisClient
+        let isCutOff: Shared<Bool>
+    }
+
+    /// Runs a test with Sentinels that lag behind; its client knows the new primary.
+    private func withLagging(
+        _ count: Int,
+        silent: String = "",
+        _ body: (LaggingSentinels) async throws -> Void
+    ) async throws {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
         let (oldPort, newPort) = try (#require(old.port), #require(new.port))
-        let isCutOff = Locked(false)
-        let isKnown = Locked(false)
-        let informed = try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }
-        // Not before the new primary is known: by chance it would be the only one to answer in time.
-        let lagging = try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil }
-        let hosts = [lagging, informed].map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
-        let redis = try client("redis-sentinel://\(hosts),127.0.0.1:1/?master=m")
+        let (isCutOff, isKnown) = (Shared(false), Shared(false))
+        var sentinels = [try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }]
+        // Not before the new primary is known: by chance they would be the only ones to answer in time.
+        for _ in 0..<count {
+            sentinels.append(try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil })
+        }
+        let hosts = sentinels.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
+        let redis = try client("redis-sentinel://\(hosts)\(silent)/?master=m")
         try await redis.set("k", [1])
         isKnown.withLock { $0 = true }
         isCutOff.withLock { $0 = true }
-        // What was found a moment ago may serve once more.
-        var isRefused = false
-        while !isRefused {
-            try await new.command("CLIENT", "KILL", "TYPE", "normal")
-            do { try await redis.set("k", [2]) } catch let error as RedisError { isRefused = error.code == .noPrimary }
-        }
-        #expect(try await old.command("EXISTS", "k").integer == 0)
-        isCutOff.withLock { $0 = false }
-        while (try? await redis.set("k", [3])) == nil { try await nextTurn() }
-        #expect(try await old.command("EXISTS", "k").integer == 0)
+        try await body(LaggingSentinels(old: old, new: new, redis: redis, isCutOff: isCutOff))
         await redis.shutDown()
-        for sentinel in [informed, lagging] { await sentinel.stop() }
+        for sentinel in sentinels { await sentinel.stop() }
         for server in [old, new] { try await server.stop() }
+    }
+
+    @Test("a Sentinel that lags behind leads no connection back to the old primary")
+    func outdated() async throws {
+        try await withLagging(1, silent: ",127.0.0.1:1") { set in
+            // What was found a moment ago may serve once more.
+            var isRefused = false
+            while !isRefused {
+                try await set.new.command("CLIENT", "KILL", "TYPE", "normal")
+                do { try await set.redis.set("k", [2]) } catch let error as RedisError {
+                    isRefused = error.code == .noPrimary
+                }
+            }
+            #expect(try await set.old.command("EXISTS", "k").integer == 0)
+            set.isCutOff.withLock { $0 = false }
+            while (try? await set.redis.set("k", [3])) == nil { try await nextTurn() }
+            #expect(try await set.old.command("EXISTS", "k").integer == 0)
+        }
     }
 
     @Test("led back by a majority that lags behind, a client returns to the primary, although the old one is healthy")
     func outvoted() async throws {
-        let (old, new) = try await (RedisServer.start(), RedisServer.start())
-        let (oldPort, newPort) = try (#require(old.port), #require(new.port))
-        let isCutOff = Locked(false)
-        let isKnown = Locked(false)
-        let informed = try await FakeSentinel.start { _ in isCutOff.withLock { $0 } ? nil : (newPort, 5) }
-        // Not before the new primary is known: by chance they would be the only ones to answer in time.
-        var sentinels = [informed]
-        for _ in 0..<2 {
-            sentinels.append(try await FakeSentinel.start { _ in isKnown.withLock { $0 } ? (oldPort, 4) : nil })
+        try await withLagging(2) { set in
+            while try await set.old.command("EXISTS", "k").integer == 0 {
+                try await set.new.command("CLIENT", "KILL", "TYPE", "normal")
+                _ = try? await set.redis.set("k", [2])
+            }
+            set.isCutOff.withLock { $0 = false }
+            while try await set.new.command("EXISTS", "back").integer == 0 {
+                _ = try? await set.redis.set("back", [3])
+                try await nextTurn()
+            }
         }
-        let hosts = sentinels.map { "127.0.0.1:\($0.port ?? 0)" }.joined(separator: ",")
-        let redis = try client("redis-sentinel://\(hosts)/?master=m")
-        try await redis.set("k", [1])
-        isKnown.withLock { $0 = true }
-        isCutOff.withLock { $0 = true }
-        while try await old.command("EXISTS", "k").integer == 0 {
-            try await new.command("CLIENT", "KILL", "TYPE", "normal")
-            _ = try? await redis.set("k", [2])
-        }
-        isCutOff.withLock { $0 = false }
-        while try await new.command("EXISTS", "back").integer == 0 {
-            _ = try? await redis.set("back", [3])
-            try await nextTurn()
-        }
-        await redis.shutDown()
-        for sentinel in sentinels { await sentinel.stop() }
-        for server in [old, new] { try await server.stop() }
     }
 
     @Test("a Sentinel that floods us with failovers causes a few searches, and changes nothing")

@@ -94,4 +94,12 @@ struct HibernationFormatTests {
         #expect(written.littleEndian(at: 0, as: UInt32.self) == .max)
         #expect(written.littleEndian(at: end[2].offset, as: UInt64.self) == 77)
     }
+
+    @Test("a cache is named without what differs between two builds")
+    func names() throws {
+        struct Local: Codable, Sendable {}
+        let form = try HibernationForm<String, Local>(below: Source { _ in nil }, codec: .cbor)
+        let name = String(decoding: form.name, as: UTF8.self)
+        #expect(name.hasPrefix("Swift.String ") && name.hasSuffix(".Local") && !name.contains("unknown context"))
+    }
 }

@@ -271,14 +271,6 @@ struct HibernationTests {
         #expect(empty.written == 0 && empty.left == 60)
     }
 
-    @Test("a cache is named without what differs between two builds")
-    func names() throws {
-        struct Local: Codable, Sendable {}
-        let form = try HibernationForm<String, Local>(below: Source { _ in nil }, codec: .cbor)
-        let name = String(decoding: form.name, as: UTF8.self)
-        #expect(name.hasPrefix("Swift.String ") && name.hasSuffix(".Local") && !name.contains("unknown context"))
-    }
-
     @Test("a file of other types, another codec or another schema number is refused and stays")
     func otherCache() async throws {
         let one = PlainProcess()
