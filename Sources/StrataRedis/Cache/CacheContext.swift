@@ -62,7 +62,10 @@ final class CacheContext: ClientCompanion {
 
     func leave(_ error: RedisError) { link.condemn(error) }
 
-    func loginChanged() { link.renew() }
+    func loginChanged(isFirst: Bool) {
+        link.hurry()
+        if !isFirst { link.renew() }
+    }
 
     func shutDown() {
         link.shutDown()
@@ -71,6 +74,7 @@ final class CacheContext: ClientCompanion {
 
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
         await outage.replay.finish(by: deadline, client)
+        leases.endAll()
     }
 
     func stop() {

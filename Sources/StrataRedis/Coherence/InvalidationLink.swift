@@ -168,8 +168,14 @@ final class InvalidationLink: Sendable {
         callDrivers()
     }
 
+    /// A link that waits to be made need not wait any longer.
+    func hurry() {
+        for link in links { link.machine.withLock { $0.hurry(now: .now) } }
+        callDrivers()
+    }
+
     private func callDrivers() {
-        news.wrappingAdd(1, ordering: .releasing)
+        news.wrappingAdd(1, ordering: .sequentiallyConsistent)
         wakeup.signal()
     }
 
@@ -181,7 +187,7 @@ final class InvalidationLink: Sendable {
     }
 
     /// Changes when there may be something to take.
-    var latestNews: UInt64 { news.load(ordering: .acquiring) }
+    var latestNews: UInt64 { news.load(ordering: .sequentiallyConsistent) }
 
     func takeCondemnation(of link: Int) -> RedisError? { condemnations.withLock { $0[link].take() } }
 

@@ -60,6 +60,10 @@ struct LinkMachine: ~Copyable, Sendable {
     /// Whether Sentinels have named that server as their primary.
     private var isNamed = false
     private var handshakeAnswered = 0
+    /// Whether the next attempt is made at once for other credentials: once in a row, for a source may have others each time.
+    private var hasTriedAnew = false
+    /// The credentials that the last handshake has logged in with.
+    private var login: UInt64 = 0
     private var subscriptionsLeft = 0
     private var isTracking = false
     /// The number of the connection at the server.
@@ -185,9 +189,7 @@ struct LinkMachine: ~Copyable, Sendable {
 
     // MARK: The socket's owner
 
-    mutating func exchangeOutput(with buffer: inout CommandWriter) {
-        swap(&output, &buffer)
-    }
+    mutating func exchangeOutput(with buffer: inout CommandWriter) { swap(&output, &buffer) }
 
     mutating func opened(to peer: String? = nil, isNamed: Bool = false) {
         guard phase == .opening else { return }
@@ -197,6 +199,7 @@ struct LinkMachine: ~Copyable, Sendable {
         handshakeAnswered = 0
         isTracking = false
         output.removeAll()
+        login = settings.handshake.generation
         settings.handshake.encode(settings.handshake.steps, into: &output)
         output.begin(2)
         output.argument("CLIENT" as StaticString)
@@ -360,15 +363,20 @@ struct LinkMachine: ~Copyable, Sendable {
         let wasStable = phase == .live && liveSince.nanoseconds(to: now) >= settings.stableAfter
         failures = wasStable ? 0 : failures + 1
         notices.append(.lost(error))
-        let delay = ReconnectDelay.next(settings.reconnectDelay, failures: failures, error, using: &random)
+        hasTriedAnew = phase == .identifying && login != settings.handshake.generation && !hasTriedAnew
+        let delay = ReconnectDelay.next(
+            settings.reconnectDelay,
+            failures: failures,
+            error,
+            loginIsOutdated: hasTriedAnew,
+            using: &random
+        )
         end(retryAt: now.advanced(byNanoseconds: delay))
     }
 
     private mutating func end(retryAt instant: MonotonicInstant) {
-        phase = .waiting
+        (phase, phaseDeadline, pongsOwed) = (.waiting, instant, 0)
         output.removeAll()
-        pongsOwed = 0
-        phaseDeadline = instant
     }
 
     private func timedOut(_ message: String) -> RedisError {

@@ -14,6 +14,8 @@ final class CredentialKeeper: Sendable {
         var question: Task<Void, Never>?
         /// Tells the question under way from those that were lost.
         var number: UInt64 = 0
+        /// Whether it was asked for more than an attempt to connect.
+        var isNews = false
         /// The last one that has ended, or counts as lost.
         var answered: UInt64 = 0
         var askedAt = MonotonicInstant.distantPast
@@ -24,6 +26,7 @@ final class CredentialKeeper: Sendable {
     private let source: @Sendable () async throws -> RedisCredentials
     private let state = Locked(State())
     private let changes = Atomic<UInt64>(0)
+    private let told = Atomic<UInt64>(0)
     private let ends = Atomic<UInt64>(0)
     private let patience: Duration
     /// Those who wait for an answer.
@@ -65,16 +68,33 @@ final class CredentialKeeper: Sendable {
     var waiters: Int { state.withLock { $0.waiting.count } }
 
     /// How often the answer was another than before.
-    var generation: UInt64 { changes.load(ordering: .acquiring) }
+    var generation: UInt64 { changes.load(ordering: .sequentiallyConsistent) }
+
+    /// The ``generation`` for which connections that stand are to log in anew.
+    ///
+    /// What an attempt to connect has found out is only its own: a source that signs a new token each time would else have
+    /// every attempt bring about others.
+    var news: UInt64 { told.load(ordering: .sequentiallyConsistent) }
 
     /// How many questions have ended, with an answer or without.
-    var endings: UInt64 { ends.load(ordering: .acquiring) }
+    var endings: UInt64 { ends.load(ordering: .sequentiallyConsistent) }
 
     /// Asks, or joins the question that is under way.
     ///
-    /// - Parameter finished: Called once, by whatever thread, when the question has ended.
-    func ask(finished: @escaping @Sendable () -> Void) {
-        let lost = state.withLock { ask(&$0, at: .now, finished) }
+    /// - Parameters:
+    ///   - isNews: Whether its answer concerns connections that stand; see ``news``. That of the first question does.
+    ///   - executor: Where a question that begins now runs; `nil` for the cooperative pool.
+    ///   - finished: Called once, by whatever thread, when the question has ended.
+    func ask(
+        isNews: Bool = true,
+        on executor: (any TaskExecutor)? = nil,
+        finished: @escaping @Sendable () -> Void
+    ) {
+        let lost = state.withLock { state in
+            let lost = ask(&state, at: .now, on: executor, finished)
+            state.isNews = state.isNews || isNews
+            return lost
+        }
         lost?.end()
     }
 
@@ -94,6 +114,7 @@ final class CredentialKeeper: Sendable {
     private func ask(
         _ state: inout State,
         at now: MonotonicInstant,
+        on executor: (any TaskExecutor)? = nil,
         _ finished: @escaping @Sendable () -> Void
     ) -> Lost? {
         if state.question != nil, state.askedAt.duration(to: now) < patience {
@@ -106,12 +127,13 @@ final class CredentialKeeper: Sendable {
             state.waiting = []
             state.failure = late
             state.answered = state.number
-            ends.wrappingAdd(1, ordering: .releasing)
+            ends.wrappingAdd(1, ordering: .sequentiallyConsistent)
         }
         state.waiting.append(finished)
+        state.isNews = false
         state.number += 1
         state.askedAt = now
-        state.question = begin(state.number)
+        state.question = begin(state.number, on: executor)
         return lost
     }
 
@@ -131,6 +153,7 @@ final class CredentialKeeper: Sendable {
             var lost: Lost?
             if state.question != nil || now >= state.askedAt.advanced(by: interval) {
                 lost = ask(&state, at: now, finished)
+                state.isNews = true
             }
             return (lost, state.askedAt.advanced(by: interval))
         }
@@ -175,8 +198,8 @@ final class CredentialKeeper: Sendable {
     }
 
     /// The task is owned: it is cancelled when it takes too long, and with the keeper.
-    private func begin(_ number: UInt64) -> Task<Void, Never> {
-        Task { [weak self, source] in
+    private func begin(_ number: UInt64, on executor: (any TaskExecutor)?) -> Task<Void, Never> {
+        Task(executorPreference: executor) { [weak self, source] in
             let outcome: Result<RedisCredentials, any Error>
             do { outcome = .success(try await source()) } catch { outcome = .failure(error) }
             self?.end(number, outcome)
@@ -188,14 +211,16 @@ final class CredentialKeeper: Sendable {
             guard state.number == number else { return [] }
             state.question = nil
             state.answered = number
-            defer { ends.wrappingAdd(1, ordering: .releasing) }
+            defer { ends.wrappingAdd(1, ordering: .sequentiallyConsistent) }
             switch outcome {
             case .success(let credentials):
                 state.failure = nil
+                let isFirst = state.current == nil
                 if state.current != credentials {
                     state.current = credentials
-                    changes.wrappingAdd(1, ordering: .releasing)
+                    changes.wrappingAdd(1, ordering: .sequentiallyConsistent)
                 }
+                if state.isNews || isFirst { told.store(generation, ordering: .sequentiallyConsistent) }
             case .failure(let error):
                 // The words of a foreign error may hold anything.
                 state.failure =

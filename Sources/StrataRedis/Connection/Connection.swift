@@ -91,23 +91,36 @@ final class Connection: Sendable {
     ///   - deadline: When to give up.
     ///   - completion: Called once with what went wrong, if anything did.
     func logIn(deadline: MonotonicInstant, completion: @escaping @Sendable (RedisError?) -> Void) {
-        let (stands, settings) = machine.withLock { machine in
-            (machine.phase == .ready || machine.phase == .handshaking, machine.settings)
-        }
-        guard stands else {
-            machine.withLock { $0.hurry(now: .now) }
-            wakeup.signal()
-            return completion(nil)
-        }
-        post(deadline: deadline, expecting: .status) { outcome in
+        let settings = machine.withLock { $0.settings }
+        let promise = Promise.callback { [self] outcome in
             switch outcome {
             case .success(let reply):
                 completion(settings.handshake.failure(of: .authenticate, reply, endpoint: settings.endpoint))
-            // The next connection begins with the new ones.
-            case .failure(let error): completion(error.code == .connectionLost ? nil : error)
+            case .failure(let error): completion(refusesLogin(error) ? error : nil)
             }
-        } encode: { writer in
-            settings.handshake.encodeLogin(into: &writer)
+        }
+        let outcome = machine.withLock { machine -> Result<Bool, RedisError> in
+            do throws(RedisError) {
+                return .success(try machine.submitLogin(promise, deadline: deadline, now: .now))
+            } catch {
+                return .failure(error)
+            }
+        }
+        wakeup.signal()
+        switch outcome {
+        case .success(true): break
+        case .success(false): completion(nil)
+        case .failure(let error): completion(error)
+        }
+    }
+
+    /// Whether a call that failed so says that the credentials in force will not do; else the next connection begins with them.
+    private func refusesLogin(_ error: RedisError) -> Bool {
+        switch error.code {
+        case .timeout, .protocolViolation, .shutDown: true
+        // That of a handshake, which may have logged in with those before.
+        case .authentication: !machine.withLock { $0.isLoginOutdated }
+        default: false
         }
     }
 

@@ -136,7 +136,7 @@ final class ConnectionGroup: Sendable {
         if let source = configuration.credentials {
             drivers.append(
                 CredentialDriver(source, connections: connections, thread: thread, logger: logger) { [attachment] in
-                    attachment?.loginChanged()
+                    attachment?.loginChanged(isFirst: $0)
                 }
             )
         }

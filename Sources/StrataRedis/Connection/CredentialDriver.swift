@@ -7,7 +7,7 @@ internal import Strata
 final class CredentialDriver: LoopDriver {
     private let source: CredentialSource
     private let connections: [Connection]
-    private let renewLink: () -> Void
+    private let renewLink: (_ isFirst: Bool) -> Void
     private let wakeup: Wakeup
     private let logger: Logger?
     private let timeout: Duration
@@ -28,7 +28,7 @@ final class CredentialDriver: LoopDriver {
         connections: [Connection],
         thread: LoopThread,
         logger: Logger?,
-        renewLink: @escaping () -> Void
+        renewLink: @escaping (_ isFirst: Bool) -> Void
     ) {
         self.source = source
         self.connections = connections
@@ -37,7 +37,7 @@ final class CredentialDriver: LoopDriver {
         wakeup = thread.wakeup
         timeout = thread.configuration.commandTimeout
         // Connections are made later than this, with what is known then.
-        seen = source.keeper.generation
+        seen = source.keeper.news
         asksAt = MonotonicInstant.now.advanced(by: source.interval)
     }
 
@@ -54,12 +54,12 @@ final class CredentialDriver: LoopDriver {
             if trouble.isThere.withLock({ exchange(&$0, with: false) }) { logIn() }
         }
         if source.keeper.endings != ended { lookAtFailure() }
-        let generation = source.keeper.generation
-        guard generation != seen else { return }
+        let news = source.keeper.news
+        guard news != seen else { return }
         // Nothing stands yet that was made before the first answer.
-        let isFirst = exchange(&seen, with: generation) == 0
+        let isFirst = exchange(&seen, with: news) == 0
         logIn()
-        if !isFirst { renewLink() }
+        renewLink(isFirst)
     }
 
     func handle(events: Int16, now: MonotonicInstant) {}

@@ -121,7 +121,7 @@ final class Dialer {
     func start(now: MonotonicInstant) -> Outcome {
         deadline = now.advanced(by: timeout)
         guard let credentials else { return locate(now: now) }
-        credentials.keeper.ask { [wakeup] in wakeup.signal() }
+        credentials.keeper.ask(isNews: false) { [wakeup] in wakeup.signal() }
         // What a slow source has said before is good enough; it is asked all the same.
         if credentials.keeper.current != nil, !credentials.isQuick { return locate(now: now) }
         stage = .authorizing

@@ -90,6 +90,9 @@ struct Handshake: Sendable {
         writer.argument(link)
     }
 
+    /// Tells the credentials that are in force now from those before and after.
+    var generation: UInt64 { source?.keeper.generation ?? 0 }
+
     /// AUTH with what is in force now.
     func encodeLogin(into writer: inout CommandWriter) {
         let current = source == nil ? fixed : source?.keeper.current

@@ -44,7 +44,7 @@ final class Wakeup: Sendable {
 
     /// Whether the thread waits for something to do.
     @inline(__always)
-    var isQuiet: Bool { state.load(ordering: .acquiring) != .awake }
+    var isQuiet: Bool { state.load(ordering: .sequentiallyConsistent) != .awake }
 
     /// Wakes the thread if it sleeps, or is about to.
     @inline(__always)

@@ -78,6 +78,17 @@ final class LeaseKeeper: Watched {
         state.withLock { state in state.held[number] = nil }
     }
 
+    /// The client ends in a moment: all leases are ended while calls are still taken, and their holders told.
+    ///
+    /// Whoever waits for one would else wait until it has run out.
+    func endAll() {
+        let all = state.withLock { exchange(&$0.held, with: [:]) }
+        for held in all.values {
+            held.lost()
+            held.lease.leave()
+        }
+    }
+
     /// The client ends: its leases run out.
     func stop() { state.withLock { $0.isStopped = true } }
 

@@ -53,7 +53,7 @@ struct ClusterProbe {
     /// Waits for the first answer of a source of credentials.
     private func awaitCredentials(until end: MonotonicInstant) {
         guard let keeper = configuration.credentials?.keeper, keeper.current == nil else { return }
-        keeper.ask { [wakeup] in wakeup.signal() }
+        keeper.ask(on: QuestionThreads.shared) { [wakeup] in wakeup.signal() }
         while .now < end, keeper.isAsking { wait(for: [], until: end) { keeper.isAsking } }
     }
 

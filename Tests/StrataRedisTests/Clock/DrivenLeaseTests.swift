@@ -48,8 +48,9 @@ struct DrivenLeaseTests {
             if isTold { try await heir.level.listens() }
             let lost = Task { try await holder.cache.get("k") }
             await source.gate.arrivals()
-            // Its renewals end with its client, as with its process.
-            await holder.redis.shutDown()
+            // As its process dies: without a word to Redis.
+            holder.redis.group.stop(by: .now)
+            await holder.redis.group.waitUntilStopped()
             let read = Task { try await heir.cache.get("k") }
             while heir.level.statistics.waits == 0 { try await nextTurn() }
             try await clock.advance(by: .seconds(500), with: server)

@@ -1,3 +1,4 @@
+import Foundation
 import Strata
 import StrataTesting
 import Testing
@@ -66,12 +67,25 @@ struct ClusterAccessTests {
                 primary: ""
             )
             configuration.sentinels?.timeout = .seconds(20)
-            configuration.credentials = CredentialSource { RedisCredentials(username: nil, password: Secret("pw")) }
-            let redis = try RedisClient(configuration)
-            #expect(redis.isCluster)
-            try await redis.set("k", [1])
-            #expect(try await redis.get("k") == [1])
-            await redis.shutDown()
+            // More at once than there are threads of the pool: each waits on its own for what it asks.
+            try await withThrowingTaskGroup(of: RedisClient.self) { group in
+                for _ in 0..<(2 * ProcessInfo.processInfo.activeProcessorCount) {
+                    group.addTask { [configuration] in
+                        var own = configuration
+                        own.credentials = CredentialSource {
+                            await Task.yield()
+                            return RedisCredentials(username: nil, password: Secret("pw"))
+                        }
+                        return try RedisClient(own)
+                    }
+                }
+                for try await redis in group {
+                    #expect(redis.isCluster)
+                    try await redis.set("k", [1])
+                    #expect(try await redis.get("k") == [1])
+                    await redis.shutDown()
+                }
+            }
         }
     }
 

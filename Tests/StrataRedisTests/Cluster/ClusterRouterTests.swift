@@ -18,7 +18,7 @@ struct ClusterRouterTests {
         func drivers(for thread: LoopThread) -> [any LoopDriver] { [] }
         func connected() {}
         func leave(_ error: RedisError) {}
-        func loginChanged() {}
+        func loginChanged(isFirst: Bool) {}
         func shutDown() {}
     }
 

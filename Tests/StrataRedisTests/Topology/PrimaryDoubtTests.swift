@@ -354,6 +354,6 @@ private final class LinkAlone: LoopAttachment {
     func drivers(for thread: LoopThread) -> [any LoopDriver] { link.drivers(for: thread) }
     func connected() {}
     func leave(_ error: RedisError) {}
-    func loginChanged() {}
+    func loginChanged(isFirst: Bool) {}
     func shutDown() { link.shutDown() }
 }

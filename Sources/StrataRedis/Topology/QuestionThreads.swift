@@ -1,0 +1,18 @@
+internal import Strata
+
+/// Runs what a source of credentials does between two waits on threads of their own.
+///
+/// Whoever asks for them in an initializer waits for the answer on the thread that it is called on, which may be one of the
+/// cooperative pool: on the last of them the source would never be asked.
+final class QuestionThreads: TaskExecutor {
+    static let shared = QuestionThreads()
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let status = NativeThread.start(name: "strata-ask") { [self] in
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+        // The system gives no thread: better late than never.
+        if status != 0 { globalConcurrentExecutor.enqueue(job) }
+    }
+}
