@@ -181,6 +181,13 @@ extension HTTPConformanceTests {
                 .asks(["accept-language": "de, en;q=0.5"], says: fresh())
             ),
             Case(
+                "languages with spaces in them, which a server may read as it likes",
+                .asks(["accept-language": "d e, en;q=0.5"], says: fresh(("vary", "accept-language"), body: "en")),
+                .asks(["accept-language": "de, en;q=0.5"], says: fresh(("vary", "accept-language"), body: "de")),
+                .stored(["accept-language": "en ; q = 0.5,DE"], body: "de"),
+                .stored(["accept-language": "d e, en;q=0.5"], body: "en")
+            ),
+            Case(
                 "other names later",
                 .asks(["a": "1", "b": "1"], says: fresh(("vary", "a"), body: "a1")),
                 .asks(["a": "2", "b": "2"], says: fresh(("vary", "b"), body: "b2")),

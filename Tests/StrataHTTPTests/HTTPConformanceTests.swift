@@ -196,5 +196,36 @@ struct HTTPConformanceTests {
         ]
     )
     private func notStored(_ one: Case) async throws { try await one.run() }
+
+    @Test("a cookie reaches others only where the server says that the response is good for a while")
+    func cookies() async throws {
+        let old = "Mon, 16 Nov 2020 10:00:00 GMT"
+        for (says, isFresh, hasCookie) in [
+            (["last-modified": old] as HTTPFields, true, false), (["cache-control": "max-age=60"], true, true),
+            (["cache-control": "public, max-age=60"], true, true),
+            (["cache-control": "max-age=0", "etag": "\"a\""], false, false),
+            (["cache-control": "no-cache", "etag": "\"a\""], false, false),
+        ] {
+            try await LocalServer.with { request in
+                if request.fields["if-none-match"] != nil { return .response(304, says) }
+                return .response(200, says.with("set-cookie", "sid=A"), body: "v")
+            } _: { server async throws in
+                let cache = HTTPCache(in: MemoryLevel(limit: .entries(4)), HTTPFetcher())
+                let first = try await cache.respond(to: HTTPCacheRequest(server.url()))
+                #expect(first.fields["set-cookie"] == "sid=A", "\(says)")
+                let second = try await cache.respond(to: HTTPCacheRequest(server.url()))
+                #expect(second.source == (isFresh ? .stored : .validated) && second.body == Array("v".utf8), "\(says)")
+                #expect((second.fields["set-cookie"] != nil) == hasCookie, "\(says)")
+            }
+        }
+    }
+
+    @Test("neither user nor password nor query of a resource is shown")
+    func description() {
+        for (url, shown) in [
+            ("https://user:pw@host/p?q=1", "https://host/p"), ("https://a@b:pw@host:8080/p@q", "https://host:8080/p@q"),
+            ("https://host/p@q", "https://host/p@q"), ("host/p?q", "host/p"), ("https://u@host?q", "https://host"),
+        ] { #expect(HTTPResource(url).description == shown) }
+    }
 }
 #endif

@@ -29,6 +29,13 @@ struct HTTPRemovalTests {
 
     private func text(_ response: HTTPCacheResponse) -> String { String(decoding: response.body, as: UTF8.self) }
 
+    @Test("responses are kept for a century at most: what has no end would get the policy's")
+    func keptFor() {
+        let memory = MemoryLevel<HTTPResource, HTTPContent>(limit: .entries(1))
+        #expect(HTTPCache(in: memory, HTTPFetcher(), keptFor: .seconds(Int64.max)).keptFor == EntryLifetime.longest)
+        #expect(HTTPCache(in: memory, HTTPFetcher(), keptFor: .seconds(-1)).keptFor == .zero)
+    }
+
     @Test("a removal of which one half fails does the other: both are tried")
     func halves() async throws {
         try await LocalServer.with { request in

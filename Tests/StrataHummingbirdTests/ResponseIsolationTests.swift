@@ -30,6 +30,21 @@ struct ResponseIsolationTests {
         }
     }
 
+    @Test("nor is it by HTTP/2, where the scheme is the caller's, too")
+    func scheme() {
+        let cache = ResponseCache.inMemory()
+        func url(_ scheme: String?) -> String? {
+            let head = HTTPRequest(method: .get, scheme: scheme, authority: "shop.example", path: "/any")
+            return cache.url(of: Request(head: head, body: RequestBody(buffer: ByteBuffer())))
+        }
+        let page = "https://shop.example/products/42"
+        for scheme in [page + "#", page + "?", "ftp", "", "http:", "https#"] {
+            #expect(url(scheme) == nil, "\(scheme)")
+        }
+        #expect(url(nil) == "http://shop.example/any" && url("HTTP") == url(nil))
+        #expect(url("https") == "https://shop.example/any")
+    }
+
     @Test("what a 304 says to its caller alone reaches nobody else, and what it says of caching goes before the policy")
     func notModified() async throws {
         let conditions = Locked<[String?]>([])

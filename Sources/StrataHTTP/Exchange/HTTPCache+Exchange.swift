@@ -160,8 +160,10 @@ extension HTTPCache {
             rules: rules
         )
         if reply.isUnstored { lifetime = HTTPLifetime(isStorable: false, age: lifetime.age) }
+        // A server that does not say that a response is good for others for a while has hardly meant its cookies for them.
+        let isForOthers = lifetime.freshFor > 0 && HTTPLifetime.isExplicit(fields, rules)
         let stored = fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
-            .without(reply.callersFields)
+            .without(reply.callersFields.union(isForOthers || rules.storesPrivate ? [] : ["set-cookie"]))
         return HTTPContent(status: status, fields: stored, body: body, lifetime: lifetime)
     }
 
@@ -259,7 +261,9 @@ extension HTTPCache {
     ) -> Entry<HTTPContent> {
         var list = entry
         list.content = .value(HTTPContent(variants))
-        list.freshUntil = entry.staleUntil.advanced(by: entry.storedAt.duration(to: entry.staleUntil))
+        // Not for ever, which a level would take for no lifetime at all.
+        let more = min(entry.storedAt.duration(to: entry.staleUntil), EntryLifetime.longest)
+        list.freshUntil = min(entry.staleUntil, entry.storedAt.advanced(by: EntryLifetime.longest)).advanced(by: more)
         list.staleUntil = list.freshUntil
         list.rights = rights
         return list

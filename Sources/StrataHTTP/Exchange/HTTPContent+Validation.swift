@@ -1,6 +1,7 @@
 extension HTTPContent {
-    /// Whether a 304 speaks of this response: a strong tag in it is this one's (RFC 9111 §4.3.4).
+    /// Whether a 304 speaks of this response: a strong tag in it is this one's (RFC 9111 §4.3.4), and it is of the same URL.
     func isMeant(by reply: HTTPReply) -> Bool {
+        guard !reply.isRedirected else { return false }
         guard let tag = reply.fields["etag"], tag.hasPrefix("\""), let own = fields["etag"], own.hasPrefix("\"") else {
             return true
         }

@@ -17,7 +17,8 @@ public import Strata
 /// and is kept nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
 ///
 /// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: `HTTPClient.shared` follows
-/// twenty, and not in circles.
+/// twenty, and not in circles. What they lead to lives no longer than they say themselves, and is not revalidated: by its
+/// validators it would be taken for what the redirect leads to later.
 public final class HTTPFetcher: Fetcher {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -115,7 +116,11 @@ public final class HTTPFetcher: Fetcher {
         let declared = hasBody ? fields["content-length"].flatMap { Int($0) } : nil
         let body = try await collect(response, declared: declared)
         // Its age counts from the request, also while the body comes (RFC 9111 §4.2.3).
-        return HTTPReply(status: status, fields: fields, body: body, delay: Self.seconds(since: start))
+        var reply = HTTPReply(status: status, fields: fields, body: body, delay: Self.seconds(since: start))
+        // A client that was passed in may follow redirects: what they lead to is kept as nothing that it is not.
+        reply.isRedirected = response.history.count > 1
+        reply.isUnstored = reply.isRedirected
+        return reply
     }
 
     /// The client of the whole process for requests that are sent on: it does not follow redirects, and does not decode.
@@ -143,21 +148,33 @@ public final class HTTPFetcher: Fetcher {
         )
         let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
         let status = Int(response.status.code)
+        let redirects = response.history.dropLast()
+            .map { HTTPFields($0.responseHead.headers.lazy.map { (name: $0.name, value: $0.value) }) }
+        let lifetime = { (status: Int, fields: HTTPFields) in
+            redirects.reduce(self.lifetime(status, fields, resource, start)) { $0.bounded(by: $1, self.options.rules) }
+        }
         if status == 304, let kept {
-            let isMeant = kept.isMeant(by: HTTPReply(status: status, fields: fields))
-            guard isMeant else { return try await ask(resource, nil) }
+            var reply = HTTPReply(status: status, fields: fields)
+            reply.isRedirected = !redirects.isEmpty
+            guard kept.isMeant(by: reply) else { return try await ask(resource, nil) }
             let updated = kept.fields.updated(by: fields.handedOn)
-            let lifetime = lifetime(kept.status, updated, resource, start)
+            let lifetime = lifetime(kept.status, updated)
             let stored = stored(updated)
             return .notModified(HTTPContent(status: kept.status, fields: stored, body: kept.body, lifetime: lifetime))
         }
-        if options.absentStatuses.contains(status) { return .absent(lifetime(status, fields, resource, start)) }
+        if options.absentStatuses.contains(status) { return .absent(lifetime(status, fields)) }
         guard (200..<300).contains(status) else {
             throw HTTPError(.statusNotOK, status: status, retryAfter: RetryAfter.seconds(fields))
         }
         let body = try await collect(response, declared: fields["content-length"].flatMap { Int($0) })
-        let lifetime = lifetime(status, fields, resource, start)
-        return .content(HTTPContent(status: status, fields: stored(fields), body: body, lifetime: lifetime))
+        var content = HTTPContent(
+            status: status,
+            fields: stored(fields),
+            body: body,
+            lifetime: lifetime(status, fields)
+        )
+        content.isRedirected = !redirects.isEmpty
+        return .content(content)
     }
 
     /// What levels keep and what a caller gets is one value, so fields that must not be stored are given to neither.

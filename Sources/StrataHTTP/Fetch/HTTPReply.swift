@@ -19,6 +19,8 @@ package struct HTTPReply: Sendable {
     package var isUnstored = false
     /// Whether only what is the caller's alone keeps it from being stored: that says nothing of what is kept for all.
     package var isForCaller = false
+    /// Whether it came from where a redirect has led to: what it says is of another URL.
+    package var isRedirected = false
     /// The names of fields that are for its caller alone, in lower case.
     package var callersFields: Set<String> = []
 

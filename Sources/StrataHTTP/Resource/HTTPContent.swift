@@ -19,6 +19,8 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
     public var body: [UInt8]
     /// How long it may be used from its arrival or its last revalidation on.
     public var lifetime: HTTPLifetime
+    /// Whether a redirect has led to it: what it can be told by is another URL's.
+    var isRedirected = false
     /// Which responses of a URL are kept: then this is no response itself.
     var variants: HTTPVariants?
 
@@ -41,7 +43,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
 
     /// What to send to ask whether this is still the newest (RFC 9110 §13.1); empty when there is nothing to ask by.
     var conditions: [(name: String, value: String)] {
-        guard (200..<300).contains(status), status != 206 else { return [] }
+        guard (200..<300).contains(status), status != 206, !isRedirected else { return [] }
         var conditions: [(name: String, value: String)] = []
         if let tag = fields["etag"] { conditions.append(("if-none-match", tag)) }
         if let date = fields["last-modified"], HTTPDate.seconds(date) != nil {
@@ -58,7 +60,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, fields, body, lifetime, variants
+        case status, fields, body, lifetime, isRedirected = "redirected", variants
     }
 
     /// Reads the stored form.
@@ -68,6 +70,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         fields = try container.decode(HTTPFields.self, forKey: .fields)
         body = Array(try container.decode(Data.self, forKey: .body))
         lifetime = try container.decode(HTTPLifetime.self, forKey: .lifetime)
+        isRedirected = try container.decodeIfPresent(Bool.self, forKey: .isRedirected) ?? false
         variants = try container.decodeIfPresent(HTTPVariants.self, forKey: .variants)
         // Others may write to the place where it lies.
         guard (0...999).contains(status), lifetime.isSound, variants?.isSound != false else {
@@ -83,6 +86,7 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         try container.encode(fields, forKey: .fields)
         try container.encode(Data(body), forKey: .body)
         try container.encode(lifetime, forKey: .lifetime)
+        if isRedirected { try container.encode(true, forKey: .isRedirected) }
         try container.encodeIfPresent(variants, forKey: .variants)
     }
 }

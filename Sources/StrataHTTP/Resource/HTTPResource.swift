@@ -75,6 +75,14 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
 
     var isAuthorized: Bool { fields.contains { $0.first == "authorization" } }
 
-    /// The URL without its query: neither that nor the fields may be shown to everybody.
-    public var description: String { String(url.unicodeScalars.prefix { $0 != "?" }) }
+    /// The URL without user, password and query: neither those nor the fields may be shown to everybody.
+    public var description: String {
+        let shown = url.unicodeScalars.prefix { $0 != "?" && $0 != "#" }
+        let scheme = shown.prefix { $0 != ":" }
+        let rest = shown[scheme.endIndex...]
+        guard rest.starts(with: "://".unicodeScalars) else { return String(shown) }
+        let authority = rest.dropFirst(3).prefix { $0 != "/" }
+        guard let end = authority.lastIndex(of: "@") else { return String(shown) }
+        return String(scheme) + "://" + String(shown[shown.index(after: end)...])
+    }
 }

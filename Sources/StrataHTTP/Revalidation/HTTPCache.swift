@@ -86,7 +86,8 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         uncollapsed = Pauses(clock: time)
         self.storage = storage
         self.origin = origin
-        self.keptFor = keptFor
+        // Of a century and more no instant could be told from "has no lifetime".
+        self.keptFor = min(max(keptFor, .zero), EntryLifetime.longest)
         self.servesStaleWhenUnreachable = servesStaleWhenUnreachable
         self.collapseLimit = collapseLimit
     }
@@ -318,8 +319,13 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     /// The one of the level that keeps the responses.
     public var clock: CacheClock? { time }
 
-    /// Forwards to the level that keeps the responses.
-    public func drain(within limit: Duration) async { await storage.drain(within: limit) }
+    /// Waits for requests that are under way for others, also when those have left, and for the level that keeps the responses.
+    public func drain(within limit: Duration) async {
+        let end = MonotonicInstant.now.advanced(by: limit)
+        // First: they store what they bring.
+        await exchanges.drain(within: limit)
+        await storage.drain(within: max(.zero, MonotonicInstant.now.duration(to: end)))
+    }
 
     /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }

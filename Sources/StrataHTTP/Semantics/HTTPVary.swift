@@ -22,9 +22,20 @@ enum HTTPVary: Hashable {
             guard preferences.contains(name) else {
                 return (name, values.flatMap(HTTPList.split).map(\.trimmed).joined(separator: ","))
             }
-            let normal = HTTPList.members(values).map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
-            return (name, normal.sorted().joined(separator: ","))
+            return (name, HTTPList.members(values).map(normal).sorted().joined(separator: ","))
         }
+    }
+
+    /// A preference in lower case and without the spaces that mean nothing, which are those beside `;` and `=`.
+    ///
+    /// One with any other is no preference: who reads it makes of it what it likes, so it is like no other.
+    private static func normal(_ member: String) -> String {
+        let parts = member.split(separator: ";", omittingEmptySubsequences: false)
+            .map { $0.split(separator: "=", omittingEmptySubsequences: false).map(\.trimmed) }
+        guard parts.allSatisfy({ $0.allSatisfy { !$0.utf8.contains(32) && !$0.utf8.contains(9) } }) else {
+            return member
+        }
+        return parts.map { $0.joined(separator: "=") }.joined(separator: ";").lowercased()
     }
 
     private static let preferences: Set = ["accept-language", "accept-encoding", "accept-charset"]

@@ -126,8 +126,9 @@ public final class ResponseCache: Service, Sendable {
 
     /// The URL under which the response to a request is kept; `nil` for a request that goes past the cache.
     ///
-    /// Host and path come from the caller, and the handler sees them as they are. So no host may look like the beginning of a
-    /// path, and no path may have a fragment, which is no part of a URL's key: a response would be kept as another URL's.
+    /// Scheme, host and path come from the caller (by HTTP/2 the scheme, too), and the handler sees them as they are. So no scheme
+    /// may be another than a server's, no host may look like the beginning of a path, and no path may have a fragment, which is no
+    /// part of a URL's key: a response would be kept as another URL's.
     func url(of request: Request) -> String? {
         guard let path = request.head.path, path.hasPrefix("/"),
             !path.utf8.contains(UInt8(ascii: "#"))
@@ -138,8 +139,9 @@ public final class ResponseCache: Service, Sendable {
         let host = request.head.authority ?? "localhost"
         guard Self.isHost(host) || !isRead else { return nil }
         if let site { return site + path }
-        guard Self.isHost(host) else { return nil }
-        return "\(request.head.scheme ?? "http")://\(host.lowercased())\(path)"
+        let scheme = (request.head.scheme ?? "http").lowercased()
+        guard Self.isHost(host), scheme == "http" || scheme == "https" else { return nil }
+        return "\(scheme)://\(host.lowercased())\(path)"
     }
 
     /// Whether a text is a name or an address with or without a port (RFC 3986 §3.2.2), as hosts have them.
