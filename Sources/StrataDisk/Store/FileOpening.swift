@@ -25,34 +25,73 @@ struct FileOpening {
     func open(isSuspect: Bool) throws -> OpenFile {
         if let folder = path.lastIndex(of: "/").map({ String(path[..<$0]) }), !folder.isEmpty {
             do {
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(
+                    atPath: folder,
+                    withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700]
+                )
             } catch {
                 throw DiskError(.cannotOpen, "the folder cannot be made")
             }
         }
         // Without the lock, one process could set aside the file that another has just made.
-        let lock = Self.open(path + ".lock")
+        let lock = Self.open(path + ".lock", O_RDWR | O_CREAT)
         guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
         defer { close(lock) }
         try take(lock)
+        try claim()
         try refuseOthers()
         do {
-            return try OpenFile(path, options, isSuspect: isSuspect)
+            return try opened(isSuspect: isSuspect)
         } catch {
             guard options.corruption == .recreate, isCorruption(error) else { throw error }
         }
         try setAside()
-        return try OpenFile(path, options, isSuspect: false)
+        try claim()
+        return try opened(isSuspect: false)
     }
 
-    private static func open(_ file: String) -> Int32 {
+    /// Also where an earlier release has made the file, or a link leads to where SQLite has: then by the mask of the process.
+    private func opened(isSuspect: Bool) throws -> OpenFile {
+        let file = try OpenFile(path, options, isSuspect: isSuspect)
+        // By their names: to open and close them would end locks of this process.
+        for ending in ["", "-wal", "-shm"] {
+            var found = stat()
+            guard unsafe stat(path + ending, &found) == 0, found.st_uid == geteuid(), found.st_mode & 0o077 != 0 else {
+                continue
+            }
+            _ = unsafe chmod(path + ending, found.st_mode & 0o700)
+        }
+        return file
+    }
+
+    /// Makes the file where it is not there, for this user alone.
+    ///
+    /// What SQLite makes beside it takes its mode. One that others have made, or that everybody may write to, is not believed.
+    ///
+    /// What this makes is closed at once, which ends no lock: nobody has one on a file that was not there.
+    private func claim() throws {
+        let made = Self.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
+        if made >= 0 { close(made) }
+        var found = stat()
+        // A folder or a name that cannot be used is SQLite's to say.
+        guard unsafe stat(path, &found) == 0 else { return }
+        guard found.st_uid == geteuid() || found.st_uid == 0 else {
+            throw DiskError(.cannotOpen, "the file belongs to another user")
+        }
+        guard found.st_mode & 0o002 == 0 else {
+            throw DiskError(.cannotOpen, "everybody may write to the file")
+        }
+    }
+
+    private static func open(_ file: String, _ flags: Int32) -> Int32 {
         // The system's function has the same name.
         #if canImport(Darwin)
-        unsafe Darwin.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        unsafe Darwin.open(file, flags | O_CLOEXEC, 0o600)
         #elseif canImport(Musl)
-        unsafe Musl.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        unsafe Musl.open(file, flags | O_CLOEXEC, 0o600)
         #else
-        unsafe Glibc.open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        unsafe Glibc.open(file, flags | O_CLOEXEC, 0o600)
         #endif
     }
 

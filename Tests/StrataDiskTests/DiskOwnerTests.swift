@@ -1,0 +1,59 @@
+#if Disk
+import Foundation
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataDisk
+
+@Suite("Whose the file is", .timeLimit(.minutes(1)))
+struct DiskOwnerTests {
+    private let folder: DiskFolder
+
+    init() throws {
+        folder = try DiskFolder()
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test("the file, what lies beside it, and folders that are made are this user's alone, also after damage")
+    func modes() async throws {
+        let path = folder.path + "/new/deep/cache.sqlite"
+        for round in 0..<2 {
+            if round == 1 { try Data(repeating: 0, count: 40_960).write(to: URL(fileURLWithPath: path)) }
+            let store = DiskStore(path: path)
+            let level = DiskLevel<String, String>(store, namespace: "test", codec: .text)
+            try await level.set("v", for: "k")
+            for ending in ["", "-wal", "-shm", ".lock"] { #expect(try mode(path + ending) == 0o600, "\(ending)") }
+            await store.close()
+        }
+        for made in ["/new", "/new/deep"] { #expect(try mode(folder.path + made) == 0o700) }
+    }
+
+    @Test("a file that everybody may write to, or that another user has made, is not believed")
+    func others() async throws {
+        let level = DiskLevel<String, String>(folder.store(), namespace: "test", codec: .text)
+        try await level.set("v", for: "k")
+        await level.store.close()
+        func failure() async -> DiskError.Code? {
+            let level = DiskLevel<String, String>(folder.store(), namespace: "test", codec: .text)
+            do {
+                _ = try await level.get("k")
+                return nil
+            } catch { return (error as? DiskError)?.code }
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.file)
+        #expect(await failure() == .cannotOpen)
+        // As releases before have made it.
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file)
+        #expect(await failure() == nil)
+        #expect(try mode(folder.file) == 0o600)
+        // Only the system's user may give files away.
+        guard geteuid() == 0 else { return }
+        try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: folder.file)
+        #expect(await failure() == .cannotOpen)
+    }
+}
+#endif
