@@ -13,8 +13,8 @@ struct Stratactl: AsyncParsableCommand {
             What removes something shows first what that would touch, and does it only with --yes.
 
             A password comes from --password-file, the passwordFile of a context, STRATA_REDIS_PASSWORD or the address in \
-            STRATA_REDIS_URL; the first of them counts. There is no option for it, because every user of a machine can \
-            read the arguments of a program.
+            STRATA_REDIS_URL; the first of them counts, but for an address of --url or a context that has a password of \
+            its own. There is no option for it, because every user of a machine can read the arguments of a program.
 
             A key or keyspace that begins with a hyphen goes behind a -- of its own.
 

@@ -28,6 +28,7 @@ struct LoginTests {
                     ),
                     (["ping"], ["STRATA_REDIS_URL": inURL]),
                     (["ping", "--url", url, "--password-file", file], ["STRATA_REDIS_URL": "redis://127.0.0.1:1"]),
+                    (["ping", "--url", url], ["STRATA_REDIS_PASSWORD": Self.password]),
                 ] {
                     let run = try await CommandRun.of(arguments, environment: environment)
                     #expect(run.status.isSuccess, "\(arguments) \(environment): \(run.errorText)")
@@ -35,7 +36,8 @@ struct LoginTests {
                     expectSecret(run)
                 }
                 // It works, and says what is wrong with it.
-                let visible = try await CommandRun.of(["ping", "--url", inURL])
+                let other = ["STRATA_REDIS_PASSWORD": "another server's"]
+                let visible = try await CommandRun.of(["ping", "--url", inURL], environment: other)
                 #expect(visible.status.isSuccess)
                 #expect(visible.errorText.contains("every user of this machine can read the password in --url"))
                 expectSecret(visible)

@@ -42,7 +42,8 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp(
             "A file whose only line is the password.",
             discussion: """
-                Its owner alone may be able to read it. Without it the context's counts, then STRATA_REDIS_PASSWORD.
+                Its owner alone may be able to read it. Without it the context's counts, then STRATA_REDIS_PASSWORD where \
+                the address given has no password of its own.
                 """,
             valueName: "file"
         ),
@@ -80,7 +81,10 @@ struct ConnectionOptions: ParsableArguments {
             // A password of the environment may be another server's.
             configuration.password = Secret(try PasswordFile.read(Self.path(path)))
             source = chosen.label
-        } else if let password = Self.environment("STRATA_REDIS_PASSWORD") {
+        } else if let password = Self.environment("STRATA_REDIS_PASSWORD"),
+            configuration.password == nil || addressSource == "STRATA_REDIS_URL"
+        {
+            // An address with a password of its own is another server's, unless both stand in the environment.
             configuration.password = Secret(password)
             source = "STRATA_REDIS_PASSWORD"
         }
