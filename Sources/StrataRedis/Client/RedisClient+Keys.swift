@@ -188,14 +188,22 @@ extension RedisClient {
             }
             return counts.reduce(0, +)
         }
-        let reply = try await execute(repetition, timeout: timeout, slot: HashSlot.of(keys[0]), expecting: .integer) {
-            writer in
-            writer.begin(keys.count + 1)
-            writer.argument(command)
-            for key in keys { writer.argument(key) }
+        let counts = try await ofOneSlot(keys, timeout: timeout) { [self] keys, timeout in
+            let reply = try await execute(
+                repetition,
+                timeout: timeout,
+                slot: HashSlot.of(keys[0]),
+                expecting: .integer,
+                divisible: keys.count > 1
+            ) { writer in
+                writer.begin(keys.count + 1)
+                writer.argument(command)
+                for key in keys { writer.argument(key) }
+            }
+            guard let count = reply.count else { throw unexpected("\(command)") }
+            return [count]
         }
-        guard let count = reply.count else { throw unexpected("\(command)") }
-        return count
+        return counts.reduce(0, +)
     }
 
     func optionalBytes(_ reply: RESPValue, of command: String) throws -> [UInt8]? {

@@ -40,7 +40,9 @@ extension RedisError {
     /// What is refused for good, such as a permission or a login, is for a person to mend.
     var isOfOutage: Bool {
         switch code {
-        case .connectionFailed, .connectionLost, .timeout, .overloaded, .circuitOpen, .budgetSpent, .noPrimary: true
+        case .connectionFailed, .connectionLost, .timeout, .overloaded, .circuitOpen, .budgetSpent, .noPrimary,
+            .tooManyRedirects:
+            true
         case .server: isOfReplica || serverCode.map { Self.passing.contains($0) } ?? false
         default: false
         }

@@ -17,14 +17,23 @@ final class ServerClocks: Sendable {
         guard redis.cluster != nil else { return own }
         let client = redis.responsible(for: name())
         guard client !== redis else { return own }
-        return nodes.withLock { nodes in
-            let endpoint = client.configuration.endpoint
-            if let clock = nodes[endpoint], clock.client === client { return clock }
-            // Those of nodes that have left.
-            nodes = nodes.filter { $0.value.client != nil }
-            let clock = ServerClock(client, keeps: false)
-            nodes[endpoint] = clock
-            return clock
-        }
+        return
+            nodes.withLock { nodes -> (clock: ServerClock, looked: [RedisClient]) in
+                // What is looked at may be nobody else's any more by then: it ends after the lock.
+                var looked: [RedisClient] = []
+                let endpoint = client.configuration.endpoint
+                if let clock = nodes[endpoint], let known = clock.client {
+                    if known === client { return (clock, looked) }
+                    looked.append(known)
+                }
+                // Those of nodes that have left.
+                for (endpoint, clock) in nodes {
+                    if let known = clock.client { looked.append(known) } else { nodes[endpoint] = nil }
+                }
+                let clock = ServerClock(client, keeps: false)
+                nodes[endpoint] = clock
+                return (clock, looked)
+            }
+            .clock
     }
 }

@@ -8,7 +8,9 @@ extension RedisError {
     var blamesServer: Bool {
         switch code {
         case .timeout: !isOwnDelay
-        case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation, .wrongServer, .noPrimary:
+        // The last: its slot is served by nobody, as with MOVED.
+        case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation, .wrongServer, .noPrimary,
+            .tooManyRedirects:
             true
         case .server: serverMessage.map { !Self.isOfOneKey($0) } ?? false
         default: false

@@ -86,6 +86,28 @@ struct ClusterChangeTests {
         }
     }
 
+    @Test("commands for several keys of a slot that is on its way are made for each by itself, and do not wait")
+    func several() async throws {
+        try await TestCluster.with { cluster in
+            let redis = try TestCluster.client(of: cluster)
+            let keys: [RedisKey] = ["{several}1", "{several}2", "{several}none"]
+            for key in keys.prefix(2) { try await redis.set(key, [1]) }
+            let slot = Int(HashSlot.of(keys[0]))
+            let source = try #require(try await cluster.owner(of: slot))
+            let target = try #require(cluster.primaries.first { $0 !== source })
+            try await cluster.beginMove(of: slot, from: source, to: target)
+            #expect(try await redis.get(keys) == [[1], [1], nil])
+            try await cluster.moveKeys(of: slot, from: source, to: target)
+            // The target is asked for what it has, and refuses to say that the last is not there.
+            #expect(try await redis.get(keys) == [[1], [1], nil])
+            #expect(try await redis.exists(keys[0], keys[1], keys[2]) == 2)
+            #expect(try await redis.unlink(keys) == 2)
+            #expect(try await redis.get(keys) == [nil, nil, nil])
+            try await cluster.endMove(of: slot, from: source, to: target)
+            await redis.shutDown()
+        }
+    }
+
     @Test("while a slot is on its way its keys are found at both nodes, and no write is lost")
     func ask() async throws {
         try await TestCluster.with { cluster in

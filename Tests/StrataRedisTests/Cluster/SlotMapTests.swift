@@ -164,12 +164,14 @@ struct SlotMapTests {
         #expect(read("ASK 1 :6381") == .ask(slot: 1, to: .tcp(host: "10.0.0.9", port: 6381)))
         #expect(read("MOVED 1 ::1:6381") == .moved(slot: 1, to: .tcp(host: "::1", port: 6381)))
         #expect(read("MOVED 1 [::1]:6381") == .moved(slot: 1, to: .tcp(host: "::1", port: 6381)))
-        #expect(read("MOVED 1 ?:6381") == .moved(slot: 1, to: .tcp(host: "10.0.0.9", port: 6381)))
+        #expect(read("MOVED 1 ?:6381") == .unnamed(slot: 1, port: 6381, asking: false))
+        #expect(read("ASK 1 ?:6381") == .unnamed(slot: 1, port: 6381, asking: true))
         #expect(read("TRYAGAIN Multiple keys") == .tryAgain)
         #expect(read("CLUSTERDOWN The cluster is down") == .down)
         for text in [
             "MOVED", "MOVED 1", "MOVED x a:1", "MOVED 16384 a:1", "MOVED 1 a", "MOVED 1 a:0", "MOVED 1 a:99999",
-            "MOVED 1 []:1", "ERR MOVED 1 a:1", "MOVED 1 \(String(repeating: "a", count: 300)):1",
+            "MOVED 1 []:1", "MOVED 1 ?:0", "MOVED 1 ?:x", "ERR MOVED 1 a:1",
+            "MOVED 1 \(String(repeating: "a", count: 300)):1",
         ] {
             #expect(read(text) == nil, "\(text)")
         }

@@ -249,11 +249,13 @@ struct CircuitBreakerTests {
         let codes: [(RedisError.Code, Bool)] = [
             (.connectionFailed, true), (.connectionLost, true), (.timeout, true), (.protocolViolation, true),
             (.authentication, true), (.overloaded, false), (.shutDown, false), (.circuitOpen, false),
-            (.budgetSpent, false), (.invalidArgument, false), (.unexpectedReply, false),
+            (.budgetSpent, false), (.invalidArgument, false), (.unexpectedReply, false), (.tooManyRedirects, true),
         ]
         for (code, expected) in codes {
             #expect(RedisError(code: code, message: "").blamesServer == expected, "\(code)")
         }
+        // As a slot that nobody serves, a removal is kept and repeated.
+        #expect(RedisError(code: .tooManyRedirects, message: "").isOfOutage)
     }
 
     @Test("what succeeds although the breaker stands before it closes it, in any phase")

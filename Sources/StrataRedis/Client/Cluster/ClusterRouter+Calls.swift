@@ -7,6 +7,8 @@ struct ClusterCall: Sendable {
     /// `nil` for any primary.
     let slot: UInt16?
     let expected: ReplyKinds
+    /// Whether it can be made for each of its keys by itself: then it need not wait until all of them have arrived somewhere.
+    var isDivisible = false
 }
 
 extension ClusterRouter {
@@ -182,6 +184,21 @@ extension ClusterRouter {
             let target = try self.node(at: endpoint)
             exposed(slot, to: target)
             try await hop(to: target, asking: true, text, call, &course)
+        case .tryAgain where call.isDivisible:
+            throw RedisError.reply(text, endpoint: node.endpoint.description)
+        case .unnamed(let slot, let port, let asking):
+            // A node that has not told its host to the one that sends there: the map may know it by its port.
+            let known = view?.nodes.filter { $0 !== node && $0.endpoint.isAt(port: port) } ?? []
+            // The map is to say who has the slot by now: this is a guess.
+            refresh()
+            guard let target = known.first, known.count == 1 else {
+                let error = RedisError.reply(text, endpoint: node.endpoint.description)
+                // No map names the node that a slot is on its way to.
+                if asking { throw error }
+                return try await pause(call, &course, orElse: error)
+            }
+            if asking { exposed(slot, to: target) }
+            try await hop(to: target, asking: asking, text, call, &course)
         case .tryAgain, .down, .demoted:
             if redirection != .tryAgain { refresh() }
             // What a node refuses for the cluster's state passes by itself, or does not.
@@ -278,7 +295,7 @@ extension ClusterRouter {
             switch Redirection(text, from: endpoint) {
             case .moved(let slot, let target): if let node = try? node(at: target) { moved(slot, to: node) }
             case .ask(let slot, let target): if let node = try? node(at: target) { exposed(slot, to: node) }
-            case .down, .demoted: refresh()
+            case .down, .demoted, .unnamed: refresh()
             case .tryAgain, nil: break
             }
         case .failure(let error) where error.isOfConnection: refresh()

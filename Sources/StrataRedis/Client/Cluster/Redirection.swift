@@ -4,6 +4,8 @@ enum Redirection: Equatable {
     case moved(slot: UInt16, to: RedisEndpoint)
     /// The slot is on its way to another node, and the key may be there already.
     case ask(slot: UInt16, to: RedisEndpoint)
+    /// Another node has the slot, or is to get it, whose host the one that sends there does not know.
+    case unnamed(slot: UInt16, port: UInt16, asking: Bool)
     /// Some of the keys are on their way; soon all will be in one place.
     case tryAgain
     /// The cluster, or the slot, is not served at the moment.
@@ -23,9 +25,13 @@ enum Redirection: Equatable {
         case "CLUSTERDOWN": self = .down
         case "READONLY": self = .demoted
         case "MOVED", "ASK":
-            guard words.count >= 3, let slot = UInt16(words[1]), Int(slot) < HashSlot.count,
-                let target = Self.endpoint(words[2], from: endpoint)
-            else { return nil }
+            guard words.count >= 3, let slot = UInt16(words[1]), Int(slot) < HashSlot.count else { return nil }
+            // Where names are preferred, a node without one is not the sender, as it is with an empty host.
+            if words[2].hasPrefix("?:"), let port = UInt16(words[2].dropFirst(2)), port > 0 {
+                self = .unnamed(slot: slot, port: port, asking: words[0] == "ASK")
+                return
+            }
+            guard let target = Self.endpoint(words[2], from: endpoint) else { return nil }
             self = words[0] == "ASK" ? .ask(slot: slot, to: target) : .moved(slot: slot, to: target)
         default: return nil
         }
@@ -40,6 +46,8 @@ enum Redirection: Equatable {
 }
 
 extension RedisEndpoint {
+    func isAt(port: UInt16) -> Bool { if case .tcp(_, port) = address { true } else { false } }
+
     /// A node's address as another node has told it; `nil` when it cannot be one.
     ///
     /// - Parameters:

@@ -64,7 +64,51 @@ extension RedisClient {
         timeout: Duration?,
         _ body: @escaping @Sendable ([RedisKey], _ left: Duration) async throws -> [Answer]
     ) async throws -> [Answer] {
-        let outcomes = await outcomesBySlot(keys, parts, timeout: timeout, body)
+        try allAnswers(await outcomesBySlot(keys, parts, timeout: timeout, body))
+    }
+
+    /// How many keys of one slot are asked for by themselves at a time: other calls have to find room beside them.
+    private static var singlesAtOnce: Int { 128 }
+
+    /// Does something with keys of one slot: with all at once, or with each by itself while some of them are at another node.
+    ///
+    /// As long as a slot is on its way, a command for several of its keys is refused where not all are in one place, and one for
+    /// a single key is not.
+    ///
+    /// - Parameters:
+    ///   - keys: The keys, at least one.
+    ///   - timeout: How long all may take; `nil` is the client's ``RedisConfiguration/commandTimeout``.
+    ///   - body: The command for some of the keys, which throws TRYAGAIN at once where it has several.
+    /// - Returns: The answers; those for single keys in their order.
+    /// - Throws: The first key's error; with ``RedisError/Effect/ambiguous`` when the command was run for another.
+    func ofOneSlot<Answer: Sendable>(
+        _ keys: [RedisKey],
+        timeout: Duration?,
+        _ body: @escaping @Sendable ([RedisKey], Duration?) async throws -> [Answer]
+    ) async throws -> [Answer] {
+        guard cluster != nil, keys.count > 1 else { return try await body(keys, timeout) }
+        let deadline = MonotonicInstant.now.advanced(by: timeout ?? configuration.commandTimeout)
+        do {
+            return try await body(keys, timeout)
+        } catch let error as RedisError where error.serverCode == "TRYAGAIN" {
+            var outcomes: [Result<[Answer], any Error>] = []
+            var rest = keys[...]
+            while !rest.isEmpty {
+                outcomes += await rest.prefix(Self.singlesAtOnce)
+                    .outcomes { try await body([$0], max(.zero, MonotonicInstant.now.duration(to: deadline))) }
+                rest = rest.dropFirst(Self.singlesAtOnce)
+            }
+            do { return try allAnswers(outcomes).flatMap { $0 } } catch let failure as RedisError {
+                // An attempt before may have been run whose connection was lost.
+                throw error.effect == .ambiguous ? failure.after(.ambiguous) : failure
+            }
+        }
+    }
+
+    /// The answers where all parts of a call have one.
+    ///
+    /// - Throws: As ``bySlot(_:_:timeout:_:)``.
+    private func allAnswers<Answer>(_ outcomes: [Result<Answer, any Error>]) throws -> [Answer] {
         let errors = outcomes.compactMap(\.failure)
         guard let first = errors.first else { return try outcomes.map { try $0.get() } }
         try Task.checkCancellation()
