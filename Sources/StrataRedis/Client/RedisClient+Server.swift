@@ -13,9 +13,9 @@ extension RedisClient {
     }
 
     /// PING, for a sign of life alone: it is one, too, when the server refuses it and serves reads all the same.
-    func answers() async throws {
+    func answers(timeout: Duration? = nil) async throws {
         do {
-            try await ping()
+            try await ping(timeout: timeout)
         } catch let error as RedisError {
             guard let text = error.serverMessage, RESPValue.error(text).isRefusedPing else { throw error }
         }
@@ -26,16 +26,17 @@ extension RedisClient {
     /// - Parameters:
     ///   - limit: How long.
     ///   - lacks: What is still missing when it has given one; `nil` for nothing.
-    /// - Throws: ``RedisError/Code/timeout`` with the reason; `CancellationError`.
+    /// - Throws: ``RedisError/Code/timeout`` with the reason; ``RedisError/Code/shutDown``; `CancellationError`.
     func answers(within limit: Duration, lacking lacks: () -> String? = { nil }) async throws {
         let end = MonotonicInstant.now.advanced(by: limit)
         var failure = "the server does not answer"
         while .now < end {
             do {
-                try await answers()
+                try await answers(timeout: min(configuration.commandTimeout, MonotonicInstant.now.duration(to: end)))
                 guard let missing = lacks() else { return }
                 failure = missing
             } catch let error as RedisError {
+                guard error.code != .shutDown else { throw error }
                 failure = error.message
             }
             try await Task.pause(for: .milliseconds(5))

@@ -85,7 +85,7 @@ public final class RedisClient: Sendable {
     /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
     /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
     public func run() async throws {
-        if let cluster { cluster.begin() } else { try group.start() }
+        try start()
         switch await Lifetime.end() {
         case .graceful: await shutDown(within: configuration.commandTimeout)
         case .cancelled: await shutDown(within: .zero)
@@ -162,6 +162,7 @@ public final class RedisClient: Sendable {
         slot: @autoclosure () -> UInt16? = nil,
         on connection: Connection? = nil,
         expecting expected: ReplyKinds = .any,
+        divisible isDivisible: Bool = false,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
         if let cluster {
@@ -169,7 +170,8 @@ public final class RedisClient: Sendable {
                 repetition: repetition,
                 deadline: MonotonicInstant.coarse.advanced(by: timeout ?? configuration.commandTimeout),
                 slot: slot(),
-                expected: expected
+                expected: expected,
+                isDivisible: isDivisible
             )
             // Most calls are over after one attempt, which is made here: each function that waits costs the call its share.
             guard let way = cluster.way(to: call.slot, on: connection) else {
@@ -232,11 +234,15 @@ public final class RedisClient: Sendable {
     /// Whether the server has taken long for a reply since then, as the I/O thread saw it.
     func hasSeenSlowReply(since start: MonotonicInstant) -> Bool { group.hasSeenSlowReply(since: start) }
 
-    /// Begins to connect, which a call does by itself; false when that is not possible any more.
+    /// Begins to connect, which a call does by itself; false where the system gives no thread.
     @discardableResult
-    func begin() -> Bool {
-        cluster?.begin()
-        return cluster != nil || (try? group.start()) != nil
+    func begin() -> Bool { (try? start()) != nil }
+
+    /// Begins to connect.
+    ///
+    /// - Throws: ``RedisError`` where the system gives no thread.
+    func start() throws {
+        if let cluster { cluster.begin() } else { try group.start() }
     }
 
     /// Whether it has begun.

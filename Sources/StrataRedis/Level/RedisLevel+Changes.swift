@@ -18,7 +18,7 @@ extension RedisLevel {
     /// Waits for the link of a level that has just been made.
     func linkArrives() async {
         guard redis.begin() else { return }
-        await shared.arrival.wait()
+        await CallBudget.charge { await shared.arrival.wait() }
     }
 
     /// The changes in the keyspace, as this instance hears of them.

@@ -26,7 +26,11 @@ final class InvalidationReplay: Sendable {
         /// A connection was made since the last attempt began.
         var isHurried = false
         var isStopped = false
+        /// The client ends: what fails from now on is repeated by whoever ends it.
+        var isFinishing = false
         var replayed = 0
+        /// What has failed since the end, and is not kept.
+        var refused = 0
         var toldOfLoss = false
     }
 
@@ -50,10 +54,13 @@ final class InvalidationReplay: Sendable {
             var statistics = OutageStatistics()
             statistics.pendingInvalidations = state.pending.count
             statistics.replayedInvalidations = state.replayed
-            statistics.droppedInvalidations = state.pending.dropped
+            statistics.droppedInvalidations = state.pending.dropped + state.refused
             return statistics
         }
     }
+
+    /// Whether the client ends, and what fails is tried until then.
+    var isFinishing: Bool { state.withLock { $0.isFinishing } }
 
     /// Which of the values under these names may be older than a pending invalidation.
     ///
@@ -84,7 +91,10 @@ final class InvalidationReplay: Sendable {
     ) -> Bool {
         let reference = ClientReference(client: client)
         let (isKept, isFirst, hasLost) = state.withLock { state in
-            guard !state.isStopped else { return (false, false, false) }
+            guard !state.isStopped else {
+                state.refused += 1
+                return (false, false, state.refused == 1)
+            }
             let isFirst = state.pending.isEmpty
             let dropped = state.pending.dropped
             let isKept = state.pending.record(
@@ -99,14 +109,14 @@ final class InvalidationReplay: Sendable {
             if hasLost { state.toldOfLoss = true }
             // The worker may be asleep until something later is due.
             if notBefore < state.restsUntil { state.sleeper?.cancel() }
-            if state.worker == nil {
+            if state.worker == nil, !state.isFinishing {
                 // Not the task of whoever has failed first: that has a budget, and other values of its own.
                 state.worker = Task.detached { [self] in await work(for: reference) }
             }
             return (isKept, isFirst, hasLost)
         }
         if isFirst { log(.notice, "invalidations have failed and will be repeated") }
-        if hasLost { log(.warning, "too many invalidations have failed: some will not be repeated") }
+        if hasLost { log(.warning, "too many invalidations have failed, or too late: some will not be repeated") }
         return isKept
     }
 
@@ -121,14 +131,19 @@ final class InvalidationReplay: Sendable {
     }
 
     /// Tries until all are carried out, or until `deadline`, and never afterwards.
+    ///
+    /// What fails meanwhile is kept, too: calls go on until connections end.
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
-        let worker = state.withLock { state in
-            state.isStopped = true
+        let (worker, hasEnded) = state.withLock { state in
+            state.isFinishing = true
             state.sleeper?.cancel()
-            return state.worker.take()
+            return (state.worker.take(), state.isStopped)
         }
+        // Connections have ended.
+        guard !hasEnded else { return }
         worker?.cancel()
         await worker?.value
+        defer { state.withLock { $0.isStopped = true } }
         while count.load(ordering: .acquiring) > 0, .now < deadline {
             // An invalidation that would come due too late is carried out too early rather than never.
             let due = state.withLock { $0.pending.firstDue }
@@ -195,8 +210,9 @@ final class InvalidationReplay: Sendable {
         let sleeper = Task { _ = try? await Task.pause(for: pause) }
         let isOver = state.withLock { state in
             defer { state.isHurried = false }
-            if !state.isStopped { state.sleeper = sleeper }
-            return state.isStopped || state.isHurried || state.restsUntil > state.pending.firstDue
+            let ends = state.isStopped || state.isFinishing
+            if !ends { state.sleeper = sleeper }
+            return ends || state.isHurried || state.restsUntil > state.pending.firstDue
         }
         if isOver { sleeper.cancel() }
         await sleeper.value
@@ -223,8 +239,9 @@ final class InvalidationReplay: Sendable {
 
     /// Carries out those of one server: the first alone, then several at a time, until one fails.
     ///
-    /// A node of a cluster that refuses one may take the others: their slots are not on their way. So may any server that
-    /// refuses one for good, for want of a permission.
+    /// A node of a cluster that refuses one may take the others where only the one's slot is on its way. So may any server that
+    /// refuses one for good, for want of a permission. One that refuses all for a time, as in a cluster that is down, is not asked
+    /// again in this round: others wait for its end.
     private func attempt(
         _ intents: [PendingInvalidations.Intent],
         _ client: RedisClient,
@@ -259,7 +276,8 @@ final class InvalidationReplay: Sendable {
     ) async -> (isDone: Bool, goesOn: Bool) {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch {
             let error = error as? RedisError
-            return (false, error?.serverMessage != nil && (client.isCluster || error?.isOfOutage == false))
+            let isOfSlot = client.isCluster && error?.isOfOneSlot == true
+            return (false, error?.serverMessage != nil && (isOfSlot || error?.isOfOutage == false))
         }
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
@@ -270,6 +288,15 @@ final class InvalidationReplay: Sendable {
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         logger?.log(level: level, message, metadata: metadata.merging(["redis.endpoint": "\(endpoint)"]) { $1 })
+    }
+}
+
+extension RedisError {
+    /// Whether a node refuses one slot, and may serve others.
+    fileprivate var isOfOneSlot: Bool {
+        guard let serverMessage, let serverCode else { return false }
+        return ["MOVED", "ASK", "TRYAGAIN"].contains(serverCode)
+            || serverMessage.hasPrefix("CLUSTERDOWN Hash slot not served")
     }
 }
 

@@ -17,7 +17,7 @@ extension RedisCaches {
     ///
     /// Do not list the client in the same group.
     public func run() async throws {
-        guard redis.begin() else { throw RedisError.shutDown(redis.configuration.place) }
+        try redis.start()
         let end = await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.announce() }
             let end = await Lifetime.end()

@@ -1,0 +1,88 @@
+import Strata
+import StrataTesting
+import Testing
+
+@testable import StrataRedis
+
+@Suite("The end of a client", .timeLimit(.minutes(1)))
+struct EndingClientTests {
+    private let keyspace = Keyspace(TestServer.uniqueName())
+
+    @Test("a removal that fails while the client ends is repeated as those before")
+    func removals() async throws {
+        try await RedisServer.withServer { server in
+            let redis = try TestServer.client(of: server) {
+                $0.commandTimeout = .milliseconds(300)
+                $0.redisBudget = .milliseconds(300)
+            }
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            for key in ["before", "meanwhile"] { try await level.set("v", for: key) }
+            try await server.pause()
+            await #expect(throws: (any Error).self) { try await level.remove("before") }
+            let replay = redis.outage.replay
+            async let end: Void = redis.shutDown(within: .seconds(30))
+            while !replay.isFinishing { try await nextTurn() }
+            await #expect(throws: (any Error).self) { try await level.remove("meanwhile") }
+            #expect(redis.outageStatistics.pendingInvalidations == 2)
+            try await server.resume()
+            await end
+            #expect(redis.outageStatistics.pendingInvalidations == 0)
+            for key in ["before", "meanwhile"] {
+                let name = keyspace.names(for: key.keyBytes).value.bytes
+                #expect(try await server.command(bytes: [Array("EXISTS".utf8), name]).integer == 0, "\(key)")
+            }
+            // What fails after that is counted, and not kept.
+            let dropped = redis.outageStatistics.droppedInvalidations
+            await #expect(throws: (any Error).self) { try await level.remove("after") }
+            #expect(redis.outageStatistics.droppedInvalidations == dropped + 1)
+        }
+    }
+
+    @Test("its leases end with it: whoever waits for one fetches at once")
+    func leases() async throws {
+        try await RedisServer.withServer { server in
+            let options = LeaseOptions(duration: .seconds(600), renewalLimit: .seconds(6_000))
+            let gate = AsyncGate()
+            func cache(_ fetch: @escaping @Sendable () async throws -> String?) throws -> FetchingLevel<String, String>
+            {
+                RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+                    .fetching(options: options) { _ in try await fetch() }
+            }
+            let one = try cache {
+                // It does not care about cancellation.
+                _ = await Task { try? await gate.pass() }.value
+                return "one"
+            }
+            let other = try cache { "other" }
+            let first = Task { try await one.get("k") }
+            await gate.arrivals()
+            let second = Task { try await other.get("k") }
+            await one.level.redis.shutDown(within: .seconds(30))
+            #expect(try await second.value == "other")
+            gate.open()
+            _ = try? await first.value
+            #expect(try await other.level.get("k") == "other")
+        }
+    }
+
+    @Test("a wait for a client that has ended ends with it; one for a server that hangs takes no longer than it may")
+    func waits() async throws {
+        try await RedisServer.withServer { server in
+            let level = RedisLevel<String, String>(
+                try TestServer.client(of: server),
+                keyspace: keyspace,
+                codec: .text
+            )
+            try await level.ready()
+            try await server.pause()
+            // Its PING has twenty seconds by itself.
+            let start = MonotonicInstant.now
+            let late = await #expect(throws: RedisError.self) { try await level.ready(within: .milliseconds(50)) }
+            #expect(late?.code == .timeout && start.duration(to: .now) < .seconds(20))
+            try await server.resume()
+            await level.redis.shutDown()
+            let ended = await #expect(throws: RedisError.self) { try await level.ready(within: .seconds(6_000)) }
+            #expect(ended?.code == .shutDown)
+        }
+    }
+}
