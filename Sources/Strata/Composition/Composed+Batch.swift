@@ -121,7 +121,11 @@ extension Composed {
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
             guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
             request.leftOut?.add(error)
-            request.failed(error, at: lower, since: start)
+            for index in missing {
+                let single = request.of(keys[index])
+                single.failed(error, at: lower, since: start)
+                if entries[index] != nil { single.recorder?.stale(because: Self.isLate(error) ? .late : .failed) }
+            }
             return entries
         }
     }

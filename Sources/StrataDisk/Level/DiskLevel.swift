@@ -183,7 +183,7 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
         var entries: [Entry<Value>?] = []
         entries.reserveCapacity(keys.count)
         for (index, one) in found.enumerated() {
-            let entry = try await request.leavingOut { try await open(one, bytes[index]) }
+            let entry = try await request.leavingOut(keys[index]) { try await open(one, bytes[index]) }
             note(entry, one, keys[index], request.recorder?.part(of: keys[index]), request, since: start)
             entries.append(entry)
         }

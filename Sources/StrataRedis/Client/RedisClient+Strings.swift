@@ -17,19 +17,46 @@ extension RedisClient {
     /// MGET: the values of several keys in their order, `nil` where there is none or the key holds another type.
     ///
     /// One round trip; none at all for no keys. In a cluster one command for each slot, all at once.
+    ///
+    /// - Throws: ``RedisError``, also where one value is larger than ``RedisConfiguration/replyLimits`` allow.
     public func get(_ keys: [RedisKey], timeout: Duration? = nil) async throws -> [[UInt8]?] {
         guard !keys.isEmpty else { return [] }
         if cluster != nil, let parts = slots(of: keys) {
             return try await bySlot(keys, parts, timeout: timeout) { try await self.get($0, timeout: $1) }
         }
-        let reply = try await execute(.repeatable, timeout: timeout, slot: HashSlot.of(keys[0]), expecting: .list) {
-            writer in
-            writer.begin(keys.count + 1)
-            writer.argument("MGET" as StaticString)
-            for key in keys { writer.argument(key) }
+        let found = try await values(of: keys, timeout: timeout)
+        if let first = found.failures.min(by: { $0.key < $1.key }) { throw first.value }
+        return found.values
+    }
+
+    /// MGET of keys of one slot: the values, and what has failed by itself, as a value that is too large has.
+    func values(of keys: [RedisKey], timeout: Duration? = nil) async throws -> ManyValues {
+        let parts = try await ofOneSlot(keys, timeout: timeout) { [self] keys, timeout in
+            let reply = try await execute(
+                .repeatable,
+                timeout: timeout,
+                slot: HashSlot.of(keys[0]),
+                expecting: .list,
+                divisible: keys.count > 1
+            ) { writer in
+                writer.begin(keys.count + 1)
+                writer.argument("MGET" as StaticString)
+                for key in keys { writer.argument(key) }
+            }
+            guard case .array(let elements) = reply, elements.count == keys.count else { throw unexpected("MGET") }
+            var found = ManyValues()
+            found.values.reserveCapacity(elements.count)
+            for element in elements {
+                if case .oversized(let count) = element {
+                    found.failures[found.values.count] = .oversized(count, endpoint: configuration.place)
+                    found.values.append(nil)
+                } else {
+                    found.values.append(try optionalBytes(element, of: "MGET"))
+                }
+            }
+            return [found]
         }
-        guard case .array(let elements) = reply, elements.count == keys.count else { throw unexpected("MGET") }
-        return try elements.map { try optionalBytes($0, of: "MGET") }
+        return parts.count == 1 ? parts[0] : ManyValues(joining: parts)
     }
 
     /// GETRANGE: the bytes of a value from `first` to `last`, both included; empty when there is no value.

@@ -46,7 +46,14 @@ public final class ConsistencyMonitor: Sendable {
     /// How long ago the monitor was made.
     var elapsed: Duration { start.duration(to: .now) }
     private let state: Locked<State>
-    private let feeds = Locked<[UInt64: AsyncStream<Inconsistency>.Continuation]>([:])
+    private let feeds = Locked(Feeds())
+
+    /// Who reads what is found.
+    private struct Feeds {
+        var open: [UInt64: AsyncStream<Inconsistency>.Continuation] = [:]
+        /// Whether the run is over, so that nothing more comes.
+        var hasEnded = false
+    }
 
     private static let answerLimit: Duration = .milliseconds(500)
     private static let questionPause: Duration = .milliseconds(100)
@@ -81,9 +88,8 @@ public final class ConsistencyMonitor: Sendable {
         follower = ChangeFollower(redis, keyspace, schedule)
         self.mostInstances = min(max(mostInstances, 1), 1000)
         self.logger = logger
-        state = Locked(
-            State(report: ConsistencyReport(delays: self.delays, bucketLength: max(bucketLength, .seconds(1))))
-        )
+        let length = min(max(bucketLength, .seconds(1)), EntryLifetime.longest)
+        state = Locked(State(report: ConsistencyReport(delays: self.delays, bucketLength: length)))
     }
 
     /// What was seen until now.
@@ -100,12 +106,17 @@ public final class ConsistencyMonitor: Sendable {
     /// Inconsistencies as they are found, from now on.
     ///
     /// - Parameter limit: How many wait at most for a reader; a slow one loses the oldest.
-    /// - Returns: The findings. Ending the task that reads ends it; it also ends with ``run()``.
+    /// - Returns: The findings. Ending the task that reads ends it; it also ends with ``run()``, and at once where
+    ///   that is over.
     public func inconsistencies(bufferingNewest limit: Int = 256) -> AsyncStream<Inconsistency> {
         let (stream, feed) = AsyncStream.makeStream(of: Inconsistency.self, bufferingPolicy: .bufferingNewest(limit))
         let number = UInt64.random(in: 0 ... .max)
-        feeds.withLock { $0[number] = feed }
-        feed.onTermination = { [weak self] _ in _ = self?.feeds.withLock { $0.removeValue(forKey: number) } }
+        feed.onTermination = { [weak self] _ in _ = self?.feeds.withLock { $0.open.removeValue(forKey: number) } }
+        let hasEnded = feeds.withLock { feeds in
+            if !feeds.hasEnded { feeds.open[number] = feed }
+            return feeds.hasEnded
+        }
+        if hasEnded { feed.finish() }
         return stream
     }
 
@@ -113,6 +124,7 @@ public final class ConsistencyMonitor: Sendable {
     ///
     /// Returns without an error in both cases. When Redis fails, the checks of that time are counted as abandoned.
     public func run() async {
+        feeds.withLock { $0.hasEnded = false }
         let redis = inspector.redis
         let number = redis.cache.tell(follower, of: inspector.keyspace)
         redis.begin()
@@ -125,7 +137,11 @@ public final class ConsistencyMonitor: Sendable {
         redis.cache.tellNoMore(number)
         // The report stays, but who still looks at it must see that nobody is told of changes any more.
         follower.end()
-        for feed in feeds.withLock({ exchange(&$0, with: [:]) }).values { feed.finish() }
+        let left = feeds.withLock { feeds in
+            feeds.hasEnded = true
+            return exchange(&feeds.open, with: [:])
+        }
+        for feed in left.values { feed.finish() }
     }
 
     // MARK: Instances
@@ -307,7 +323,7 @@ public final class ConsistencyMonitor: Sendable {
         state.withLock { $0.report.add(sum, delay: check.delay, at: at) }
         let findings = results.compactMap(\.finding)
         guard !findings.isEmpty else { return }
-        let feeds = feeds.withLock { Array($0.values) }
+        let feeds = feeds.withLock { Array($0.open.values) }
         for finding in findings {
             for feed in feeds { feed.yield(finding) }
             log(finding)

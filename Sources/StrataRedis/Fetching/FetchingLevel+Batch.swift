@@ -2,7 +2,7 @@ public import Strata
 
 extension FetchingLevel {
     /// The number of keys that are read together; more are read in pieces, one after the other.
-    static var pieceSize: Int { 1000 }
+    static var pieceSize: Int { RedisLevel<Key, Value>.pieceSize }
 
     /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
     /// the keys whose lease this instance got, if the source takes several.

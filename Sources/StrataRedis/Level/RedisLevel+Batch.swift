@@ -1,13 +1,25 @@
 public import Strata
 
 extension RedisLevel {
+    /// The number of keys that are read together; more are read in pieces, one after the other.
+    static var pieceSize: Int { 1000 }
+
     /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
-    /// In a cluster there is one MGET for each slot, and a node that fails has failed for its own keys alone.
+    /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one MGET for each slot, and a node that fails has failed for its own keys alone.
     ///
     /// - Throws: ``RedisError``; in a cluster the first failed key's, unless the request leaves out failures.
     ///   `CancellationError`.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
+        guard keys.count <= Self.pieceSize else {
+            var (entries, rest) = ([Entry<Value>?](), keys[...])
+            entries.reserveCapacity(keys.count)
+            while !rest.isEmpty {
+                entries += try await self.entries(for: Array(rest.prefix(Self.pieceSize)), request)
+                rest = rest.dropFirst(Self.pieceSize)
+            }
+            return entries
+        }
         if let rights = request.rights { return await claim(keys, rights) }
         guard !request.skipsReading(self) else { return request.skipped(self, for: keys) }
         if shared.arrival.isPending { await linkArrives() }
@@ -53,13 +65,37 @@ extension RedisLevel {
             outcomes = redis.readsReplicas ? await replacing(found, names, request) : found
             try Task.checkCancellation()
         } else {
-            let (found, asked) = try await counting { try await read(names) }
-            let decoded = try await decode(found, names, tickets, pending)
-            outcomes = try await admitted(decoded, of: nil, asked).map { .success($0) }
+            outcomes = try await look(upTogether: names, tickets, pending)
         }
         if let recorder = request.recorder, !recorder.isOfSeveral {
             let isComplete = outcomes.allSatisfy { (try? $0.get())?.entry != nil }
             recorder.step(isComplete ? .hit : .miss, at: .redis, from: start, to: .now)
+        }
+        return outcomes
+    }
+
+    /// Looks up keys of a keyspace without parts.
+    private func look(
+        upTogether names: [KeyNames],
+        _ tickets: [Ticket],
+        _ pending: [PendingInvalidations.Reach]
+    ) async throws -> [Outcome] {
+        let (found, asked) = try await counting { try await read(names) }
+        guard !found.failures.isEmpty else {
+            let decoded = try await decode(found.values, names, tickets, pending)
+            return try await admitted(decoded, of: nil, asked).map { .success($0) }
+        }
+        // What is too large is its own key's failure.
+        var outcomes = names.indices.map { Outcome.failure(found.failures[$0] ?? CancellationError()) }
+        let places = names.indices.filter { found.failures[$0] == nil }
+        let decoded = try await decode(
+            places.map { found.values[$0] },
+            places.map { names[$0] },
+            places.map { tickets[$0] },
+            places.map { pending[$0] }
+        )
+        for (place, finding) in zip(places, try await admitted(decoded, of: nil, asked)) {
+            outcomes[place] = .success(finding)
         }
         return outcomes
     }
@@ -101,7 +137,9 @@ extension RedisLevel {
             let budget = CallBudget.current.map(\.left).flatMap { $0 > 0 ? Duration.nanoseconds($0) : nil }
             return await redis.outcomesBySlot(values, slots, timeout: budget) { [self] some, left in
                 try await counting {
-                    try await redis.guarded(.read, for: some[0]) { try await redis.get(some, timeout: min($0, left)) }
+                    try await redis.guarded(.read, for: some[0]) {
+                        try await redis.values(of: some, timeout: min($0, left)).outcomes
+                    }
                 }
             }
         }
@@ -109,7 +147,7 @@ extension RedisLevel {
         outcomes.reserveCapacity(names.count)
         for (index, bytes) in found.enumerated() {
             outcomes.append(
-                await Result { try await decode(bytes.get(), names[index], tickets[index], pending[index]) }
+                await Result { try await decode(bytes.get().get(), names[index], tickets[index], pending[index]) }
             )
         }
         let places = outcomes.indices.filter { (try? outcomes[$0].get())?.entry != nil }

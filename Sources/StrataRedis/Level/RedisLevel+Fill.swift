@@ -31,10 +31,15 @@ extension RedisLevel {
         rights.add(RedisFillRight(ticket, asOf: asOf, lease), of: shared, for: names.value.bytes)
     }
 
-    /// Takes the rights to fill several keys, pipelined.
+    /// Takes the rights to fill several keys, pipelined; of keys with one name, which are one here, one right.
     func claim(_ keys: [Key], _ rights: FillRights) async -> [Entry<Value>?] {
         await withTaskGroup(of: Void.self) { group in
-            for key in keys { group.addTask { await self.claim(self.names(for: key), rights) } }
+            var asked: Set<[UInt8]> = []
+            for key in keys {
+                let names = names(for: key)
+                guard asked.insert(names.value.bytes).inserted else { continue }
+                group.addTask { await self.claim(names, rights) }
+            }
         }
         return Array(repeating: nil, count: keys.count)
     }

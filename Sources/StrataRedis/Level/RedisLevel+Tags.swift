@@ -66,9 +66,9 @@ extension RedisLevel {
     }
 
     /// The same for several keys of a keyspace without parts.
-    func read(_ names: [KeyNames]) async throws -> (bytes: [[UInt8]?], asked: TagMarks.Asked?) {
-        guard let first = names.first else { return ([], nil) }
-        return try await besideMarks(first) { try await redis.get(names.map(\.value), timeout: $0) }
+    func read(_ names: [KeyNames]) async throws -> (found: ManyValues, asked: TagMarks.Asked?) {
+        guard let first = names.first else { return (ManyValues(), nil) }
+        return try await besideMarks(first) { try await redis.values(of: names.map(\.value), timeout: $0) }
     }
 
     /// Starts nothing while the breaker is open.

@@ -3,7 +3,8 @@ internal import Strata
 /// The server's clock as this process knows it: one TIME now and then, and the monotonic clock in between.
 ///
 /// Absolute times in Redis are the server's, so the wall clocks of instances do not matter. The error is at most half
-/// the round trip of the last measurement, plus what the clocks drift apart in twice ten seconds.
+/// the round trip of the last measurement, plus what the clocks drift apart in twice ten seconds. One whose round trip was longer
+/// than a call may take is none: a process that was stopped meanwhile finds the answer when it goes on.
 final class ServerClock: Sendable {
     private struct State {
         /// Server time minus monotonic time, in nanoseconds.
@@ -87,19 +88,24 @@ final class ServerClock: Sendable {
 
     private func measure() async throws -> Int64 {
         guard let redis = client else { throw RedisError.shutDown(nil) }
-        let before = MonotonicInstant.now
-        let time = try await redis.guarding(.read) { try await redis.time(timeout: $0) }
-        return note(time, askedAt: before)
+        for _ in 0..<2 {
+            let before = MonotonicInstant.now
+            let time = try await redis.guarding(.read) { try await redis.time(timeout: $0) }
+            if let offset = note(time, askedAt: before, within: redis.configuration.commandTimeout) { return offset }
+        }
+        let message = "the server's clock was read for longer than a command may take"
+        throw RedisError(code: .timeout, message: message, endpoint: redis.configuration.place)
     }
 
     /// Takes a reading in the background.
     private func measureAside() {
         guard let redis = client else { return state.withLock { $0.isMeasuring = false } }
         let before = MonotonicInstant.now
-        let deadline = before.advanced(by: redis.configuration.commandTimeout)
+        let longest = redis.configuration.commandTimeout
+        let deadline = before.advanced(by: longest)
         redis.post(deadline: deadline, expecting: .array) { [self] outcome in
             if case .success(let reply) = outcome, let time = RedisClient.time(in: reply) {
-                note(time, askedAt: before)
+                _ = note(time, askedAt: before, within: longest)
             }
             state.withLock { $0.isMeasuring = false }
         } encode: { writer in
@@ -107,9 +113,14 @@ final class ServerClock: Sendable {
         }
     }
 
-    @discardableResult
-    private func note(_ time: Duration, askedAt before: MonotonicInstant) -> Int64 {
-        let after = MonotonicInstant.now
+    /// - Returns: The offset; `nil` for a reading that has taken too long.
+    func note(
+        _ time: Duration,
+        askedAt before: MonotonicInstant,
+        at after: MonotonicInstant = .now,
+        within longest: Duration
+    ) -> Int64? {
+        guard before.duration(to: after) <= longest else { return nil }
         let half = before.nanoseconds(to: after) / 2
         let middle = before.advanced(byNanoseconds: half)
         let offset = middle.nanoseconds(to: MonotonicInstant(nanoseconds: time.saturatedNanoseconds))

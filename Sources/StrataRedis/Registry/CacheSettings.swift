@@ -130,6 +130,8 @@ extension CacheSettings.MemorySize {
         case .entries(let count): return .entries(count)
         case .bytes(let count):
             guard Value.self is any Costed.Type else { return .encodedBytes(count, by: codec) }
+            // A text costs its characters, and one of them may have any number of bytes.
+            if Value.self == String.self { return .cost(count) { ($0 as? String)?.utf8.count ?? 1 } }
             return .cost(count) { ($0 as? any Costed)?.cost ?? 1 }
         }
     }

@@ -23,9 +23,9 @@ extension Collection where Element: Sendable {
 extension ReadRequest {
     /// The result of `body`; `nil` when it fails and failures are left out.
     ///
-    /// A task that is cancelled has not failed: it ends as cancelled. What has failed is taken down with the key, if it is told.
+    /// A task that is cancelled has not failed: it ends as cancelled. What has failed is taken down with the key.
     package func leavingOut<Result>(
-        _ key: (any Hashable & Sendable)? = nil,
+        _ key: any Hashable & Sendable,
         _ body: () async throws -> Result?
     ) async throws -> Result? {
         guard leavesOutFailures else { return try await body() }

@@ -41,7 +41,9 @@ where First.Key == Second.Key, First.Value == Second.Value {
         do {
             return pair.marked(try await first.entry(for: key, request), isFirst: true)
         } catch {
-            try recover(from: error, request, since: start)
+            guard !(error is CancellationError) else { throw error }
+            try Task.checkCancellation()
+            recovers(from: error, request, since: start)
             if request.spares(fallback) { return nil }
             return pair.marked(try await fallback.entry(for: key, request), isFirst: false)
         }
@@ -67,11 +69,20 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
         let failures = notes.all
         guard !failures.isEmpty else { return entries }
-        for error in failures { try recover(from: error, request, since: start) }
+        try Task.checkCancellation()
+        // A source's own cancellation is not recovered: it ends a batch, unless that leaves failures out.
+        let cancellation = failures.first { $0 is CancellationError }
+        if let cancellation, !request.leavesOutFailures { throw cancellation }
+        for error in failures where !(error is CancellationError) { recovers(from: error, request, since: start) }
         if request.spares(fallback) { return entries }
         // Where it is not known which keys have failed, the fallback is asked for all that are missing.
         let errors = notes.errors(of: keys)
-        let failed = keys.indices.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+        var failed = keys.indices.filter { entries[$0] == nil && (errors == nil || errors?[$0] != nil) }
+        if let cancellation {
+            let isOne = { (index: Int) in errors.map { $0[index] is CancellationError } ?? (failures.count == 1) }
+            for index in failed where isOne(index) { request.leftOut?.add(cancellation, of: keys[index]) }
+            failed.removeAll(where: isOne)
+        }
         let recovered = try await fallback.entries(of: keys, at: failed, request)
         for index in failed { entries[index] = pair.marked(recovered[index], isFirst: false) }
         return entries
@@ -100,10 +111,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
         )
     }
 
-    /// Goes on to the fallback, unless it was a cancellation that has ended the read.
-    private func recover(from error: any Error, _ request: ReadRequest, since start: MonotonicInstant) throws {
-        guard !(error is CancellationError) else { throw error }
-        try Task.checkCancellation()
+    /// Takes down that the fallback is asked.
+    private func recovers(from error: any Error, _ request: ReadRequest, since start: MonotonicInstant) {
         recoveries.add()
         request.failed(error, at: first, since: start)
     }

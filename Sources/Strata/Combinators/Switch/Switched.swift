@@ -53,14 +53,31 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
         let (toFirst, toSecond) = (places(.first, first), places(.second, second))
         let (ofFirst, ofSecond) = try await concurrently { [first] in
-            try await request.leavingOut { try await first.entries(of: keys, at: toFirst, request) }
+            try await Self.lane(first, keys, toFirst, request)
         } and: {
-            try await request.leavingOut { try await second.entries(of: keys, at: toSecond, request) }
+            try await Self.lane(second, keys, toSecond, request)
         }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         if let found = ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
         if let found = ofSecond { for index in toSecond { entries[index] = pair.marked(found[index], isFirst: false) } }
         return entries
+    }
+
+    /// The answer of a branch; `nil` when it has failed and failures are left out: it has failed for each key that it was asked for.
+    private static func lane<Level: CacheLevel<Key, Value>>(
+        _ level: Level,
+        _ keys: [Key],
+        _ places: [Int],
+        _ request: ReadRequest
+    ) async throws -> [Entry<Value>?]? {
+        do {
+            return try await level.entries(of: keys, at: places, request)
+        } catch {
+            for place in places {
+                _ = try await request.leavingOut(keys[place]) { () throws -> Never? in throw error }
+            }
+            return nil
+        }
     }
 
     /// The value in the memory of the key's branch.

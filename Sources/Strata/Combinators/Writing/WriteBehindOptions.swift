@@ -65,7 +65,9 @@ public struct WriteBehindOptions: Sendable {
     }
 
     /// How long a value lives in the cache at least.
-    var shortestLife: Duration { max(givenUpAfter, .zero) + max(timeout, .zero) }
+    ///
+    /// Of a century and more no instant could be told from "has no lifetime".
+    var shortestLife: Duration { inRange.givenUpAfter + inRange.timeout }
 
     /// The options with every number in its range.
     var inRange: WriteBehindOptions {
@@ -76,9 +78,9 @@ public struct WriteBehindOptions: Sendable {
         options.limit = max(limit, 1)
         options.costLimit = costLimit.map { max($0, 1) }
         options.waitLimit = max(waitLimit, .zero)
-        options.timeout = max(timeout, .milliseconds(1))
+        options.timeout = min(max(timeout, .milliseconds(1)), EntryLifetime.longest)
         options.backOff = max(backOff.lowerBound, .milliseconds(1))...max(backOff.upperBound, .milliseconds(1))
-        options.givenUpAfter = max(givenUpAfter, .zero)
+        options.givenUpAfter = min(max(givenUpAfter, .zero), EntryLifetime.longest)
         return options
     }
 }

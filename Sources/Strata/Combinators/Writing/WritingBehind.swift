@@ -65,15 +65,10 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
         _ request: ReadRequest
     ) async throws -> Entry<Value>? {
         let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
-        if !pending.isTaken || base.gate != nil && pending.version != nil {
-            var inside = request
-            inside.options.source = .never
-            // What is no late write is older than what is pending, and must not come into memory.
-            inside.options.skipsFilling.insert(.memory)
-            inside.purpose = .read
+        if asksInside(pending) {
             do {
-                let found = try await base.entry(for: pending.key, inside)
-                if let found, !pending.isTaken || found.version.isLate { return found }
+                let found = try await base.entry(for: pending.key, inside(request))
+                if let found, serves(found, pending) { return found }
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
@@ -94,10 +89,61 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
             let found = try await base.entries(for: rest.map { keys[$0] }, request.late)
             for (index, entry) in zip(rest, found) { entries[index] = entry }
         }
-        for index in keys.indices {
-            if let write = pending[index] { entries[index] = try await entry(of: write, request) }
-        }
+        try await add(keys, pending, request, to: &entries)
         return entries
+    }
+
+    /// Adds what there is of keys that the source has not got: the level inside is asked for them by one call.
+    private func add(
+        _ keys: [Key],
+        _ pending: [PendingWrites<Key, Value>.Write?],
+        _ request: ReadRequest,
+        to entries: inout [Entry<Value>?]
+    ) async throws {
+        let start = request.recorder == nil ? .distantPast : MonotonicInstant.now
+        let asked = keys.indices.filter { pending[$0].map(asksInside) ?? false }
+        if !asked.isEmpty {
+            do {
+                let found = try await base.outcomes(for: asked.map { keys[$0] }, inside(request))
+                for (index, outcome) in zip(asked, found) {
+                    switch outcome {
+                    case .success(let entry?)?:
+                        if let write = pending[index], serves(entry, write) { entries[index] = entry }
+                    case .failure(let error)?: request.of(keys[index]).failed(error, at: base, since: start)
+                    case .success(nil)?, nil: break
+                    }
+                }
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                for index in asked { request.of(keys[index]).failed(error, at: base, since: start) }
+            }
+        }
+        for index in keys.indices where entries[index] == nil {
+            guard let write = pending[index] else { continue }
+            request.of(keys[index]).recorder?.step(.hit, at: .pendingWrite, from: start, to: .now)
+            entries[index] = write.entry
+        }
+    }
+
+    /// Whether levels may hold something newer than what is pending.
+    private func asksInside(_ pending: PendingWrites<Key, Value>.Write) -> Bool {
+        !pending.isTaken || base.gate != nil && pending.version != nil
+    }
+
+    /// Whether what levels hold is not older than what is pending.
+    private func serves(_ found: Entry<Value>, _ pending: PendingWrites<Key, Value>.Write) -> Bool {
+        !pending.isTaken || found.version.isLate
+    }
+
+    /// The read of what levels hold of keys whose writes are pending.
+    private func inside(_ request: ReadRequest) -> ReadRequest {
+        var inside = request
+        inside.options.source = .never
+        // What is no late write is older than what is pending, and must not come into memory.
+        inside.options.skipsFilling.insert(.memory)
+        inside.purpose = .read
+        return inside
     }
 
     /// What the level inside returns, unless a write of the key is pending.

@@ -43,6 +43,31 @@ struct PerKeyFailureTests {
         expectCalls(once)
     }
 
+    @Test(
+        "one whose source ends with a cancellation of its own is not recovered, and ends no batch that leaves failures out"
+    )
+    func ownCancellation() async throws {
+        let other = BatchProbe(["bad": 100, "off": 100])
+        let level = ClosureFetcher<String, Int> { key in
+            if key == "off" { throw CancellationError() }
+            if key == "bad" { throw ProbeLevel.Failure(name: key) }
+            return key.count
+        }
+        .recover(with: other)
+        #expect(try await level.batchGetSome(["a", "off", "bad", "bb"]) == [1, 100, 2])
+        #expect(other.batches == [["bad"]])
+        await #expect(throws: CancellationError.self) { try await level.get(["a", "off", "bad"]) }
+    }
+
+    @Test("a switch one of whose branches has failed: the other's misses are misses")
+    func switched() async throws {
+        let (broken, other) = (BatchProbe(), BatchProbe(["x": 1, "xx": 2, "y": 3]))
+        broken.inner.failGets("broken")
+        let lanes = switchLevels(broken, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
+        #expect(try await lanes.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
+        #expect(other.batches == [["x", "xx"]])
+    }
+
     @Test("retried: the key that has failed is tried again, and no other")
     func retried() async throws {
         let level = source(failing: 2).retry(RetryPolicy(times: 5, delay: .zero))
