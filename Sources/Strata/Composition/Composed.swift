@@ -64,7 +64,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         self.lower = lower
         hearing = Hearing(upper: upper.gate, lower: lower.gate)
         fillGate = lower.gate ?? FillGate()
-        counted = upper as? any CountedLevel
+        counted = upper.counting
         if let counted {
             counted.reserveRoom(in: fillGate)
         } else {

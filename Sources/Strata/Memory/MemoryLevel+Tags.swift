@@ -1,7 +1,7 @@
 extension MemoryLevel {
     /// Forgets every entry that bears one of these tags.
     ///
-    /// The entries are void at once, and leave when they are read or evicted. O(tags).
+    /// The entries are void at once, and leave when they are replaced or evicted, or their time is over. O(tags).
     ///
     /// - Throws: ``CacheError/Code/invalidTags``.
     public func invalidate(tags: [String]) async throws {

@@ -51,7 +51,9 @@ extension MemoryLevel {
     @inlinable
     @inline(never)
     func holds(_ entry: Entry<Value>, for key: Key) -> Bool {
-        guard entry.version != .none else { return false }
+        // What an in-process fetch has found has no version: it is known by its end, where this level has none of its own.
+        let isKnown = entry.version != .none
+        guard isKnown || entry.freshUntil != .distantFuture && lifetime == nil else { return false }
         let hash = hash(of: key)
         let number = partition(of: hash)
         let row = readers.current
@@ -62,6 +64,10 @@ extension MemoryLevel {
         guard slot != 0 else { return false }
         let content = unsafe partitions[number].pointee.slot(slot)
         let chunk = unsafe partitions[number].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
+        guard isKnown else {
+            let end = min(entry.refreshAt, entry.freshUntil)
+            return unsafe content.pointee.ticket == entry.ticket && content.pointee.servedUntil == end && now < end
+        }
         guard unsafe content.pointee.ticket == entry.ticket, unsafe content.pointee.hasDetails,
             let details = unsafe chunk.details, unsafe now < content.pointee.servedUntil
         else { return false }

@@ -140,8 +140,9 @@ public final class Source<Key: Hashable & Sendable, Value: Sendable>: Fetcher, S
         }
         do {
             let (entry, role) = try await fetched(key, fingerprint, request)
-            if role == .joined { request.recorder?.step(.joined, at: .source, from: start, to: .now) }
-            return entry
+            guard role == .joined else { return entry }
+            request.recorder?.step(.joined, at: .source, from: start, to: .now)
+            return entry?.joined
         } catch let failure as SourceFailure {
             request.retryHint?.tell(pauses.left(for: key, at: time.now)?.duration)
             throw failure.cause

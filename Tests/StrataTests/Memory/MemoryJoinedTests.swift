@@ -1,3 +1,4 @@
+import StrataTesting
 import Testing
 
 @testable import Strata
@@ -45,6 +46,37 @@ struct MemoryJoinedTests {
             #expect(try await level.get("k") == value)
         }
         #expect(log.all.count == 4)
+    }
+
+    @Test("what an in-process fetch has found is known by its end")
+    func unversioned() async throws {
+        var entry = entry.joined
+        entry.version = .none
+        entry.freshUntil = .now.advanced(by: .seconds(100))
+        entry.staleUntil = entry.freshUntil
+        for _ in 0..<8 { _ = try await level.commit(entry, for: "k") }
+        #expect(log.all.isEmpty)
+        // That of another fetch is another one.
+        entry.freshUntil = entry.freshUntil.advanced(by: .seconds(1))
+        entry.staleUntil = entry.freshUntil
+        _ = try await level.commit(entry, for: "k")
+        #expect(log.causes == [.replaced])
+    }
+
+    @Test("callers that wait for one fetch of a source store its answer once")
+    func source() async throws {
+        let open = AsyncGate()
+        let cache = level.compose(
+            Source<String, Int> { _ in
+                try await open.pass()
+                return 7
+            }
+        )
+        let reads = (0..<20).map { _ in Task { try await cache.get("k") } }
+        while cache.lower.waiting < 20 { try await nextTurn() }
+        open.open()
+        for read in reads { #expect(try await read.value == 7) }
+        #expect(log.all.isEmpty && level.statistics.entries == 1)
     }
 
     @Test("an entry that memory would not serve any more is kept anew")

@@ -73,11 +73,17 @@ public final class MemoryBudget: Sendable {
     ///
     /// - Parameters:
     ///   - level: The level that asks.
-    ///   - most: What it needs at least for a single entry; it gets a step if that is more.
+    ///   - most: What it needs at least for a single entry, for less of which nobody is to give anything; it gets a step if that
+    ///     is more.
     func grow(_ level: some BudgetMember, by most: Int) {
         withMembers { members, _ in
             guard let own = members.firstIndex(where: { $0.level === level }) else { return ((), []) }
             let before = members[own].allowance
+            if most > 0 {
+                var trial = members
+                _ = grant(most, to: own, &trial, isGuaranteed: false, isTrial: true)
+                guard trial[own].allowance - before >= most else { return ((), []) }
+            }
             var effects = grant(max(most, step), to: own, &members, isGuaranteed: false)
             guard members[own].allowance > before else { return ((), effects) }
             if let effect = level.setAllowance(members[own].allowance) { effects.append(effect) }
@@ -85,7 +91,14 @@ public final class MemoryBudget: Sendable {
         }
     }
 
-    private func grant(_ amount: Int, to own: Int, _ members: inout [Member], isGuaranteed: Bool) -> [BudgetEffect] {
+    // In a trial it is only to be seen what would come of it: no level is told.
+    private func grant(
+        _ amount: Int,
+        to own: Int,
+        _ members: inout [Member],
+        isGuaranteed: Bool,
+        isTrial: Bool = false
+    ) -> [BudgetEffect] {
         var effects: [BudgetEffect] = []
         var wanted = min(amount, members[own].atMost - members[own].allowance)
         let free = total - members.reduce(0) { $0 + $1.allowance }
@@ -97,7 +110,9 @@ public final class MemoryBudget: Sendable {
             let part = min(wanted, most)
             members[donor].allowance -= part
             // The donor evicts before the other may use its part.
-            if let effect = members[donor].level?.setAllowance(members[donor].allowance) { effects.append(effect) }
+            if !isTrial, let effect = members[donor].level?.setAllowance(members[donor].allowance) {
+                effects.append(effect)
+            }
             members[own].allowance += part
             wanted -= part
         }

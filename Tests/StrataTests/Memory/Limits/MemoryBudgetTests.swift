@@ -62,6 +62,19 @@ struct MemoryBudgetTests {
         #expect(third.statistics.entries == 300)
     }
 
+    @Test("An entry for which there is no room takes none from others, and one for which there is gets it")
+    func refused() async throws {
+        let budget = MemoryBudget(100)
+        let large = MemoryLevel<Int, Int>(limit: .share(of: budget, cost: { $0 }))
+        let full = MemoryLevel<Int, Int>(limit: .share(of: budget))
+        try await fill(full, 0..<2_000)
+        #expect(full.statistics.weight == 100)
+        await #expect(throws: CacheError.self) { try await large.set(60, for: 1) }
+        #expect(full.statistics.weight == 100 && budget.allowances == [0, 100])
+        try await large.set(40, for: 1)
+        #expect(large.statistics.weight == 40 && full.statistics.weight <= 60)
+    }
+
     @Test("A quota is never exceeded, and an entry larger than it is refused")
     func quota() async throws {
         let budget = MemoryBudget(1000)
