@@ -39,6 +39,8 @@ extension FlightTable {
             endDrain(number)
         }
         timer.cancel()
+        // It may be at its end already, and note that somebody is late.
+        await timer.value
         state.withLock { _ = $0.lateDrainers.remove(number) }
         // A flight that began since then is not late.
         guard !haveLanded else { return true }

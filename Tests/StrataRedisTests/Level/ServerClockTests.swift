@@ -45,6 +45,19 @@ struct ServerClockTests {
         }
     }
 
+    @Test("a reading that has taken longer than a call may is none: the process was stopped meanwhile")
+    func stopped() throws {
+        let clock = ServerClock(try TestServer.client(of: "redis://127.0.0.1:1"))
+        let asked = MonotonicInstant.now
+        let late = asked.advanced(by: .seconds(61))
+        #expect(clock.note(.seconds(1_000), askedAt: asked, at: late, within: .seconds(2)) == nil)
+        #expect(clock.last == nil && clock.error == 0)
+        let soon = asked.advanced(by: .seconds(2))
+        let offset = clock.note(.seconds(1_000), askedAt: asked, at: soon, within: .seconds(2))
+        #expect(offset != nil && clock.last == offset)
+        #expect(clock.error == 1_000_000_000)
+    }
+
     @Test(
         "a time that no server shows is no time, and no crash",
         arguments: ["-9223372037", "-9223372036", "9223372037", "9223372036854775807", "-9223372036854775808", "x"]

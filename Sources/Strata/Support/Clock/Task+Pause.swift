@@ -7,16 +7,16 @@ extension Task where Success == Never, Failure == Never {
     ///
     /// - Throws: `CancellationError`.
     package static func pause(for duration: Duration) async throws {
-        // A century: the system's clock cannot count to all that a duration can say.
-        try await ContinuousClock().pause(for: min(duration, .seconds(100 * 366 * 86_400)))
+        try await ContinuousClock().pause(for: duration)
     }
 }
 
-extension Clock {
+extension Clock where Duration == Swift.Duration {
     /// Suspends for at least `duration`, or until the task is cancelled; in the place of `sleep(for:)`.
     ///
     /// - Throws: `CancellationError`.
     package func pause(for duration: Duration) async throws {
-        try await sleep(until: now.advanced(by: duration), tolerance: nil)
+        // A century: the system's clocks cannot count to all that a duration can say.
+        try await sleep(until: now.advanced(by: min(duration, .seconds(100 * 366 * 86_400))), tolerance: nil)
     }
 }
