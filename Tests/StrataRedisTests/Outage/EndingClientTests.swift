@@ -46,7 +46,7 @@ struct EndingClientTests {
             func cache(_ fetch: @escaping @Sendable () async throws -> String?) throws -> FetchingLevel<String, String>
             {
                 RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
-                    .fetching(options: options) { _ in try await fetch() }
+                    .fetching(options) { _ in try await fetch() }
             }
             let one = try cache {
                 // It does not care about cancellation.
