@@ -33,7 +33,7 @@ extension RedisClient {
             try await run(
                 TagScripts.advance,
                 keys: [marks],
-                arguments: Self.arguments(step, keyspace, part, known: known),
+                arguments: Self.arguments(step, keyspace, part, in: configuration.database, known: known),
                 repetition: .repeatable,
                 timeout: timeout
             )
@@ -57,6 +57,7 @@ extension RedisClient {
         _ step: TagStep,
         _ keyspace: Keyspace,
         _ part: KeyspacePart?,
+        in database: Int,
         known: InvalidationNumber,
         kept memory: Duration = TagMarks.shortestMemory
     ) -> [[UInt8]] {
@@ -69,7 +70,7 @@ extension RedisClient {
             case .take: ("c", [])
             }
         arguments += [Array(kind.utf8), Array(String(memory.saturatedNanoseconds / 1_000_000).utf8)]
-        return arguments + [TagEvent.payload(of: names)] + names.map(\.bytes)
+        return arguments + [TagEvent.payload(of: names, database: database)] + names.map(\.bytes)
     }
 
     private static func marks(in reply: RESPValue) -> TagMarks? {
@@ -161,10 +162,10 @@ extension RedisClient {
     ) -> KeyspaceTags.Lookout {
         let lookout = lookout
         let marks = keyspace.marks(of: part)
-        let timeout = configuration.commandTimeout
+        let (timeout, database) = (configuration.commandTimeout, configuration.database)
         return { question, completion in
             let memory = lifetime() + TagMarks.reserve
-            let arguments = Self.arguments(.look, keyspace, part, known: question.known, kept: memory)
+            let arguments = Self.arguments(.look, keyspace, part, in: database, known: question.known, kept: memory)
             @Sendable func post(_ command: StaticString, _ script: String, _ next: (@Sendable () -> Void)?) {
                 lookout.post(
                     deadline: MonotonicInstant.coarse.advanced(by: timeout),

@@ -79,6 +79,7 @@ final class InvalidationLink: Sendable {
     private let wakeup: Wakeup
     private let logger: Logger?
     private let endpoint: String
+    private let database: Int
     private let connected: @Sendable () -> Void
     private let trackingRefused = Locked<(@Sendable () -> Void)?>(nil)
 
@@ -92,6 +93,7 @@ final class InvalidationLink: Sendable {
         listeners = Locked(Listeners(tracksReads: settings.tracksReads))
         links = (0..<Self.links).map { _ in Link(settings) }
         endpoint = settings.endpoint
+        database = settings.database
         self.wakeup = wakeup
         self.logger = logger
     }
@@ -245,6 +247,8 @@ final class InvalidationLink: Sendable {
         case .everythingChanged:
             for entry in listeners.withLock({ $0.all }) { entry.listener.everythingChanged() }
         case .event(let channel, let message):
+            // Of a keyspace of this name in another database: its numbers would void everything here.
+            guard !TagEvent.isMeant(by: message) || TagEvent.database(of: message) == database else { return }
             for entry in listeners.withLock({ $0.all }) {
                 if let part = entry.keyspace.part(ofChannel: channel) { entry.listener.event(message, part) }
             }

@@ -9,6 +9,7 @@ struct LinkSettings: Sendable {
     var pingTimeout: Int64
     var reconnectDelay: ClosedRange<Int64>
     var stableAfter: Int64
+    var database: Int
     /// Whether the server tells only of what was read, at the beginning.
     var tracksReads: Bool
 
@@ -21,6 +22,7 @@ struct LinkSettings: Sendable {
         pingTimeout = configuration.linkPingTimeout.saturatedNanoseconds
         reconnectDelay = settings.reconnectDelay
         stableAfter = settings.stableAfter
+        database = configuration.database
         tracksReads = configuration.tracking == .perKey
     }
 }

@@ -38,7 +38,8 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
-    ///   - prefix: Tells applications apart that share a database.
+    ///   - prefix: Tells applications apart that share a database. What shares a server and not a database needs none, but is told
+    ///     of the other's changes to keys of the same names: it only asks Redis again.
     public init(_ name: String, prefix: String = "strata") {
         self.name = name
         self.prefix = prefix

@@ -18,16 +18,44 @@ struct TagEvent: Sendable, Hashable {
     /// Above this many bytes a message leaves the tags out.
     static let longestPayload = 16 << 10
 
-    /// The tags in a message.
-    static func payload(of names: [TagName]) -> [UInt8] {
+    /// How the name begins that tells the database: no tag's text has this byte.
+    private static let databaseSign: [UInt8] = [UInt8(ascii: "="), 0xff]
+
+    /// The tags in a message, behind the database where that is not 0: channels know no databases, and each has numbers of its
+    /// own.
+    static func payload(of names: [TagName], database: Int = 0) -> [UInt8] {
         var payload: [UInt8] = []
+        if database != 0 { append(databaseSign + Array(String(database).utf8), to: &payload) }
+        // To a release that knows no databases this is no message at all, and it looks at the marks.
+        let tooMany = payload.isEmpty ? [] : payload + [0]
         for name in names {
-            payload.append(UInt8(truncatingIfNeeded: name.bytes.count))
-            payload.append(UInt8(truncatingIfNeeded: name.bytes.count >> 8))
-            payload += name.bytes
-            if payload.count > longestPayload { return [] }
+            append(name.bytes, to: &payload)
+            if payload.count > longestPayload { return tooMany }
         }
         return payload
+    }
+
+    private static func append(_ name: [UInt8], to payload: inout [UInt8]) {
+        payload.append(UInt8(truncatingIfNeeded: name.count))
+        payload.append(UInt8(truncatingIfNeeded: name.count >> 8))
+        payload += name
+    }
+
+    /// The database that a message about tags or a clear is of.
+    static func database(of message: [UInt8]) -> Int {
+        let parts = message.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+        return parts.count == 3 ? sign(of: parts[2])?.database ?? 0 : 0
+    }
+
+    /// What a payload says of its database, and what is behind that.
+    private static func sign(of payload: ArraySlice<UInt8>) -> (database: Int, rest: ArraySlice<UInt8>)? {
+        guard payload.count >= 5, payload.dropFirst(2).starts(with: databaseSign) else { return nil }
+        let length = Int(payload[payload.startIndex]) | Int(payload[payload.startIndex + 1]) << 8
+        let digits = payload.dropFirst(4).prefix(max(0, length - 2))
+        guard digits.count == length - 2, digits.count <= 9,
+            let database = Int(String(decoding: digits, as: UTF8.self))
+        else { return nil }
+        return (database, payload.dropFirst(2 + length))
     }
 
     /// Whether a message of the channel begins like one of these.
@@ -44,13 +72,15 @@ struct TagEvent: Sendable, Hashable {
         else { return nil }
         self.before = before
         self.number = number
+        let sign = Self.sign(of: parts[2])
+        let payload = sign?.rest ?? parts[2]
         if message.first == UInt8(ascii: "c") {
             scope = .everything
-        } else if parts[2].isEmpty || parts[2].count > Self.longestPayload {
+        } else if payload.isEmpty || payload.count > Self.longestPayload || sign != nil && payload.elementsEqual([0]) {
             // No instance sends more; millions of tags would be read on the I/O thread.
             scope = .unknownTags
         } else {
-            guard let names = Self.names(parts[2]) else { return nil }
+            guard let names = Self.names(payload) else { return nil }
             scope = .tags(names)
         }
     }

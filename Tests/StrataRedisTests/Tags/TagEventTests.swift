@@ -25,6 +25,23 @@ struct TagEventTests {
         #expect(TagEvent.payload(of: (0..<1_000).map { TagName("a tag of some length: \($0)") }).isEmpty)
     }
 
+    @Test("of another database than 0, which the message tells, and nobody takes for a tag")
+    func databases() {
+        let names = ["a", "é"].map { TagName($0) }
+        let many = (0..<1_000).map { TagName("a tag of some length: \($0)") }
+        for database in [0, 1, 15, 123_456_789] {
+            func message(_ text: String, _ names: [TagName] = []) -> [UInt8] {
+                Array(text.utf8) + TagEvent.payload(of: names, database: database)
+            }
+            for bytes in [message("t7:9:", names), message("c7:9:"), message("t7:9:", many)] where !bytes.isEmpty {
+                #expect(TagEvent.database(of: bytes) == (bytes.count == 5 ? 0 : database))
+            }
+            #expect(TagEvent(message("t7:9:", names))?.scope == .tags(names))
+            #expect(TagEvent(message("t7:9:", many))?.scope == .unknownTags)
+            #expect(TagEvent(message("c7:9:"))?.scope == .everything)
+        }
+    }
+
     @Test(
         "what is no message is none",
         arguments: [
