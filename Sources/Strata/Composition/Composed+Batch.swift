@@ -120,8 +120,8 @@ extension Composed {
             let now = time.now
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
             guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
-            request.leftOut?.add(error)
             for index in missing {
+                if entries[index] == nil { request.leftOut?.add(error, of: keys[index]) }
                 let single = request.of(keys[index])
                 single.failed(error, at: lower, since: start)
                 if entries[index] != nil { single.recorder?.stale(because: Self.isLate(error) ? .late : .failed) }

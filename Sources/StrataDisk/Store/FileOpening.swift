@@ -73,14 +73,17 @@ struct FileOpening {
     private func claim() throws {
         let made = Self.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         if made >= 0 { close(made) }
-        var found = stat()
-        // A folder or a name that cannot be used is SQLite's to say.
-        guard unsafe stat(path, &found) == 0 else { return }
-        guard found.st_uid == geteuid() || found.st_uid == 0 else {
-            throw DiskError(.cannotOpen, "the file belongs to another user")
-        }
-        guard found.st_mode & 0o002 == 0 else {
-            throw DiskError(.cannotOpen, "everybody may write to the file")
+        // What lies in a journal is put into the file.
+        for ending in ["", "-wal", "-shm", "-journal"] {
+            var found = stat()
+            // A folder or a name that cannot be used is SQLite's to say.
+            guard unsafe stat(path + ending, &found) == 0 else { continue }
+            guard found.st_uid == geteuid() || found.st_uid == 0 else {
+                throw DiskError(.cannotOpen, "the file, or its journal, belongs to another user")
+            }
+            guard found.st_mode & 0o002 == 0 else {
+                throw DiskError(.cannotOpen, "everybody may write to the file, or to its journal")
+            }
         }
     }
 

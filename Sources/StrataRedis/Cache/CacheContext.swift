@@ -74,7 +74,7 @@ final class CacheContext: ClientCompanion {
 
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
         await outage.replay.finish(by: deadline, client)
-        leases.endAll()
+        leases.endFetches()
     }
 
     func stop() {

@@ -47,7 +47,9 @@ extension RedisClient {
     ) async throws -> Result {
         let lease = try await acquire(keyspace.names(for: name.keyBytes), keyspace, options)
         let status = LeaseStatus()
-        return try await lease.held(upTo: options.renewalLimit, lost: { status.lose() }) { _ in try await body(status) }
+        return try await lease.held(upTo: options.renewalLimit, endsWithClient: false, lost: { status.lose() }) { _ in
+            try await body(status)
+        }
     }
 
     private func acquire(_ names: KeyNames, _ keyspace: Keyspace, _ options: LeaseOptions) async throws -> Lease {

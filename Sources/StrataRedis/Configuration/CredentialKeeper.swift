@@ -154,6 +154,9 @@ final class CredentialKeeper: Sendable {
             if state.question != nil || now >= state.askedAt.advanced(by: interval) {
                 lost = ask(&state, at: now, finished)
                 state.isNews = true
+            } else {
+                // Attempts to connect have asked meanwhile, again and again: this is the turn of what they have found out.
+                told.store(generation, ordering: .sequentiallyConsistent)
             }
             return (lost, state.askedAt.advanced(by: interval))
         }

@@ -15,6 +15,8 @@ final class LeaseKeeper: Watched {
         let limit: MonotonicInstant
         /// Called once when the lease is known to be gone.
         let lost: @Sendable () -> Void
+        /// Whether its work is of no use without the client.
+        let endsWithClient: Bool
         /// As far as this process knows.
         var expiry: MonotonicInstant
         /// When something is due; the lease's expiry while a renewal is on its way.
@@ -52,14 +54,21 @@ final class LeaseKeeper: Watched {
     /// - Parameters:
     ///   - lease: The lease, just granted.
     ///   - limit: How long the lease is renewed in all.
+    ///   - endsWithClient: Whether its work is of no use without the client, so that both end together.
     ///   - lost: Called once when the lease is known to be gone.
-    /// - Returns: The closure that gives the lease back.
-    func keep(_ lease: Lease, upTo limit: Duration, lost: @escaping @Sendable () -> Void) -> UInt64 {
+    /// - Returns: The number by which to give the lease back.
+    func keep(
+        _ lease: Lease,
+        upTo limit: Duration,
+        endsWithClient: Bool = true,
+        lost: @escaping @Sendable () -> Void
+    ) -> UInt64 {
         let expiry = lease.grantedAt.advanced(by: lease.duration)
         var held = Held(
             lease: lease,
             limit: clock.running(at: lease.grantedAt).advanced(by: limit),
             lost: lost,
+            endsWithClient: endsWithClient,
             expiry: expiry,
             due: expiry
         )
@@ -78,12 +87,17 @@ final class LeaseKeeper: Watched {
         state.withLock { state in state.held[number] = nil }
     }
 
-    /// The client ends in a moment: all leases are ended while calls are still taken, and their holders told.
+    /// The client ends in a moment: the leases of fetches are ended while calls are still taken, and their holders told.
     ///
-    /// Whoever waits for one would else wait until it has run out.
-    func endAll() {
-        let all = state.withLock { exchange(&$0.held, with: [:]) }
-        for held in all.values {
+    /// Whoever waits for one would else wait until it has run out. Other work may go on without the client, and has the rest of
+    /// its lease for that.
+    func endFetches() {
+        let ending = state.withLock { state in
+            let ending = state.held.filter { $0.value.endsWithClient }
+            for number in ending.keys { state.held[number] = nil }
+            return ending.values
+        }
+        for held in ending {
             held.lost()
             held.lease.leave()
         }
@@ -156,16 +170,18 @@ extension Lease {
     ///
     /// - Parameters:
     ///   - limit: How long the lease is renewed in all.
+    ///   - endsWithClient: Whether the work is of no use without the client.
     ///   - lost: Called once when the lease is known to be gone while `body` still runs.
     ///   - body: The work. It may say how the lease ends; by default it ends without a value.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func held<Result>(
         upTo limit: Duration,
+        endsWithClient: Bool = true,
         lost: @escaping @Sendable () -> Void = {},
         while body: (inout Ending) async throws -> Result
     ) async throws -> Result {
-        let number = redis.leases.keep(self, upTo: limit, lost: lost)
+        let number = redis.leases.keep(self, upTo: limit, endsWithClient: endsWithClient, lost: lost)
         var ending = Ending.withoutValue
         do {
             let result = try await body(&ending)

@@ -115,6 +115,9 @@ struct LoginUnderWayTests {
         #expect(keeper.generation == 1 && keeper.news == 1)
         for _ in 0..<3 { await attempt() }
         #expect(keeper.generation == 4 && keeper.news == 1)
+        // The turn of the interval comes, and attempts have asked so lately that it begins no question: that is news then.
+        _ = keeper.ask(every: .seconds(1_000), at: .now) {}
+        #expect(keeper.generation == 4 && keeper.news == 4)
         try await keeper.answer()
         #expect(keeper.generation == 5 && keeper.news == 5)
     }

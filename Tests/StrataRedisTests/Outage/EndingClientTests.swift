@@ -65,6 +65,26 @@ struct EndingClientTests {
         }
     }
 
+    @Test("other work under a lease has the rest of it: nobody begins beside it")
+    func work() async throws {
+        try await RedisServer.withServer { server in
+            let (one, other) = (try TestServer.client(of: server), try TestServer.client(of: server))
+            let options = LeaseOptions(duration: .seconds(600), renewalLimit: .seconds(6_000), waitLimit: .zero)
+            let gate = AsyncGate()
+            let work = Task {
+                try await one.withLease("report", in: keyspace, options: options) { _ in try await gate.pass() }
+            }
+            await gate.arrivals()
+            await one.shutDown(within: .seconds(10))
+            await #expect(throws: (any Error).self) {
+                try await other.withLease("report", in: keyspace, options: options) { _ in }
+            }
+            gate.open()
+            _ = await work.result
+            await other.shutDown()
+        }
+    }
+
     @Test("a wait for a client that has ended ends with it; one for a server that hangs takes no longer than it may")
     func waits() async throws {
         try await RedisServer.withServer { server in

@@ -68,6 +68,16 @@ struct PerKeyFailureTests {
         #expect(other.batches == [["x", "xx"]])
     }
 
+    @Test("so they are where the branch that has failed is a cache")
+    func switchedCache() async throws {
+        let (broken, other) = (BatchProbe(), BatchProbe(["x": 1, "xx": 2, "y": 3]))
+        broken.inner.failGets("broken")
+        let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(broken)
+        let lanes = switchLevels(cache, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
+        #expect(try await lanes.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
+        #expect(other.batches == [["x", "xx"]])
+    }
+
     @Test("retried: the key that has failed is tried again, and no other")
     func retried() async throws {
         let level = source(failing: 2).retry(RetryPolicy(times: 5, delay: .zero))
