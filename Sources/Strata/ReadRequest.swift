@@ -120,7 +120,7 @@ public struct ReadRequest: Sendable {
     }
 
     /// Whether a level is not to be asked, since it is a source and the read has no use for one.
-    package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level is any Fetcher }
+    package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level.isFetcher }
 
     /// Whether the options of the read leave out a level.
     ///

@@ -311,7 +311,9 @@ extension Composed {
     /// What is not void stays: without a record the level below confirms it where others could change it, and nobody has to
     /// where they could not.
     func removeVoid(_ forgotten: FillLedger<Key>.Forgotten?) async throws {
-        if let forgotten, !isLive(forgotten.fill) { try await removeAbove(forgotten.key) }
+        guard let forgotten, !isLive(forgotten.fill) else { return }
+        // What is being written is another key's.
+        try await UncachedWrite.$value.withValue(nil) { try await removeAbove(forgotten.key) }
     }
 
     func removeAbove(_ key: Key) async throws {

@@ -35,7 +35,7 @@ extension Composed {
         let ticket = early ?? fillGate.ticket(for: lower.fingerprint(of: key))
         guard let old = judged(found, key, asked, at: .now) else { return }
         refreshes.launch(key, RefreshedEntry(key, old), priority: options.priority) {
-            [self, heard, callSource = read.callSource] hint in
+            [self, heard, callSource = read.callSource, writesLater = read.writesLater] hint in
             let start = time.now
             var heard = heard
             if let rights = await rightsAbove([key], ReadRequest(), isFailing: false) {
@@ -48,6 +48,7 @@ extension Composed {
             var request = ReadRequest(options: options, purpose: .refresh(of: old.version))
                 .having(old, asFallback: false)
             request.retryHint = hint
+            request.writesLater = writesLater
             request.callSource = callSource
             let below = try await fetched(key, request.filling)
             let now = time.now

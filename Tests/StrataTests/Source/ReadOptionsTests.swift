@@ -86,6 +86,8 @@ struct ReadOptionsTests {
         try await expectNotAsked(own.race(memory))
         try await expectNotAsked(switchLevels(own, memory) { _ in .first })
         try await expectNotAsked(switchLevels(memory, own) { $0 == "k" ? .first : .second })
+        try await expectNotAsked(memory.compose(WrappedSource(base: own)))
+        try await expectNotAsked(memory.compose(WrappedSource(base: WrappedSource(base: own)).normalized()))
         let asked = CallLog()
         let closure = ClosureFetcher<String, String> { key in
             asked.add(key)
@@ -225,5 +227,17 @@ struct ReadOptionsTests {
             #expect(batch.trace.traces.map { $0.steps.map(\.event) } == [trace.steps.map(\.event)])
             #expect(try await level.get("k") == "value")
         }
+    }
+}
+
+/// A level of a user's around a source.
+private struct WrappedSource<Base: CacheLevel<String, String>>: ForwardingLevel {
+    typealias Key = String
+    typealias Value = String
+
+    let base: Base
+
+    func entry(for key: String, _ request: ReadRequest) async throws -> Entry<String>? {
+        try await base.entry(for: key, request)
     }
 }

@@ -26,6 +26,8 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         collection = Collection(window: window, limit: max(1, limit), base.clock ?? .current) { keys, left in
             var request = ReadRequest()
             request.left = left
+            // Some of those who ask may: it only has rights taken early.
+            request.writesLater = true
             return try await base.outcomes(for: keys, request)
         }
     }

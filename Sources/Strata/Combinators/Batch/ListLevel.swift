@@ -45,11 +45,18 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
 
     /// Stores each pair, all at the same time; all are tried.
     ///
+    /// That several have no value together says of none that it has none: they are removed.
+    ///
     /// - Throws: ``CacheError/Code/countMismatch`` before anything is stored; the error of the key that failed;
     ///   ``CacheError/Code/levelsFailed`` when several did.
     public func commit(_ entry: Entry<Value>, for keys: Key) async throws -> Ticket? {
         if case .value(let values) = entry.content, values.count != keys.count {
             throw CacheError(code: .countMismatch, message: "\(keys.count) keys and \(values.count) values")
+        }
+        // One of several is missing: which, nobody has said.
+        if case .absent = entry.content, keys.count > 1 {
+            try await remove(keys)
+            return base.gate == nil ? nil : .void
         }
         try await forEach(keys) { [base] index, key in
             var part = await entry.map { $0[index] }

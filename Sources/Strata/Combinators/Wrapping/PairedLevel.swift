@@ -50,6 +50,18 @@ extension PairedLevel {
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 
+    /// Those by which either of them keeps what bears these.
+    public func stored(tags: [String]) -> [String] {
+        let (ofFirst, ofSecond) = (first.stored(tags: tags), second.stored(tags: tags))
+        return ofFirst == ofSecond ? ofFirst : ofFirst + ofSecond.filter { !ofFirst.contains($0) }
+    }
+
+    /// Those of either.
+    public var commonTags: [String] {
+        let (ofFirst, ofSecond) = (first.commonTags, second.commonTags)
+        return ofFirst + ofSecond.filter { !ofFirst.contains($0) }
+    }
+
     /// That of the level whose gate it is.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 

@@ -128,6 +128,17 @@ struct BatchTests {
         #expect(try await memory.allBatch().get(["a", "b"], ReadOptions(maximumAge: .seconds(20))) == nil)
     }
 
+    @Test("a list that is not found as a whole says of none of its keys that it has no value")
+    func absentTogether() async throws {
+        let memory = MemoryLevel<String, String>(limit: .entries(4))
+        let lists = memory.allBatch().compose(Source<[String], [String]> { $0.count > 1 ? nil : $0 })
+        #expect(try await lists.get(["a", "b"]) == nil)
+        for key in ["a", "b"] {
+            #expect(try await memory.entry(for: key, ReadRequest()) == nil)
+            #expect(try await lists.get([key]) == [key])
+        }
+    }
+
     // MARK: The strict batch
 
     @Test(

@@ -200,6 +200,16 @@ struct TenantLevelTests {
         #expect(try await above.get(1) == "acme 1")
     }
 
+    @Test("memory above a pair of tenants' levels forgets what either keeps by a tag")
+    func pair() async throws {
+        let (one, two) = (shared().tenant("acme"), shared().tenant("acme"))
+        let above = MemoryLevel<Int, String>(limit: .entries(10)).compose(one.recover(with: two))
+        try await one.set("old", for: 1, tags: ["red"])
+        #expect(try await above.get(1) == "old")
+        try await above.invalidate(tag: "red")
+        #expect(try await above.get(1) == "acme 1")
+    }
+
     @Test("no tenant and key look like others, whatever is in them")
     func bytes() {
         let parts = ["a", "a:b", "b", "%", "%3A", ":", "", "é", "a%3Ab"]

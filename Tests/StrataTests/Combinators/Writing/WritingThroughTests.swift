@@ -309,6 +309,24 @@ struct WritingThroughTests {
         #expect(source.values == ["k": 1, "fetched": 1, "hit": 1])
     }
 
+    @Test("a set without a lifetime writes its own key, whatever is forgotten beside it")
+    func forgotten() async throws {
+        let cache = Composed(
+            upper: writer(to: ProbeLevel().normalized()),
+            lower: Source<String, Int> { _ in 1 },
+            fillWaitLimit: .seconds(600),
+            logger: nil,
+            rememberedFills: 100
+        )
+        for number in 0..<200 { _ = try await cache.get("old \(number)") }
+        cache.fillGate.voidAll()
+        for number in 0..<200 {
+            try await cache.set(number, for: "new \(number)", lifetime: EntryLifetime(freshFor: .zero))
+        }
+        #expect(source.writes.count == 200)
+        #expect(source.values.keys.allSatisfy { $0.hasPrefix("new") || $0 == "k" })
+    }
+
     @Test("what is set above a level that is being changed is written, although it is not cached")
     func overtaken() async throws {
         let (level, gate) = (ProbeLevel(), AsyncGate())
