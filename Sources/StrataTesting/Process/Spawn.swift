@@ -63,16 +63,17 @@ struct Spawn {
     static func inheritedEnvironment(changing changes: [String: String?]) -> [String: String] {
         var environment: [String: String] = [:]
         #if canImport(Darwin)
-        var next = unsafe _NSGetEnviron().pointee
+        let first: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe _NSGetEnviron()?.pointee
         #else
-        var next = unsafe environ
+        let first: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = unsafe environ
         #endif
-        while let line = unsafe next.pointee {
+        var next = unsafe first
+        while let place = unsafe next, let line = unsafe place.pointee {
             let text = unsafe String(cString: line)
             if let equals = text.firstIndex(of: "=") {
                 environment[String(text[..<equals])] = String(text[text.index(after: equals)...])
             }
-            unsafe next += 1
+            unsafe next = place + 1
         }
         for (name, value) in changes {
             environment[name] = value
