@@ -41,6 +41,12 @@ extension Diagnosis {
                 "\(text): the numbers of invalidations may go, and that voids a keyspace",
                 "Choose allkeys-lfu or volatile-lfu."
             )
+        case "allkeys-lrm", "volatile-lrm":
+            return .warning(
+                "eviction",
+                "\(text): the numbers of invalidations are read more often than written, and go early, which voids a keyspace",
+                "Choose allkeys-lfu or volatile-lfu."
+            )
         case "noeviction" where information.number("maxmemory") ?? 0 > 0:
             return .note("eviction", "\(text): a full server stores nothing new, and values come from the source")
         default: return .ok("eviction", text)
