@@ -8,6 +8,7 @@
 package final class FillRights: Sendable, Equatable {
     private struct State: Sendable {
         var rights: [ObjectIdentifier: [[UInt8]: any FillRight]] = [:]
+        var taken: [ObjectIdentifier: Set<[UInt8]>] = [:]
         var holder: (any FillHolder)?
         var seen: [EntryVersion?] = []
         var tagChanges: [ObjectIdentifier: UInt64] = [:]
@@ -32,7 +33,16 @@ package final class FillRights: Sendable, Equatable {
 
     /// The right to fill a key of a level; it is given out once.
     package func take(of level: AnyObject, for key: [UInt8]) -> (any FillRight)? {
-        state.withLock { $0.rights[ObjectIdentifier(level)]?.removeValue(forKey: key) }
+        state.withLock { state in
+            let right = state.rights[ObjectIdentifier(level)]?.removeValue(forKey: key)
+            if right != nil { state.taken[ObjectIdentifier(level), default: []].insert(key) }
+            return right
+        }
+    }
+
+    /// Whether the right to fill a key was given out: where a read has named it twice, it is filled once.
+    package func isTaken(of level: AnyObject, for key: [UInt8]) -> Bool {
+        state.withLock { $0.taken[ObjectIdentifier(level)]?.contains(key) ?? false }
     }
 
     /// Notes who has the right to fill a level in place of this read.

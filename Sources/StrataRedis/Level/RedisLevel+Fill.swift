@@ -78,6 +78,7 @@ extension RedisLevel {
     /// - Throws: As ``commit(_:for:)``.
     func fill(_ entry: Entry<Value>, _ names: KeyNames, _ rights: FillRights) async throws -> Ticket? {
         guard let right = rights.take(of: shared, for: names.value.bytes) as? RedisFillRight else {
+            guard !rights.isTaken(of: shared, for: names.value.bytes) else { return .void }
             counters.add(\.refusedStores)
             rights.refuse(because: .changedMeanwhile)
             return .void
