@@ -40,6 +40,11 @@ package final class FillRights: Sendable, Equatable {
         }
     }
 
+    /// The right to fill a key was given out, and nothing was stored by it.
+    package func giveUp(of level: AnyObject, for key: [UInt8]) {
+        state.withLock { _ = $0.taken[ObjectIdentifier(level)]?.remove(key) }
+    }
+
     /// Whether the right to fill a key was given out: where a read has named it twice, it is filled once.
     package func isTaken(of level: AnyObject, for key: [UInt8]) -> Bool {
         state.withLock { $0.taken[ObjectIdentifier(level)]?.contains(key) ?? false }

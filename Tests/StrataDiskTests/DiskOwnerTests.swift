@@ -32,6 +32,16 @@ struct DiskOwnerTests {
         for made in ["/new", "/new/deep"] { #expect(try mode(folder.path + made) == 0o700) }
     }
 
+    @Test("so it is where the name is a link, and what it leads to is not there yet")
+    func link() async throws {
+        let (target, link) = (folder.path + "/real.sqlite", folder.path + "/link.sqlite")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let store = DiskStore(path: link)
+        try await DiskLevel<String, String>(store, namespace: "test", codec: .text).set("v", for: "k")
+        for ending in ["", "-wal", "-shm"] { #expect(try mode(target + ending) == 0o600, "\(ending)") }
+        await store.close()
+    }
+
     @Test("a file that everybody may write to, or that another user has made, is not believed")
     func others() async throws {
         let level = DiskLevel<String, String>(folder.store(), namespace: "test", codec: .text)

@@ -54,13 +54,14 @@ struct FileOpening {
     /// Also where an earlier release has made the file, or a link leads to where SQLite has: then by the mask of the process.
     private func opened(isSuspect: Bool) throws -> OpenFile {
         let file = try OpenFile(path, options, isSuspect: isSuspect)
+        let name = resolved
         // By their names: to open and close them would end locks of this process.
         for ending in ["", "-wal", "-shm"] {
             var found = stat()
-            guard unsafe stat(path + ending, &found) == 0, found.st_uid == geteuid(), found.st_mode & 0o077 != 0 else {
+            guard unsafe stat(name + ending, &found) == 0, found.st_uid == geteuid(), found.st_mode & 0o077 != 0 else {
                 continue
             }
-            _ = unsafe chmod(path + ending, found.st_mode & 0o700)
+            _ = unsafe chmod(name + ending, found.st_mode & 0o700)
         }
         return file
     }
@@ -73,11 +74,12 @@ struct FileOpening {
     private func claim() throws {
         let made = Self.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
         if made >= 0 { close(made) }
+        let file = resolved
         // What lies in a journal is put into the file.
         for ending in ["", "-wal", "-shm", "-journal"] {
             var found = stat()
             // A folder or a name that cannot be used is SQLite's to say.
-            guard unsafe stat(path + ending, &found) == 0 else { continue }
+            guard unsafe stat(file + ending, &found) == 0 else { continue }
             guard found.st_uid == geteuid() || found.st_uid == 0 else {
                 throw DiskError(.cannotOpen, "the file, or its journal, belongs to another user")
             }
@@ -85,6 +87,13 @@ struct FileOpening {
                 throw DiskError(.cannotOpen, "everybody may write to the file, or to its journal")
             }
         }
+    }
+
+    /// The file that the name leads to: SQLite puts its journals beside that.
+    private var resolved: String {
+        guard let found = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(found) }
+        return unsafe String(cString: found)
     }
 
     private static func open(_ file: String, _ flags: Int32) -> Int32 {

@@ -73,6 +73,8 @@ final class CacheContext: ClientCompanion {
     }
 
     func finish(by deadline: MonotonicInstant, _ client: RedisClient) async {
+        // First, for the other may take all the time that there is; then those that have begun meanwhile.
+        leases.endFetches()
         await outage.replay.finish(by: deadline, client)
         leases.endFetches()
     }

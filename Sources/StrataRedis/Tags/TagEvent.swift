@@ -52,7 +52,7 @@ struct TagEvent: Sendable, Hashable {
         guard payload.count >= 5, payload.dropFirst(2).starts(with: databaseSign) else { return nil }
         let length = Int(payload[payload.startIndex]) | Int(payload[payload.startIndex + 1]) << 8
         let digits = payload.dropFirst(4).prefix(max(0, length - 2))
-        guard digits.count == length - 2, digits.count <= 9,
+        guard digits.count == length - 2, digits.count <= 10,
             let database = Int(String(decoding: digits, as: UTF8.self))
         else { return nil }
         return (database, payload.dropFirst(2 + length))

@@ -45,7 +45,8 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
 
     /// Stores each pair, all at the same time; all are tried.
     ///
-    /// That several have no value together says of none that it has none: they are removed.
+    /// That several have no value together says of none that it has none: nothing is stored, and what a read has found so below
+    /// leaves what is there. Where a user says so, they are removed.
     ///
     /// - Throws: ``CacheError/Code/countMismatch`` before anything is stored; the error of the key that failed;
     ///   ``CacheError/Code/levelsFailed`` when several did.
@@ -55,7 +56,7 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
         }
         // One of several is missing: which, nobody has said.
         if case .absent = entry.content, keys.count > 1 {
-            try await remove(keys)
+            if !entry.isFill { try await remove(keys) }
             return base.gate == nil ? nil : .void
         }
         try await forEach(keys) { [base] index, key in
