@@ -63,20 +63,19 @@ struct MemoryJoinedTests {
         #expect(log.causes == [.replaced])
     }
 
-    @Test("callers that wait for one fetch of a source store its answer once")
+    @Test("of callers that wait for one fetch of a source, all but one are known to have joined it")
     func source() async throws {
         let open = AsyncGate()
-        let cache = level.compose(
-            Source<String, Int> { _ in
-                try await open.pass()
-                return 7
-            }
-        )
-        let reads = (0..<20).map { _ in Task { try await cache.get("k") } }
-        while cache.lower.waiting < 20 { try await nextTurn() }
+        let source = Source<String, Int> { _ in
+            try await open.pass()
+            return 7
+        }
+        let reads = (0..<20).map { _ in Task { try await source.entry(for: "k", ReadRequest())?.isJoined } }
+        while source.waiting < 20 { try await nextTurn() }
         open.open()
-        for read in reads { #expect(try await read.value == 7) }
-        #expect(log.all.isEmpty && level.statistics.entries == 1)
+        var joined: [Bool?] = []
+        for read in reads { joined.append(try await read.value) }
+        #expect(joined.count { $0 == true } == 19 && joined.count { $0 == false } == 1)
     }
 
     @Test("an entry that memory would not serve any more is kept anew")
