@@ -55,9 +55,7 @@ extension FetchingLevel {
             } catch {
                 guard !Task.isCancelled else { throw CancellationError() }
                 let error = error is WaitLimitReached ? CacheError.late(since: piece.since, by: time) : error
-                for key in keys {
-                    _ = try await request.leavingOut(key) { () throws -> Never? in throw error }
-                }
+                try await request.leaveOut(keys, error)
                 return entries
             }
         }

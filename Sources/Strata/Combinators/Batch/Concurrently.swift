@@ -21,6 +21,13 @@ extension Collection where Element: Sendable {
 }
 
 extension ReadRequest {
+    /// Takes down that several keys have failed together.
+    ///
+    /// - Throws: The error, unless failures are left out; `CancellationError`.
+    package func leaveOut(_ keys: some Sequence<any Hashable & Sendable>, _ error: any Error) async throws {
+        for key in keys { _ = try await leavingOut(key) { () throws -> Never? in throw error } }
+    }
+
     /// The result of `body`; `nil` when it fails and failures are left out.
     ///
     /// A task that is cancelled has not failed: it ends as cancelled. What has failed is taken down with the key.

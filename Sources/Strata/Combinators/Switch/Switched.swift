@@ -73,9 +73,7 @@ where First.Key == Second.Key, First.Value == Second.Value {
         do {
             return try await level.entries(of: keys, at: places, request)
         } catch {
-            for place in places {
-                _ = try await request.leavingOut(keys[place]) { () throws -> Never? in throw error }
-            }
+            try await request.leaveOut(places.lazy.map { keys[$0] }, error)
             return nil
         }
     }

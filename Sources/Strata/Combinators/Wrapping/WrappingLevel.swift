@@ -1,6 +1,7 @@
 /// A level around another one: what has nothing to do with keys and values goes to the level inside.
 ///
-/// One that keeps the keys has less to say, and one that keeps keys and values is a ``ForwardingLevel``.
+/// One that keeps the keys has less to say, and one that keeps keys and values is a ``ForwardingLevel``. It holds no values itself:
+/// around a source it is passed over by reads that ask none (``ReadOptions/Source/never``).
 public protocol WrappingLevel<Base>: CacheLevel {
     /// The kind of level inside.
     associatedtype Base: CacheLevel
