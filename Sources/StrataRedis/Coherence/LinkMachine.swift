@@ -60,10 +60,7 @@ struct LinkMachine: ~Copyable, Sendable {
     /// Whether Sentinels have named that server as their primary.
     private var isNamed = false
     private var handshakeAnswered = 0
-    /// Whether the next attempt is made at once for other credentials: once in a row, for a source may have others each time.
-    private var hasTriedAnew = false
-    /// The credentials that the last handshake has logged in with.
-    private var login: UInt64 = 0
+    private var login = LoginAttempt()
     private var subscriptionsLeft = 0
     private var isTracking = false
     /// The number of the connection at the server.
@@ -199,7 +196,7 @@ struct LinkMachine: ~Copyable, Sendable {
         handshakeAnswered = 0
         isTracking = false
         output.removeAll()
-        login = settings.handshake.generation
+        login.begins(settings.handshake)
         settings.handshake.encode(settings.handshake.steps, into: &output)
         output.begin(2)
         output.argument("CLIENT" as StaticString)
@@ -363,20 +360,22 @@ struct LinkMachine: ~Copyable, Sendable {
         let wasStable = phase == .live && liveSince.nanoseconds(to: now) >= settings.stableAfter
         failures = wasStable ? 0 : failures + 1
         notices.append(.lost(error))
-        hasTriedAnew = phase == .identifying && login != settings.handshake.generation && !hasTriedAnew
+        let isOutdated = login.failed(isRefused: phase == .identifying, settings.handshake)
         let delay = ReconnectDelay.next(
             settings.reconnectDelay,
             failures: failures,
             error,
-            loginIsOutdated: hasTriedAnew,
+            loginIsOutdated: isOutdated,
             using: &random
         )
         end(retryAt: now.advanced(byNanoseconds: delay))
     }
 
     private mutating func end(retryAt instant: MonotonicInstant) {
-        (phase, phaseDeadline, pongsOwed) = (.waiting, instant, 0)
+        phase = .waiting
         output.removeAll()
+        pongsOwed = 0
+        phaseDeadline = instant
     }
 
     private func timedOut(_ message: String) -> RedisError {

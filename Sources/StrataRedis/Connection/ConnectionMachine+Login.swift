@@ -2,7 +2,7 @@ internal import Strata
 
 extension ConnectionMachine {
     /// Whether other credentials are in force than those that the last handshake has logged in with.
-    var isLoginOutdated: Bool { login != settings.handshake.generation }
+    var isLoginOutdated: Bool { login.isOutdated(settings.handshake) }
 
     /// Takes AUTH with the credentials that are in force now; while an attempt is under way, too, behind its handshake, which may
     /// have begun with those before.

@@ -75,10 +75,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     private(set) var remark: String?
     var handshakeSteps: [Handshake.Step] = []
     var handshakeAnswered = 0
-    /// Whether the last attempt was refused, and the next was made at once because other credentials had come to be in force.
-    private var hasTriedAnew = false
-    /// The credentials that the last handshake has logged in with.
-    var login: UInt64 = 0
+    var login = LoginAttempt()
     /// Whether the server remembers what is read here.
     var tracking = ConnectionTracking()
     /// Attempts that have failed, and connections that were lost before they had proved stable, in a row.
@@ -235,7 +232,7 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         handshakeAnswered = 0
         handshake.removeAll()
         tracking.begin()
-        login = settings.handshake.generation
+        login.begins(settings.handshake)
         handshakeSteps = settings.handshake.steps + (tracking.asked == nil ? [] : [.track])
         settings.handshake.encode(handshakeSteps, trackingFor: tracking.asked, into: &handshake)
     }
@@ -295,16 +292,14 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         tracking.end()
         let sent = phase == .ready ? sentBytes(unsent: unsent) : 0
         failAll(error, sent: sent, &completions)
-        // Once in a row: a source may have other credentials each time, and none that will do.
-        let triesAnew = phase == .handshaking && isLoginOutdated && !hasTriedAnew
-        hasTriedAnew = triesAnew
+        let isOutdated = login.failed(isRefused: phase == .handshaking, settings.handshake)
         phase = .waiting
         phaseDeadline = now.advanced(
             byNanoseconds: ReconnectDelay.next(
                 settings.reconnectDelay,
                 failures: failures,
                 error,
-                loginIsOutdated: triesAnew,
+                loginIsOutdated: isOutdated,
                 using: &random
             )
         )
