@@ -188,22 +188,11 @@ extension RedisClient {
             }
             return counts.reduce(0, +)
         }
-        let counts = try await ofOneSlot(keys, timeout: timeout) { [self] keys, timeout in
-            let reply = try await execute(
-                repetition,
-                timeout: timeout,
-                slot: HashSlot.of(keys[0]),
-                expecting: .integer,
-                divisible: keys.count > 1
-            ) { writer in
-                writer.begin(keys.count + 1)
-                writer.argument(command)
-                for key in keys { writer.argument(key) }
+        return try await ofOneSlot(command, repetition, keys, timeout: timeout, expecting: .integer)
+            .reduce(0) { sum, reply in
+                guard let count = reply.count else { throw unexpected("\(command)") }
+                return sum + count
             }
-            guard let count = reply.count else { throw unexpected("\(command)") }
-            return [count]
-        }
-        return counts.reduce(0, +)
     }
 
     func optionalBytes(_ reply: RESPValue, of command: String) throws -> [UInt8]? {

@@ -31,21 +31,14 @@ extension RedisClient {
 
     /// MGET of keys of one slot: the values, and what has failed by itself, as a value that is too large has.
     func values(of keys: [RedisKey], timeout: Duration? = nil) async throws -> ManyValues {
-        let parts = try await ofOneSlot(keys, timeout: timeout) { [self] keys, timeout in
-            let reply = try await execute(
-                .repeatable,
-                timeout: timeout,
-                slot: HashSlot.of(keys[0]),
-                expecting: .list,
-                divisible: keys.count > 1
-            ) { writer in
-                writer.begin(keys.count + 1)
-                writer.argument("MGET" as StaticString)
-                for key in keys { writer.argument(key) }
+        let replies = try await ofOneSlot("MGET", .repeatable, keys, timeout: timeout, expecting: .list)
+        var found = ManyValues()
+        found.values.reserveCapacity(keys.count)
+        for reply in replies {
+            // Of the only one, or one for each key.
+            guard case .array(let elements) = reply, elements.count * replies.count == keys.count else {
+                throw unexpected("MGET")
             }
-            guard case .array(let elements) = reply, elements.count == keys.count else { throw unexpected("MGET") }
-            var found = ManyValues()
-            found.values.reserveCapacity(elements.count)
             for element in elements {
                 if case .oversized(let count) = element {
                     found.failures[found.values.count] = .oversized(count, endpoint: configuration.place)
@@ -54,9 +47,8 @@ extension RedisClient {
                     found.values.append(try optionalBytes(element, of: "MGET"))
                 }
             }
-            return [found]
         }
-        return parts.count == 1 ? parts[0] : ManyValues(joining: parts)
+        return found
     }
 
     /// GETRANGE: the bytes of a value from `first` to `last`, both included; empty when there is no value.

@@ -6,7 +6,8 @@ extension RedisLevel {
 
     /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
-    /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one MGET for each slot, and a node that fails has failed for its own keys alone.
+    /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one MGET for each
+    /// slot, and a node that fails has failed for its own keys alone.
     ///
     /// - Throws: ``RedisError``; in a cluster the first failed key's, unless the request leaves out failures.
     ///   `CancellationError`.
@@ -86,7 +87,6 @@ extension RedisLevel {
             return try await admitted(decoded, of: nil, asked).map { .success($0) }
         }
         // What is too large is its own key's failure.
-        var outcomes = names.indices.map { Outcome.failure(found.failures[$0] ?? CancellationError()) }
         let places = names.indices.filter { found.failures[$0] == nil }
         let decoded = try await decode(
             places.map { found.values[$0] },
@@ -94,10 +94,10 @@ extension RedisLevel {
             places.map { tickets[$0] },
             places.map { pending[$0] }
         )
-        for (place, finding) in zip(places, try await admitted(decoded, of: nil, asked)) {
-            outcomes[place] = .success(finding)
+        var findings = try await admitted(decoded, of: nil, asked).makeIterator()
+        return names.indices.compactMap { place in
+            found.failures[place].map { .failure($0) } ?? findings.next().map { .success($0) }
         }
-        return outcomes
     }
 
     /// Looks up the keys of all parts at once; each part has marks of its own.

@@ -70,35 +70,52 @@ extension RedisClient {
     /// How many keys of one slot are asked for by themselves at a time: other calls have to find room beside them.
     private static var singlesAtOnce: Int { 128 }
 
-    /// Does something with keys of one slot: with all at once, or with each by itself while some of them are at another node.
+    /// A command with keys of one slot as its arguments: one for all, or one for each while some of them are at another node.
     ///
     /// As long as a slot is on its way, a command for several of its keys is refused where not all are in one place, and one for
     /// a single key is not.
     ///
     /// - Parameters:
+    ///   - command: The name of the command.
+    ///   - repetition: Whether it may be sent again.
     ///   - keys: The keys, at least one.
     ///   - timeout: How long all may take; `nil` is the client's ``RedisConfiguration/commandTimeout``.
-    ///   - body: The command for some of the keys, which throws TRYAGAIN at once where it has several.
-    /// - Returns: The answers; those for single keys in their order.
+    ///   - expected: What kinds of replies it has.
+    /// - Returns: The reply, or those for single keys in their order.
     /// - Throws: The first key's error; with ``RedisError/Effect/ambiguous`` when the command was run for another.
-    func ofOneSlot<Answer: Sendable>(
+    func ofOneSlot(
+        _ command: StaticString,
+        _ repetition: Repetition,
         _ keys: [RedisKey],
         timeout: Duration?,
-        _ body: @escaping @Sendable ([RedisKey], Duration?) async throws -> [Answer]
-    ) async throws -> [Answer] {
-        guard cluster != nil, keys.count > 1 else { return try await body(keys, timeout) }
+        expecting expected: ReplyKinds
+    ) async throws -> [RESPValue] {
+        @Sendable func send(_ keys: [RedisKey], _ timeout: Duration?) async throws -> RESPValue {
+            try await execute(
+                repetition,
+                timeout: timeout,
+                slot: HashSlot.of(keys[0]),
+                expecting: expected,
+                divisible: keys.count > 1
+            ) { writer in
+                writer.begin(keys.count + 1)
+                writer.argument(command)
+                for key in keys { writer.argument(key) }
+            }
+        }
+        guard cluster != nil, keys.count > 1 else { return [try await send(keys, timeout)] }
         let deadline = MonotonicInstant.now.advanced(by: timeout ?? configuration.commandTimeout)
         do {
-            return try await body(keys, timeout)
+            return [try await send(keys, timeout)]
         } catch let error as RedisError where error.serverCode == "TRYAGAIN" {
-            var outcomes: [Result<[Answer], any Error>] = []
+            var outcomes: [Result<RESPValue, any Error>] = []
             var rest = keys[...]
             while !rest.isEmpty {
                 outcomes += await rest.prefix(Self.singlesAtOnce)
-                    .outcomes { try await body([$0], max(.zero, MonotonicInstant.now.duration(to: deadline))) }
+                    .outcomes { try await send([$0], max(.zero, MonotonicInstant.now.duration(to: deadline))) }
                 rest = rest.dropFirst(Self.singlesAtOnce)
             }
-            do { return try allAnswers(outcomes).flatMap { $0 } } catch let failure as RedisError {
+            do { return try allAnswers(outcomes) } catch let failure as RedisError {
                 // An attempt before may have been run whose connection was lost.
                 throw error.effect == .ambiguous ? failure.after(.ambiguous) : failure
             }
