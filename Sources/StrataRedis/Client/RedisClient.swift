@@ -26,7 +26,7 @@ public final class RedisClient: Sendable {
     ///
     /// Connections and calls go by the system's clock.
     let clock: CacheClock
-    let group: ConnectionGroup
+    private let group: ConnectionGroup
     /// What lives and dies with the client, and stands above it.
     let companion: any ClientCompanion
     /// The way to the nodes of a cluster, each with a client of its own; `nil` for a single server.

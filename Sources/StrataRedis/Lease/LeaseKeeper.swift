@@ -93,7 +93,7 @@ final class LeaseKeeper: Watched {
     /// its lease for that.
     func endFetches() {
         let ending = state.withLock { state in
-            let ending = state.held.filter { $0.value.endsWithClient }
+            let ending = state.isStopped ? [:] : state.held.filter { $0.value.endsWithClient }
             for number in ending.keys { state.held[number] = nil }
             return ending.values
         }

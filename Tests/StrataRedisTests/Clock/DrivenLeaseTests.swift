@@ -49,8 +49,8 @@ struct DrivenLeaseTests {
             let lost = Task { try await holder.cache.get("k") }
             await source.gate.arrivals()
             // As its process dies: without a word to Redis.
-            holder.redis.group.stop(by: .now)
-            await holder.redis.group.waitUntilStopped()
+            holder.redis.leases.stop()
+            await holder.redis.shutDown()
             let read = Task { try await heir.cache.get("k") }
             while heir.level.statistics.waits == 0 { try await nextTurn() }
             try await clock.advance(by: .seconds(500), with: server)
