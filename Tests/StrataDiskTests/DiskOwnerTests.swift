@@ -62,8 +62,13 @@ struct DiskOwnerTests {
         #expect(try mode(folder.file) == 0o600)
         // Only the system's user may give files away.
         guard geteuid() == 0 else { return }
-        try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: folder.file)
-        #expect(await failure() == .cannotOpen)
+        for ending in ["-wal", "-journal", ""] {
+            let file = folder.file + ending
+            if !ending.isEmpty { try Data().write(to: URL(fileURLWithPath: file)) }
+            try FileManager.default.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: file)
+            #expect(await failure() == .cannotOpen, "\(ending)")
+            if !ending.isEmpty { try FileManager.default.removeItem(atPath: file) }
+        }
     }
 }
 #endif

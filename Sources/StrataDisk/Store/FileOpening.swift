@@ -39,7 +39,7 @@ struct FileOpening {
         guard lock >= 0 else { throw DiskError(.cannotOpen, "the lock file cannot be opened (\(errno))") }
         defer { close(lock) }
         try take(lock)
-        try claim()
+        try owner.claim()
         try refuseOthers()
         do {
             return try opened(isSuspect: isSuspect)
@@ -47,56 +47,19 @@ struct FileOpening {
             guard options.corruption == .recreate, isCorruption(error) else { throw error }
         }
         try setAside()
-        try claim()
+        try owner.claim()
         return try opened(isSuspect: false)
     }
 
-    /// Also where an earlier release has made the file, or a link leads to where SQLite has: then by the mask of the process.
+    private var owner: FileOwner { FileOwner(path: path) }
+
     private func opened(isSuspect: Bool) throws -> OpenFile {
         let file = try OpenFile(path, options, isSuspect: isSuspect)
-        let name = resolved
-        // By their names: to open and close them would end locks of this process.
-        for ending in ["", "-wal", "-shm"] {
-            var found = stat()
-            guard unsafe stat(name + ending, &found) == 0, found.st_uid == geteuid(), found.st_mode & 0o077 != 0 else {
-                continue
-            }
-            _ = unsafe chmod(name + ending, found.st_mode & 0o700)
-        }
+        owner.shut()
         return file
     }
 
-    /// Makes the file where it is not there, for this user alone.
-    ///
-    /// What SQLite makes beside it takes its mode. One that others have made, or that everybody may write to, is not believed.
-    ///
-    /// What this makes is closed at once, which ends no lock: nobody has one on a file that was not there.
-    private func claim() throws {
-        let made = Self.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW)
-        if made >= 0 { close(made) }
-        let file = resolved
-        // What lies in a journal is put into the file.
-        for ending in ["", "-wal", "-shm", "-journal"] {
-            var found = stat()
-            // A folder or a name that cannot be used is SQLite's to say.
-            guard unsafe stat(file + ending, &found) == 0 else { continue }
-            guard found.st_uid == geteuid() || found.st_uid == 0 else {
-                throw DiskError(.cannotOpen, "the file, or its journal, belongs to another user")
-            }
-            guard found.st_mode & 0o002 == 0 else {
-                throw DiskError(.cannotOpen, "everybody may write to the file, or to its journal")
-            }
-        }
-    }
-
-    /// The file that the name leads to: SQLite puts its journals beside that.
-    private var resolved: String {
-        guard let found = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(found) }
-        return unsafe String(cString: found)
-    }
-
-    private static func open(_ file: String, _ flags: Int32) -> Int32 {
+    static func open(_ file: String, _ flags: Int32) -> Int32 {
         // The system's function has the same name.
         #if canImport(Darwin)
         unsafe Darwin.open(file, flags | O_CLOEXEC, 0o600)
