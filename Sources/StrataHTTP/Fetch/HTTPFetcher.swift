@@ -110,7 +110,7 @@ public final class HTTPFetcher: Fetcher {
                 request,
                 timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
             )
-        let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
+        let fields = HTTPFields(response.headers)
         let status = Int(response.status.code)
         let hasBody = message.method != "HEAD" && status != 204 && status != 304
         let declared = hasBody ? fields["content-length"].flatMap { Int($0) } : nil
@@ -146,10 +146,9 @@ public final class HTTPFetcher: Fetcher {
             request,
             timeout: .nanoseconds(max(0, options.timeout.saturatedNanoseconds))
         )
-        let fields = HTTPFields(response.headers.lazy.map { (name: $0.name, value: $0.value) })
+        let fields = HTTPFields(response.headers)
         let status = Int(response.status.code)
-        let redirects = response.history.dropLast()
-            .map { HTTPFields($0.responseHead.headers.lazy.map { (name: $0.name, value: $0.value) }) }
+        let redirects = response.history.dropLast().map { HTTPFields($0.responseHead.headers) }
         let lifetime = { (status: Int, fields: HTTPFields) in
             redirects.reduce(self.lifetime(status, fields, resource, start)) { $0.bounded(by: $1, self.options.rules) }
         }
@@ -257,6 +256,12 @@ public final class HTTPFetcher: Fetcher {
     /// `http`, with its limits.
     public var label: LevelLabel {
         LevelLabel("http, at most \(options.perHost) a host, \(options.sizeLimit) bytes, \(options.timeout)")
+    }
+}
+
+extension HTTPFields {
+    fileprivate init(_ headers: HTTPHeaders) {
+        self.init(headers.lazy.map { (name: $0.name, value: $0.value) })
     }
 }
 
