@@ -63,24 +63,17 @@ struct LoginUnderWayTests {
         return (used.withLock { $0 }, error)
     }
 
-    @Test("an attempt that is refused for the password before is followed by one with the new at once")
-    func refused() async throws {
-        let (used, error) = try await passwords("-WRONGPASS no")
+    @Test(
+        "a password that changes under way: a refused attempt is followed by another at once, an accepted one logs in anew",
+        arguments: [("-WRONGPASS no", 2), ("+OK", 1)]
+    )
+    func underWay(outcome: String, connections: Int) async throws {
+        let (used, error) = try await passwords(outcome)
         #expect(error == nil)
         // Whoever asks, and who looks after all connections, may each log in.
         let numbers = used.drop { $0.password != "held" }
         #expect(Set(numbers.dropFirst().map(\.password)) == ["right"])
-        #expect(Set(numbers.map(\.connection)).count == 2)
-    }
-
-    @Test("an attempt that the password before is good enough for logs in anew, on the same connection")
-    func accepted() async throws {
-        let (used, error) = try await passwords("+OK")
-        #expect(error == nil)
-        // Whoever asks, and who looks after all connections, may each log in.
-        let numbers = used.drop { $0.password != "held" }
-        #expect(Set(numbers.dropFirst().map(\.password)) == ["right"])
-        #expect(Set(numbers.map(\.connection)).count == 1)
+        #expect(Set(numbers.map(\.connection)).count == connections)
     }
 
     @Test("a new password that is refused is told, and leaves the connection logged in with the one before")
