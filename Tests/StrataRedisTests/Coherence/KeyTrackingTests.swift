@@ -186,7 +186,9 @@ struct KeyTrackingTests {
     @Test("a connection that is made anew and not tracked: what it reads is not relied on, though the link stands")
     func refusedAnew() async throws {
         try await RedisServer.withServer { server in
-            let (one, other) = (try instance(server.url), try instance(server.url, "other"))
+            // What is kept meanwhile lives for as long as a lost link goes unnoticed.
+            let one = try instance(server.url) { $0.linkPingTimeout = .seconds(1) }
+            let other = try instance(server.url, "other")
             try await one.listen()
             try await other.level.set("old", for: "k")
             try await other.level.set("old", for: "l")
