@@ -323,12 +323,12 @@ struct LinkMachine: ~Copyable, Sendable {
             let event = parts[2].bytes.map { Notice.event(channel: channel, message: $0) }
             return notices.append(event ?? .everythingChanged)
         }
+        // Any user who may publish to the channel can send text; the server itself sends arrays and null only.
         switch parts[2] {
         case .null: notices.append(.everythingChanged)
         case .array(let keys):
             let names = keys.compactMap(\.bytes)
             notices.append(names.count == keys.count ? .changed(names) : .everythingChanged)
-        // Any user who may publish to the channel can send text; the server itself sends arrays and null only.
         default: break
         }
     }
