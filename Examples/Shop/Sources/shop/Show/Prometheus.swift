@@ -77,10 +77,16 @@ final class Prometheus: Sendable {
         )
         // It logs its port.
         var address: Substring?
+        let deadline = ContinuousClock.now.advanced(by: .seconds(30))
         while address == nil {
-            address = process.log.firstMatch(of: /msg="Listening on" address=(\S+)/)?.1
+            address = process.log.firstMatch(of: /msg="Listening on".*? address=(\S+)/)?.1
             guard process.process.exitStatus == nil else {
                 throw ShopInstance.Refusal(description: "Prometheus has ended early: \(process.logTail())")
+            }
+            guard .now < deadline else {
+                throw ShopInstance.Refusal(
+                    description: "Prometheus listens nowhere: \(process.logTail())"
+                )
             }
             try await Task.sleep(for: .milliseconds(20))
         }
