@@ -17,12 +17,11 @@ struct WebDriver: Sendable {
     }
 
     /// Whether there are a browser and its driver.
-    static var isInstalled: Bool {
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
-        return ["chromedriver", "chromium"]
-            .allSatisfy { program in
-                folders.contains { FileManager.default.isExecutableFile(atPath: "\($0)/\(program)") }
-            }
+    static var isInstalled: Bool { path(of: "chromedriver") != nil && path(of: "chromium") != nil }
+
+    private static func path(of program: String) -> String? {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
@@ -66,7 +65,7 @@ struct WebDriver: Sendable {
     private init(_ client: TestClient) async throws {
         self.client = client
         let options: [String: Any] = [
-            "binary": "/usr/bin/chromium",
+            "binary": Self.path(of: "chromium") ?? "chromium",
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
         ]
         let capabilities: [String: Any] = [
