@@ -11,8 +11,8 @@ extension Diagnosis {
         case .failure(let refusal):
             return .warning(
                 "tracking",
-                "the server does not know \(refusal.command): instances keep values in memory for a short time only",
-                "Use Redis 6.2 or Valkey 7.2, or newer, and no proxy before it."
+                "the server refuses \(refusal.command) with REDIRECT: instances keep values in memory for a short time only",
+                "Use Redis 6.2 or Valkey 7.2, or newer, and neither a proxy before it nor a service that lacks it."
             )
         }
     }

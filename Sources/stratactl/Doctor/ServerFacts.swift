@@ -62,7 +62,7 @@ extension ServerFacts {
                 try await redis.send("CONFIG", "GET", "save").array?.last?.string ?? ""
             },
             peers: try await ask("CLIENT LIST") { peers(in: try await redis.client("LIST").string ?? "") },
-            tracking: try await ask("CLIENT TRACKING") { try await redis.client("TRACKING", "OFF") != .null },
+            tracking: try await ask("CLIENT TRACKING") { try await tracks(redis) },
             clock: try await ask("TIME") { try await clock(of: redis) },
             roundTrips: roundTrips
         )
@@ -85,6 +85,17 @@ extension ServerFacts {
             let isOfRights = error.serverCode == "NOPERM"
             return .failure(Refusal(command: command, answer: error.message, isOfRights: isOfRights))
         }
+    }
+
+    /// Whether the server takes what the link of an instance asks for.
+    ///
+    /// Some managed services know the command, and refuse to tell another connection.
+    private static func tracks(_ redis: RedisClient) async throws -> Bool {
+        let connection = try await redis.client("ID").integer ?? 0
+        // Nothing has such a name, so that nothing is told until the connection ends.
+        let prefix = "stratactl doctor \(UInt64.random(in: 0 ... .max))"
+        _ = try await redis.client("TRACKING", "ON", "REDIRECT", "\(connection)", "BCAST", "PREFIX", prefix)
+        return try await redis.client("TRACKING", "OFF") != .null
     }
 
     /// Lines of names and values with a colon between them.
