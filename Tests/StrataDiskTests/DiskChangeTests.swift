@@ -215,6 +215,11 @@ struct DiskChangeTests {
         try await newer.set([7], for: "list")
         #expect(await code { try await disk.apply(ListActions().addLast(8), to: "list") } == .codec)
         #expect(try await newer.get("list") == [7])
+        // One whose time is over holds up nobody.
+        try await newer.set([7], for: "over", lifetime: EntryLifetime(freshFor: .milliseconds(1), staleFor: .zero))
+        try await Task.pause(for: .milliseconds(20))
+        #expect(try await disk.touch("over", lifetime: EntryLifetime(freshFor: .seconds(60))) == false)
+        #expect(try await disk.apply(ListActions().addLast(8), to: "over") == [8])
         // An older one's counts as none, as for a read.
         try await disk.set([1], for: "older")
         #expect(try await newer.apply(ListActions().addLast(2), to: "older") == [2])

@@ -18,9 +18,7 @@ extension DiskLevel: AtomicLevel {
             guard case .entry(let stored) = found else {
                 return CurrentEntry(nil, mark: ChangeMark(stamp: nil, takenAt: start))
             }
-            if stored.schema > codec.schema {
-                throw CacheError.ofNewerRelease
-            }
+            try refuse(stored, at: wall.now())
             return CurrentEntry(entry, mark: ChangeMark(stamp: stored.version.bytes, takenAt: start))
         }
     }
@@ -55,16 +53,17 @@ extension DiskLevel: AtomicLevel {
         let bytes = key.keyBytes
         return try await counting {
             try await space.change(bytes) { stored in
-                guard stored.schema <= codec.schema else { throw CacheError.ofNewerRelease }
-                return relived(stored, bytes, change, wall.now())
+                let now = wall.now()
+                try refuse(stored, at: now)
+                return relived(stored, bytes, change, now)
             }
         }
     }
-}
 
-extension CacheError {
-    fileprivate static var ofNewerRelease: CacheError {
-        CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
+    /// Refuses to change what a newer release has written; one whose time is over is none for it, either.
+    private func refuse(_ stored: StoredEntry, at now: ClockReading) throws {
+        guard isInTime(stored, now), stored.schema > codec.schema else { return }
+        throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
     }
 }
 #endif

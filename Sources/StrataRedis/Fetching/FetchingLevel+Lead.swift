@@ -166,7 +166,8 @@ extension FetchingLevel {
     ///   - stamp: The version stamp of the value that was judged before, as one that is void.
     /// - Returns: Whether it may.
     private func mayReplace(_ lease: Lease, found stamp: [UInt8]? = nil) async -> Bool {
-        guard let header = lease.replacedHeader, Envelope.stamp(of: header) != stamp, level.isOfNewerRelease(header)
+        guard let header = lease.replacedHeader, Envelope.stamp(of: header) != stamp,
+            (try? await level.holdsNewerRelease(header, lease.names)) ?? true
         else { return true }
         await lease.end(.withoutValue)
         return false

@@ -72,13 +72,14 @@ extension RedisLevel {
             return .nothing
         }
         let offset = try await clock(of: names).offset()
-        let found = decode(bytes, names, ticket, pending, clockOffset: offset)
-        guard case .unusable(.newerSchema, let stamp) = found, try await isVoid(bytes, names, pending) else {
-            count(found)
-            return found
-        }
-        counters.add(\.voided)
-        return .void(stamp: stamp, because: .voided)
+        let found = try await standing(
+            decode(bytes, names, ticket, pending, clockOffset: offset),
+            bytes,
+            names,
+            pending
+        )
+        count(found)
+        return found
     }
 
     /// The entries of the values of several keys, valid or not, as for a single one.
@@ -110,7 +111,7 @@ extension RedisLevel {
     }
 
     /// Counts what was found, where that is all there is to it.
-    private func count(_ finding: Finding) {
+    func count(_ finding: Finding) {
         switch finding {
         case .void(_, because: .invalidationPending), .void(_, because: .voided): counters.add(\.voided)
         case .void: counters.add(\.misses)
@@ -145,24 +146,57 @@ extension RedisLevel {
         }
     }
 
-    /// Whether an envelope with an unreadable value was invalidated; then it is also void for releases that can read
-    /// it.
-    private func isVoid(
+    /// Replaces what a newer release has written and what is void: that is so for the releases that can read it, too.
+    ///
+    /// One round trip for a value of a newer release with tags, or without a link.
+    func standing(
+        _ finding: Finding,
         _ bytes: [UInt8],
         _ names: KeyNames,
         _ pending: PendingInvalidations.Reach
-    ) async throws -> Bool {
-        guard let envelope = try? Envelope(bytes, keyHash: names.keyHash) else { return false }
-        guard !pending.covers(envelope.tags) else { return true }
-        let question = (envelope.asOf, TagName.unique(envelope.tags))
-        return try await counting { try await shared.tags(of: names.part).admits([question], nil, redis) } == [false]
+    ) async throws -> Finding {
+        guard case .unusable(.newerSchema, let stamp) = finding,
+            let envelope = try? Envelope(bytes, keyHash: names.keyHash),
+            let reason = try await end(of: envelope, names, pending)
+        else { return finding }
+        return .void(stamp: stamp, because: reason)
     }
 
-    /// Whether bytes are an envelope of a newer release, by its header.
-    func isOfNewerRelease(_ header: [UInt8]) -> Bool {
+    /// Why an envelope that can be read, whatever its value is, is void; `nil` where it stands.
+    private func end(
+        of envelope: Envelope,
+        _ names: KeyNames,
+        _ pending: PendingInvalidations.Reach
+    ) async throws -> ReadTrace.Reason? {
+        let offset = try await clock(of: names).offset()
+        let end = MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset)
+        guard redis.clock.now < end else { return .expired }
+        guard !pending.covers(envelope.tags) else { return .invalidationPending }
+        let question = (envelope.asOf, TagName.unique(envelope.tags))
+        let isValid = try await counting { try await shared.tags(of: names.part).admits([question], nil, redis) }
+        return isValid == [false] ? .voided : nil
+    }
+
+    /// Whether a value lies there that a newer release has written, so that none takes its place.
+    ///
+    /// One round trip where its header says so, and another as for any value with tags: what is damaged or void holds up nobody.
+    ///
+    /// - Parameters:
+    ///   - header: The first bytes of what lies there.
+    ///   - names: The key's names.
+    /// - Returns: Whether it does, or may.
+    /// - Throws: ``RedisError``; `CancellationError`.
+    func holdsNewerRelease(_ header: [UInt8], _ names: KeyNames) async throws -> Bool {
         guard header.starts(with: Envelope.magic), header.count > Envelope.magic.count else { return false }
+        // What the rest means then is not known.
         guard header[Envelope.magic.count] <= Envelope.formatVersion else { return true }
-        return EnvelopeHeader(header).map { $0.schema > codec.schema } ?? false
+        guard let fields = EnvelopeHeader(header), fields.schema > codec.schema else { return false }
+        let pending = redis.outage.replay.reach(over: names, keyspace)
+        let bytes = try await counting { try await redis.get(names.value) }
+        // Another value has come meanwhile, or none is there any more: whoever fetches next sees to that.
+        guard let bytes, Envelope.stamp(of: bytes) == Envelope.stamp(of: header) else { return true }
+        guard let envelope = try? Envelope(bytes, keyHash: names.keyHash) else { return false }
+        return try await end(of: envelope, names, pending) == nil
     }
 
     func entry(

@@ -69,7 +69,8 @@ extension RedisLevel {
         }
         let held = FillLease(lease)
         rights.see(lease.replacedHeader.flatMap { EntryVersion(bytes: Envelope.stamp(of: $0)) })
-        return lease.replacedHeader.map { isOfNewerRelease($0) } == true ? nil : held
+        if let header = lease.replacedHeader, try await holdsNewerRelease(header, names) { return nil }
+        return held
     }
 
     /// Stores what a read has found below this level, if its right to that stands.

@@ -67,8 +67,10 @@ extension RedisLevel {
             freshness.complete(&entry)
             return .entry(entry, bytes: bytes)
         } catch let fault as EnvelopeFault {
-            counters.add(\.unusable)
-            return .unusable(fault, stamp: stamp)
+            let pending = redis.outage.replay.reach(over: names, keyspace)
+            let found = try await standing(.unusable(fault, stamp: stamp), bytes, names, pending)
+            count(found)
+            return found
         }
     }
 }

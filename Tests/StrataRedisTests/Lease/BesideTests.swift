@@ -80,15 +80,19 @@ struct BesideTests {
         }
     }
 
-    @Test("what a newer release has written stays", arguments: [3, 8])
-    func newerRelease(byte: Int) async throws {
+    @Test("what a newer release has written stays: of a higher schema, or in another format", arguments: [0, 1])
+    func newerRelease(format: Int) async throws {
         try await RedisServer.withServer { server in
             source.gate.open()
             let one = try instance(of: server)
-            try await one.set("old", for: "k")
-            var bytes = try #require(try await one.level.redis.get(names.value))
-            bytes[byte] += 1
-            try await one.level.redis.set(names.value, bytes)
+            let redis = one.level.redis
+            let newer = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, schema: 2)
+            try await newer.set("new", for: "k")
+            var bytes = try #require(try await redis.get(names.value))
+            if format == 1 {
+                bytes[3] += 1
+                try await redis.set(names.value, bytes)
+            }
             #expect(try await one.get("k", Self.beside) == "value")
             #expect(try await one.level.redis.get(names.value) == bytes)
             #expect(try await one.level.redis.exists(names.lease) == 0)

@@ -57,6 +57,57 @@ struct SchemaRollTests {
         }
     }
 
+    /// The ways in which what lies under a key comes to be none for anybody.
+    enum End: CaseIterable {
+        case tag, clear, time, damage
+    }
+
+    private func end(_ way: End, _ newer: RedisLevel<String, String>) async throws {
+        let name = keyspace.names(for: "k".keyBytes).value
+        switch way {
+        case .tag: try await newer.invalidate(tag: "t")
+        case .clear: try await newer.clear()
+        case .time:
+            // Redis keeps it on, as it does for the lease of whoever replaces it.
+            repeat {
+                let lifetime = EntryLifetime(freshFor: .milliseconds(100), staleFor: .zero)
+                try await newer.set("new", for: "k", lifetime: lifetime)
+            } while try await !newer.redis.expire(name, in: .seconds(600))
+            try await Task.pause(for: .milliseconds(300))
+        case .damage:
+            var bytes = try #require(try await newer.redis.get(name))
+            bytes[bytes.count - 1] ^= 1
+            try await newer.redis.set(name, bytes)
+        }
+    }
+
+    @Test(
+        "one that nobody can use is replaced by what is found below, or without a look at Redis, and holds up no change",
+        arguments: End.allCases
+    )
+    func replaced(_ way: End) async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let newer = try level(server, schema: 2)
+            for filling in [true, false] {
+                try await newer.set("new", for: "k", tags: ["t"])
+                let older = try level(server, schema: 1)
+                let cache: AnyLevel<String, String> =
+                    filling
+                    ? older.compose(ClosureFetcher { [source] _ in try await source.fetch() }).normalized()
+                    : older.fetching { [source] _ in try await source.fetch() }.normalized()
+                let options = filling ? ReadOptions() : ReadOptions(skipsReading: [.redis])
+                #expect(try await cache.get("k", options) == "value")
+                #expect(older.statistics.stores == 0, "\(way): a value of a newer release was replaced")
+                try await end(way, newer)
+                #expect(try await older.touch("k", lifetime: EntryLifetime(freshFor: .seconds(60))) == false)
+                #expect(try await cache.get("k", options) == "value")
+                #expect(older.statistics.stores == 1, "\(way), \(filling)")
+                #expect(try await older.get("k") == "value")
+            }
+        }
+    }
+
     @Test("a newer schema's value in another codec is left alone, too")
     func newerSchemaInAnotherCodec() async throws {
         try await RedisServer.withServer { server in
