@@ -212,6 +212,20 @@ struct HTTPLifetimeTests {
         ]
         #expect(Set(keys.map(\.keyBytes)).count == keys.count)
         #expect(HTTPResource("http://user:pw@Example.com:80/x@y").host == "example.com:80")
+        // One text, and not one resource.
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        #expect(composed == decomposed)
+        for (one, other) in [
+            (HTTPResource("http://a/\(composed)"), HTTPResource("http://a/\(decomposed)")),
+            (HTTPResource("http://a?\(composed)"), HTTPResource("http://a?\(decomposed)")),
+            (HTTPResource(url, fields: ["x": composed]), HTTPResource(url, fields: ["x": decomposed])),
+            (HTTPResource(url, fields: ["accept": composed]), HTTPResource(url, fields: ["accept": decomposed])),
+        ] {
+            #expect(one != other && one.keyBytes != other.keyBytes)
+            #expect(Set([one, other]).count == 2)
+        }
+        #expect(HTTPResource("http://a/\(composed)") == HTTPResource("http://a/caf%C3%A9"))
+        #expect(HTTPResource("http://\(composed).example/x").url == "http://\(composed).example/x")
         #expect(HTTPResource("http://a/b?secret=1").description == "http://a/b")
     }
 }

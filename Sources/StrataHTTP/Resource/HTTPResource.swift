@@ -16,7 +16,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///   - fields: Header fields of the request, on which the response may depend: language, accepted types,
     ///     authorization.
     public init(_ url: String, fields: [String: String] = [:]) {
-        self.url = String(url.unicodeScalars.prefix { $0 != "#" })
+        self.url = Self.sent(String(url.unicodeScalars.prefix { $0 != "#" }))
         self.fields = fields.map { [$0.key.lowercased(), $0.value] }.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
@@ -24,7 +24,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///
     /// What is fetched as a value has followed redirects and may be decoded, so it has another key.
     init(exchangeAt url: String) {
-        self.url = url
+        self.url = Self.sent(url)
         fields = [[":exchange", ""]]
     }
 
@@ -34,6 +34,33 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         fields =
             base.fields + [[":generation", generation]]
             + selecting.map { [$0.name, $0.value.map { "=" + $0 } ?? "-"] }
+    }
+
+    /// A URL in the letters in which it is sent: path and query have none beyond ASCII.
+    ///
+    /// Two spellings of a letter are one text, and two resources. A host is looked up by its letters, and stays.
+    private static func sent(_ url: String) -> String {
+        guard !url.utf8.allSatisfy({ $0 < 0x80 }), let scheme = url.range(of: "://") else { return url }
+        let end = url[scheme.upperBound...].firstIndex { "/?".contains($0) } ?? url.endIndex
+        let digits = Array("0123456789ABCDEF".utf8)
+        let rest = url[end...].utf8
+            .flatMap { byte in
+                byte < 0x80 ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        return url[..<end] + String(decoding: rest, as: UTF8.self)
+    }
+
+    // By bytes, as HTTP compares: the standard library has different spellings of a letter equal.
+    public static func == (one: HTTPResource, other: HTTPResource) -> Bool {
+        one.url.utf8.elementsEqual(other.url.utf8)
+            && one.fields.elementsEqual(other.fields) { $0.elementsEqual($1) { $0.utf8.elementsEqual($1.utf8) } }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for part in CollectionOfOne(url) + fields.joined() {
+            hasher.combine(part.utf8.count)
+            for byte in part.utf8 { hasher.combine(byte) }
+        }
     }
 
     /// Fields whose values everybody may see.
@@ -51,7 +78,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
             let isOpen = field.first.map { Self.open.contains($0) } ?? false
             for (place, part) in field.enumerated() {
                 bytes.append(UInt8(ascii: ":"))
-                bytes += place == 0 || isOpen ? KeyBytes.joining(part) : SHA256.hexadecimal(Array(part.utf8))
+                let isPlain = place == 0 || isOpen && part.utf8.allSatisfy { $0 < 0x80 }
+                bytes += isPlain ? KeyBytes.joining(part) : SHA256.hexadecimal(Array(part.utf8))
             }
         }
         return bytes
