@@ -39,8 +39,9 @@ public struct ByteStage: Sendable, CustomStringConvertible {
 extension Codec {
     /// This codec with its bytes compressed.
     ///
-    /// Compression comes before protection, whichever you add first. Values that were written without compression can
-    /// still be read, so a running service can change to it.
+    /// Compression comes before protection, whichever you add first. A level notes with each value how its bytes were
+    /// made, so it can still read those without compression, and a running service can change to it. Bytes that you
+    /// transform yourself (`transformValues`) bear no such note: there all of them have to be made alike.
     ///
     /// - Parameter stage: The compression, in the place of an earlier one.
     /// - Returns: The codec with its compression.

@@ -15,6 +15,9 @@ extension Codec where Value: Codable {
     /// refused: more values than bytes; texts and data of more than 16 MiB, or 64 times the bytes if that is more, in
     /// all; nesting deeper than 512; property lists that are not binary. Foundation writes none of these, but for
     /// values with long texts that repeat themselves more often than that.
+    ///
+    /// Foundation writes `nil` as the text `$null`, and reads that text as `nil`, or not at all where there has to be a
+    /// text. Take ``json`` or ``cbor`` where texts come from others.
     public static var propertyList: Codec {
         Codec(identifier: 5) { value in
             let encoder = PropertyListEncoder()
