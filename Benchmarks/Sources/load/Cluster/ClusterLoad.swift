@@ -170,5 +170,8 @@ struct ClusterLoad: AsyncParsableCommand {
             comparedTo: "\(slots) slots moved from one primary to another under 64 tasks"
         )
         .print()
+        guard counts.wrong.load(ordering: .relaxed) == 0, counts.errors.load(ordering: .relaxed) == 0 else {
+            throw ExitCode(1)
+        }
     }
 }

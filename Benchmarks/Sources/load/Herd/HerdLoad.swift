@@ -6,7 +6,8 @@ import StrataTesting
 struct HerdLoad: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "herd",
-        abstract: "Processes of many tasks ask for one cold key at once; beside the same by hand, and a bare sleep."
+        abstract: "Processes of many tasks ask for one cold key at once; beside the same by hand, and a bare sleep.",
+        discussion: "Ends with status 1 when a key was fetched twice by the cache, or a caller got an error."
     )
 
     @Option(parsing: .upToNextOption, help: "How many processes there are.")
@@ -47,6 +48,9 @@ struct HerdLoad: AsyncParsableCommand {
             report("herd.procs\(count)", cache, byHand, sleep)
             reportCourse("herd.procs\(count)", cache)
             reportCourse("herd.procs\(count).by_hand", byHand)
+            guard cache.allSatisfy({ $0.fetches == 1 }), (cache + byHand).allSatisfy({ $0.failures == 0 }) else {
+                throw ExitCode(1)
+            }
         }
     }
 

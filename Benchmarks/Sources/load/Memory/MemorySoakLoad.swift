@@ -9,6 +9,9 @@ struct MemorySoakLoad: AsyncParsableCommand {
         abstract: "Tasks read, set, remove, clear and shed at the limit; the process's size must stay flat."
     )
 
+    /// What the allocator may add by itself.
+    private static let mostGrowth = 1.1
+
     @Option(help: "How long, in seconds.")
     var seconds = 60
     @Option(help: "How many tasks.")
@@ -40,14 +43,16 @@ struct MemorySoakLoad: AsyncParsableCommand {
         Measurement(name: "memory.soak.operations", value: Double(operations), unit: "1", comparedTo: causes).print()
         guard sizes.count >= 4 else { return }
         let half = sizes.count / 2
+        let growth = sizes.suffix(half / 2).max()! / sizes[half / 2..<half].max()!
         Measurement(name: "memory.soak.resident_mib", value: sizes.last! / 1_048_576, unit: "MiB").print()
         Measurement(
             name: "memory.soak.growth",
-            value: sizes.suffix(half / 2).max()! / sizes[half / 2..<half].max()!,
+            value: growth,
             unit: "1",
             comparedTo: "the largest size in the last quarter beside that in the second, of \(seconds) s"
         )
         .print()
+        guard growth <= Self.mostGrowth else { throw ExitCode(1) }
     }
 
     /// One task's share of a step.

@@ -74,8 +74,10 @@ struct OutageLoad: AsyncParsableCommand {
             let report = try judge(settings)
             print("outage.worst_staleness_ms", report.worstStaleness / .milliseconds(1), "ms", "at most 3005 ms")
             print("outage.violations", Double(report.violations), "1", "none")
+            // Also between the faults, whose tallies are not told.
+            print("outage.failed_gets", Double(report.totals.failedGets), "1", "none")
             if !report.isClean { note("\(report)") }
-            return report.isClean && all.errors.isEmpty
+            return report.isClean && all.errors.isEmpty && report.totals.failedGets == 0
         }
     }
 

@@ -34,12 +34,24 @@ struct PropagationInstance: AsyncParsableCommand {
             caches.append(cache)
         }
         try Orders.answer(PropagationAnswer.armed)
-        var changes = caches[0].lower.changes().makeAsyncIterator()
         for await _ in Orders.all(PropagationOrder.self) {
-            while caches[0].resident(Self.key, at: .now) == nil { _ = try await caches[0].get(Self.key) }
+            let changes = caches.map { $0.lower.changes() }
+            for cache in caches {
+                while cache.resident(Self.key, at: .now) == nil { _ = try await cache.get(Self.key) }
+            }
             try Orders.answer(PropagationAnswer.armed)
-            while caches[0].resident(Self.key, at: .now) != nil { _ = await changes.next() }
-            try Orders.answer(PropagationAnswer.seen(MonotonicInstant.now.nanoseconds))
+            // Each has a time of its own: the last of them counts, not who comes to look at it.
+            let last = await withTaskGroup { group in
+                for (cache, changes) in zip(caches, changes) {
+                    group.addTask {
+                        var changes = changes.makeAsyncIterator()
+                        while cache.resident(Self.key, at: .now) != nil { _ = await changes.next() }
+                        return MonotonicInstant.now.nanoseconds
+                    }
+                }
+                return await group.reduce(Int64.min) { max($0, $1) }
+            }
+            try Orders.answer(PropagationAnswer.seen(last))
         }
     }
 }

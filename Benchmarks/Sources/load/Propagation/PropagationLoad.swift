@@ -37,20 +37,21 @@ struct PropagationLoad: AsyncParsableCommand {
             for first in stride(from: 0, to: others, by: Self.instancesPerProcess) {
                 rest.append(try await start(instances: min(Self.instancesPerProcess, others - first), server))
             }
+            let all = [reader] + rest
             var written: [Double] = []
             var removed: [Double] = []
             for number in 1...changes {
                 written.append(
-                    try await delay(reader) { try await cache.set("value \(number)", for: PropagationInstance.key) }
+                    try await delay(all) { try await cache.set("value \(number)", for: PropagationInstance.key) }
                 )
             }
             for number in 1...changes {
-                removed.append(try await delay(reader) { try await cache.remove(PropagationInstance.key) })
+                removed.append(try await delay(all) { try await cache.remove(PropagationInstance.key) })
                 try await cache.set("value \(number)", for: PropagationInstance.key)
-                // The reader is to hear of this before it reads again, or it would take this for the removal.
+                // The readers are to hear of this before they read again, or they would take this for the removal.
                 try await Task.rest(for: .milliseconds(5))
             }
-            for member in rest + [reader] { await member.stop() }
+            for member in all { await member.stop() }
             report(name + ".ms", written)
             report(name + ".remove_ms", removed.filter { $0 > 0 })
         }
@@ -66,19 +67,25 @@ struct PropagationLoad: AsyncParsableCommand {
         return member
     }
 
-    /// How many milliseconds pass from before a change is sent until the reader's memory has let go.
+    /// How many milliseconds pass from before a change is sent until the memory of the last reader has let go.
     private func delay(
-        _ reader: Member<PropagationOrder, PropagationAnswer>,
+        _ readers: [Member<PropagationOrder, PropagationAnswer>],
         _ change: () async throws -> Void
     ) async throws -> Double {
-        try await reader.send(PropagationOrder())
-        guard case .armed = try await reader.answer() else { throw ValidationError("the reader has nothing to lose") }
-        // The reader's threads are to be asleep, as those of a service are between two changes.
+        for reader in readers { try await reader.send(PropagationOrder()) }
+        for reader in readers {
+            guard case .armed = try await reader.answer() else { throw ValidationError("a reader has nothing to lose") }
+        }
+        // The readers' threads are to be asleep, as those of a service are between two changes.
         try await Task.rest(for: .milliseconds(1))
         let start = MonotonicInstant.now
         try await change()
-        guard case .seen(let end) = try await reader.answer() else { throw ValidationError("the reader saw nothing") }
-        return Double(end - start.nanoseconds) / 1e6
+        var last = Int64.min
+        for reader in readers {
+            guard case .seen(let end) = try await reader.answer() else { throw ValidationError("a reader saw nothing") }
+            last = max(last, end)
+        }
+        return Double(last - start.nanoseconds) / 1e6
     }
 
     private func report(_ name: String, _ delays: [Double]) {

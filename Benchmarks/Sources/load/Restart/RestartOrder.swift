@@ -1,3 +1,5 @@
+import ArgumentParser
+
 /// What the driver of `load restart` orders.
 struct RestartOrder: Codable {
     /// For how long to count, in milliseconds.
@@ -41,7 +43,7 @@ struct RestartAnswer: Codable {
 }
 
 /// How a process begins.
-enum RestartWay: String, Codable, CaseIterable {
+enum RestartWay: String, Codable, CaseIterable, ExpressibleByArgument {
     /// It reads back what its predecessor has hibernated.
     case hibernate
     /// It asks the other instances what is hot.

@@ -13,6 +13,9 @@ actor SoakFleet {
     /// After how long a killed instance has a successor: once what it had sent last cannot come to the server any more.
     private static let mourning: Duration = .milliseconds(1_300)
 
+    /// How long an instance may take to read every key, or to end its work: no read lasts longer than a minute.
+    private static let patience: Duration = .seconds(300)
+
     private let settings: SoakSettings
     private let servers: SoakServers
     private var slots: [Slot] = []
@@ -89,7 +92,7 @@ actor SoakFleet {
         for member in members { try? await member.send(.sweep) }
         for member in members {
             // One that has crashed meanwhile is found next time.
-            switch try await member.answerIfAny() {
+            switch try await answer(of: member) {
             case .swept, nil: continue
             default: throw Member<SoakOrder, SoakAnswer>.Failure(description: "an instance has not swept")
             }
@@ -111,7 +114,7 @@ actor SoakFleet {
         for slot in slots { try? await slot.member.send(.finish) }
         var silent: [Int] = []
         for (number, slot) in slots.enumerated() {
-            if case .finished(let counted) = try await slot.member.answerIfAny() {
+            if case .finished(let counted) = try await answer(of: slot.member) {
                 tally.add(counted)
             } else {
                 silent.append(number)
@@ -122,6 +125,19 @@ actor SoakFleet {
             await slot.proxy?.stop()
         }
         for number in silent { noteCrash(number, slots[number].member.process.exitStatus ?? .unknown) }
+    }
+
+    /// The next answer; `nil` when the process has ended.
+    ///
+    /// One whose work does not end hangs: it is ended, and counts as one that has crashed.
+    private func answer(of member: Member<SoakOrder, SoakAnswer>) async throws -> SoakAnswer? {
+        let watch = Task {
+            try await Task.rest(for: Self.patience)
+            FileHandle.standardError.write(Data("process \(member.process.pid) hangs\n".utf8))
+            try await member.process.kill()
+        }
+        defer { watch.cancel() }
+        return try await member.answerIfAny()
     }
 
     private func noteCrash(_ number: Int, _ status: ExitStatus) {

@@ -35,7 +35,7 @@ extension SoakTrouble {
         let numbers = [
             "9000000000000000", "-5", "abc", "1e300", "9223372036854775807", "", "nan", "0", "-9223372036854775808",
         ]
-        let number = numbers[choice % numbers.count]
+        let number = numbers[choice / 3 % numbers.count]
         switch choice % 3 {
         case 0: try await servers.command("HSET", marks, "s", number)
         case 1: try await servers.command("HSET", marks, "c", number)

@@ -31,7 +31,7 @@ final class SoakTrouble: Sendable {
         self.settings = settings
     }
 
-    /// How often each fault was caused.
+    /// How often each fault was caused, to its end.
     var faults: [SoakFault: Int] { counts.withLock { $0 } }
 
     /// What the driver itself could not do.
@@ -69,7 +69,6 @@ final class SoakTrouble: Sendable {
     }
 
     private func cause(_ fault: SoakFault, _ random: inout SeededGenerator) async {
-        counts.withLock { $0[fault, default: 0] += 1 }
         do {
             let mark = recorder.beginFault(fault.rawValue)
             defer { mark.end() }
@@ -83,6 +82,7 @@ final class SoakTrouble: Sendable {
             case .data: try await troubleData(fault, &random)
             case .work: break
             }
+            counts.withLock { $0[fault, default: 0] += 1 }
         } catch {
             failures.withLock { $0.append("\(fault.rawValue): \(error)") }
         }

@@ -29,7 +29,7 @@ import Strata
 /// An old primary is written to for no longer than a second after all who tell clients of primaries name the new one; what
 /// is written there later is one of `soak.late_writes_at_old_primaries`.
 ///
-/// Marked reads (stale, suspect) may be as old as they like. An instance that ends by itself is one of `soak.crashes`. What a
+/// Marked reads (stale, suspect) may be as old as a value lives, and never older than a change of the same instance. An instance that ends by itself is one of `soak.crashes`. What a
 /// server refuses to the instances' user is one of `soak.refused_commands`. All of these counts must be 0.
 struct SoakVerdict {
     private let settings: SoakSettings
@@ -53,6 +53,10 @@ struct SoakVerdict {
             faulty += .seconds(settings.freshSeconds)
         }
         bounds.duringFaults = StalenessBound(fleet: faulty, own: setsBack ? faulty : .zero)
+        // What is stale has had its time, and what is suspect was not told of changes; neither is what this instance has removed.
+        let longest = .seconds(2 * settings.freshSeconds) + SoakSource.longestFetch + faulty
+        let marked = StalenessBound(fleet: longest, own: setsBack ? longest : .zero)
+        (bounds.stale, bounds.suspect) = (marked, marked)
         self.bounds = bounds
     }
 
@@ -143,6 +147,7 @@ struct SoakVerdict {
         {
             measure(name, Double(count), "1")
         }
+        measure("driver_failures", Double(trouble.ownFailures.count), "1")
         measure("cancelled_calls", Double(tally.cancelled), "1")
         measure("caller_errors", Double(tally.errors.values.reduce(0, +)), "1")
         // What makes the run fail comes last: of a report that is cut the end is kept.
@@ -155,7 +160,9 @@ struct SoakVerdict {
         words += report.isClean ? [] : ["\(report)"]
         FileHandle.standardError.write(Data(words.map { $0 + "\n" }.joined().utf8))
         let isHealed = trouble.counted["unhealed_marks"] == nil
-        return report.isClean && breaches == 0 && isHealed && crashes.isEmpty && trouble.refusals.isEmpty
+        let isTried = totals.gets > 0 && (!trouble.faults.isEmpty || settings.faults.allSatisfy { $0.place == .work })
+        if !isTried { FileHandle.standardError.write(Data("nothing has gone wrong, so nothing is shown\n".utf8)) }
+        return isTried && report.isClean && breaches == 0 && isHealed && crashes.isEmpty && trouble.refusals.isEmpty
             && beats.lateWrites == 0
     }
 
