@@ -40,7 +40,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     ///
     /// Two spellings of a letter are one text, and two resources. A host is looked up by its letters, and stays.
     private static func sent(_ url: String) -> String {
-        guard !url.utf8.allSatisfy({ $0 < 0x80 }), let scheme = url.range(of: "://") else { return url }
+        guard !url.utf8.allSatisfy({ $0 < 0x80 }), let scheme = url.firstRange(of: "://") else { return url }
         let end = url[scheme.upperBound...].firstIndex { "/?".contains($0) } ?? url.endIndex
         let digits = Array("0123456789ABCDEF".utf8)
         let rest = url[end...].utf8
@@ -57,7 +57,7 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
     }
 
     public func hash(into hasher: inout Hasher) {
-        for part in CollectionOfOne(url) + fields.joined() {
+        for part in [url] + fields.joined() {
             hasher.combine(part.utf8.count)
             for byte in part.utf8 { hasher.combine(byte) }
         }

@@ -89,7 +89,8 @@ struct ClusterChangeTests {
     @Test("commands for several keys of a slot that is on its way are made for each by itself, and do not wait")
     func several() async throws {
         try await TestCluster.with { cluster in
-            let redis = try TestCluster.client(of: cluster)
+            // Who waits for the slot waits longer than the test may last.
+            let redis = try TestCluster.client(of: cluster) { $0.commandTimeout = .seconds(600) }
             let keys: [RedisKey] = ["{several}1", "{several}2", "{several}none"]
             for key in keys.prefix(2) { try await redis.set(key, [1]) }
             let slot = Int(HashSlot.of(keys[0]))

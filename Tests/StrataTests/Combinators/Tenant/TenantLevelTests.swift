@@ -80,17 +80,30 @@ struct TenantLevelTests {
         #expect(acme.resident(1, at: .now) == nil)
     }
 
+    /// What lies between memory and the part of a tenant.
+    enum Between: CaseIterable {
+        case nothing
+        /// The cache below hears of changes.
+        case gate
+        /// It does, and the part has a level to fall back on.
+        case fallback
+    }
+
     @Test(
         "memory above a tenant's part hears of its tags and its clears, whoever voids them",
-        arguments: [false, true]
+        arguments: Between.allCases
     )
-    func memoryAbove(isGated: Bool) async throws {
+    func memoryAbove(_ between: Between) async throws {
         let below = MemoryLevel<TenantKey<Int>, String>(limit: .entries(100))
         let answers = Source<TenantKey<Int>, String> { key, _ in .value("\(key.tenant) \(key.key)", tags: ["red"]) }
+        let isGated = between != .nothing
         let shared =
             isGated ? AnyLevel(below.compose(Gated(base: answers, own: FillGate()))) : AnyLevel(below.compose(answers))
         let acme: TenantLevel<AnyLevel<TenantKey<Int>, String>, Int> = shared.tenant("acme")
-        let cache = MemoryLevel<Int, String>(limit: .entries(100)).compose(acme)
+        let part =
+            between == .fallback
+            ? AnyLevel(acme.recover(with: MemoryLevel<Int, String>(limit: .entries(100)))) : AnyLevel(acme)
+        let cache = MemoryLevel<Int, String>(limit: .entries(100)).compose(part)
         func fill() async throws {
             try await cache.set("set", for: 1)
             try await cache.set("tagged", for: 2, tags: ["red"])
