@@ -143,7 +143,7 @@ struct DiskWaitTests {
         let lock = try FileLock(folder.file + ".lock")
         let level = level(.seconds(20))
         let calls = (0..<4).map { _ in Task { try await level.get("k") } }
-        try await nextTurn()
+        while level.store.openings.count == 0 { try await nextTurn() }
         for call in calls { call.cancel() }
         for call in calls { await #expect(throws: CancellationError.self) { _ = try await call.value } }
         lock.release()

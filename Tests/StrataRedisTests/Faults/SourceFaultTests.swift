@@ -167,8 +167,12 @@ struct SourceFaultTests {
             let one = try await FaultInstance(server.url, keyspace, quick)
             let other = try await FaultInstance(server.url, keyspace, quick)
             quick.gate.open()
+            let flushed = Shared(0)
             let flushing = Task {
-                while !Task.isCancelled { try await server.command("SCRIPT", "FLUSH") }
+                while !Task.isCancelled {
+                    try await server.command("SCRIPT", "FLUSH")
+                    flushed.withLock { $0 += 1 }
+                }
             }
             for round in 0..<30 {
                 quick.set("fetched \(round)")
@@ -179,7 +183,8 @@ struct SourceFaultTests {
                 #expect(try await one.base.level.get("k") == "set \(round)")
             }
             flushing.cancel()
-            try? await flushing.value
+            do { try await flushing.value } catch is CancellationError {}
+            #expect(flushed.withLock { $0 } >= 30)
             #expect(other.statistics.stores == 30)
             #expect(other.statistics.failures == 0)
             #expect(try await one.redis.exists(names.lease) == 0)

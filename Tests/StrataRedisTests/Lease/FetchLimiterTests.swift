@@ -56,6 +56,7 @@ struct FetchLimiterTests {
         let holder = Task { try await limiter.run { try await gate.pass() } }
         await gate.arrivals()
         let waiters = (0..<20).map { _ in Task { try await limiter.run { Issue.record("ran although full") } } }
+        while limiter.waiting < waiters.count { try await nextTurn() }
         for (number, waiter) in waiters.enumerated() {
             if number % 2 == 0 { await Task.yield() }
             waiter.cancel()

@@ -64,6 +64,7 @@ struct FillRightsTests {
         let holder = try #require(await other.rights(toFill: ["k"]).holder)
         #expect(try await !holder.ended(by: .distantFuture, pause: .milliseconds(1)))
         let waiting = Task { try await holder.ended(by: .distantFuture, pause: .seconds(600)) }
+        while other.shared.waiters.count == 0 { try await nextTurn() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(rights.holder == nil)

@@ -16,6 +16,9 @@ struct EndingClientTests {
                 $0.redisBudget = .milliseconds(300)
             }
             let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+            // The first call has the connection and the link to wait for.
+            try await redis.ping(timeout: .seconds(20))
+            try await level.ready(within: .seconds(20))
             for key in ["before", "meanwhile"] { try await level.set("v", for: key) }
             try await server.pause()
             await #expect(throws: (any Error).self) { try await level.remove("before") }
@@ -57,6 +60,7 @@ struct EndingClientTests {
             let first = Task { try await one.get("k") }
             await gate.arrivals()
             let second = Task { try await other.get("k") }
+            while other.level.statistics.waits == 0 { try await nextTurn() }
             await one.level.redis.shutDown(within: .seconds(30))
             #expect(try await second.value == "other")
             gate.open()

@@ -149,18 +149,18 @@ struct MemoryPressureTests {
             let averages = "avg10=0.00 avg60=0.00 avg300=0.00"
             try write("some \(averages) total=\(some)\nfull \(averages) total=\(full)\n", to: "memory.pressure")
         }
+        let start = MonotonicInstant.now
         try stalls(1000, 1000)
         let (monitor, probe) = (monitor(every: .seconds(1)), ProbeLevel())
         let subscription = monitor.subscribe(probe)
-        // The period is long enough that only these looks happen on a machine of any speed: each looks at a change.
         try stalls(50_000, 1000)
-        monitor.look()
+        monitor.look(at: start.advanced(by: .seconds(1)))
         #expect(probe.calls == [])
         try stalls(200_000, 1000)
-        monitor.look()
+        monitor.look(at: start.advanced(by: .seconds(2)))
         #expect(probe.calls == [.relieve(.moderate)])
         try stalls(400_000, 190_000)
-        monitor.look()
+        monitor.look(at: start.advanced(by: .seconds(3)))
         #expect(probe.calls == [.relieve(.moderate), .relieve(.critical)])
         subscription.cancel()
     }
@@ -202,6 +202,9 @@ struct MemoryPressureTests {
     )
     func odd(text: String) throws {
         defer { try? FileManager.default.removeItem(at: folder) }
+        // Growth shows only beside what was read before.
+        try events()
+        try write("some avg10=0.00 total=0\nfull avg10=0.00 total=0\n", to: "memory.pressure")
         let (monitor, probe) = (monitor(), ProbeLevel())
         let subscription = monitor.subscribe(probe)
         monitor.look()
