@@ -65,7 +65,7 @@ extension FlightTable.State {
         if flight.end <= now { unlist(flight) }
         let leaving = flight.waiters.filter { $0.endsWithOthersFrom <= now }
         for waiter in leaving {
-            waiter.outcome = .waitLimitReached
+            waiter.end(as: .waitLimitReached)
             dismiss(waiter)
         }
         return leaving

@@ -154,7 +154,7 @@ final class FlightTable: Sendable {
         let release = state.withLock { state in
             var release = Release()
             guard waiter.outcome == .waits else { return release }
-            waiter.outcome = .cancelled
+            waiter.end(as: .cancelled)
             guard let flight = waiter.flight else { return release }
             state.dismiss(waiter)
             release.waiters.append(waiter)
@@ -174,7 +174,7 @@ final class FlightTable: Sendable {
     func land(_ flight: Flight) -> Release {
         state.withLock { state in
             let waiters = flight.waiters
-            for waiter in waiters { waiter.outcome = .landed }
+            for waiter in waiters { waiter.end(as: .landed) }
             flight.hasLanded = true
             state.remove(flight)
             return Release(waiters: waiters, drainers: state.takeDrainers())

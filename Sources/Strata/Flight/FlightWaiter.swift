@@ -1,9 +1,11 @@
+import Synchronization
+
 /// A caller that waits for a flight.
 ///
 /// Proof of `Sendable`: everything that changes is written under the lock of the table. The waiter reads its outcome
-/// without the lock after it was resumed; the outcome was written before that.
+/// without the lock after it was resumed; the outcome was written before that, and so was what the flight has brought.
 final class FlightWaiter: @unchecked Sendable {
-    enum Outcome {
+    enum Outcome: UInt8, AtomicRepresentable {
         case waits
         /// The flight has landed.
         case landed
@@ -14,7 +16,7 @@ final class FlightWaiter: @unchecked Sendable {
     }
 
     let table: FlightTable
-    var outcome = Outcome.waits
+    private let ended = Atomic(Outcome.waits)
     /// The flight; `nil` before the waiter has joined one.
     var flight: Flight?
     /// The index among the flight's waiters.
@@ -29,4 +31,10 @@ final class FlightWaiter: @unchecked Sendable {
     init(_ table: FlightTable) {
         self.table = table
     }
+
+    /// How the wait has ended.
+    var outcome: Outcome { ended.load(ordering: .acquiring) }
+
+    /// Notes how the wait ends, under the lock of the table.
+    func end(as outcome: Outcome) { ended.store(outcome, ordering: .releasing) }
 }
