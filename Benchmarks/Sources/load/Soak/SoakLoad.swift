@@ -61,7 +61,10 @@ struct SoakLoad: AsyncParsableCommand {
     var topology = SoakTopology.single
     @Option(
         parsing: .upToNextOption,
-        help: "Of which changes Redis tells the instances; several modes are given to them in turns."
+        help: """
+            Of which changes Redis tells the instances; several modes are given to them in turns. Where \
+            some choose, the load changes so that they change theirs.
+            """
     )
     var tracking: [TrackingMode] = [.broadcast]
     @Flag(help: "Instances and servers speak TLS.")
@@ -114,7 +117,11 @@ struct SoakLoad: AsyncParsableCommand {
             let beats = SoakBeats(servers, fleet, recorder, settings)
             let trouble = SoakTrouble(servers, fleet, beats, recorder, settings)
             let watch = Task { await beats.run() }
-            defer { watch.cancel() }
+            let tides = SoakTides(servers, settings).map { tides in Task { await tides.run() } }
+            defer {
+                watch.cancel()
+                tides?.cancel()
+            }
             // While all processes start at once on a machine with few processors, time says nothing.
             try await recorder.fault("start") { try await fleet.start() }
             let end = ContinuousClock.now + .seconds(seconds)
