@@ -158,7 +158,7 @@ struct ClusterClientTests {
         }
     }
 
-    @Test("calls after the end are refused, and nothing is left of the nodes' threads")
+    @Test("calls after the end are refused, also those to nodes that were not needed until then")
     func end() async throws {
         let cluster = try await TestCluster.shared()
         let redis = try TestCluster.client(of: cluster)
