@@ -51,9 +51,9 @@ public struct Entry<Value: Sendable>: Sendable {
     /// Whether ``version`` was drawn for the write that is under way: a shared level then stores the entry under it.
     @usableFromInline
     package var hasNewVersion = false
-    /// Whether a level is being filled with what a read has found below it; else a user sets it.
+    /// For an entry that a level is filled with: the gate that its ticket is of; `nil` for one that a user sets.
     @usableFromInline
-    package var isFill = false
+    package var filling: FillGate?
     /// For an entry that a level is filled with: the rights that were taken before it was asked for; `nil` for one that a user
     /// has set.
     @usableFromInline
@@ -105,6 +105,10 @@ public struct Entry<Value: Sendable>: Sendable {
         if case .value(let value) = content { value } else { nil }
     }
 
+    /// Whether a level is being filled with what a read has found below it; else a user sets it.
+    @inlinable
+    package var isFill: Bool { filling != nil }
+
     /// Whether the entry is served without question at `now`.
     @inlinable
     public func isFresh(at now: MonotonicInstant) -> Bool { now < freshUntil }
@@ -155,7 +159,7 @@ public struct Entry<Value: Sendable>: Sendable {
         )
         mapped.isJoined = isJoined
         mapped.hasNewVersion = hasNewVersion
-        mapped.isFill = isFill
+        mapped.filling = filling
         mapped.rights = rights
         return mapped
     }

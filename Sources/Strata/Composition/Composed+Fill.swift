@@ -72,7 +72,7 @@ extension Composed {
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
         var entry = below
-        entry.isFill = true
+        entry.filling = fillGate
         // A level without a gate may return a ticket that another composition gave it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
         var kept: Ticket?
@@ -106,7 +106,7 @@ extension Composed {
         // In any case, older entries are void from here on. A level that is filled next still needs its old entry, and
         // commits the ticket itself, if it gets it.
         if !(request.fillsAbove && hearing == .lower) { fillGate.commit(entry.ticket, for: lower.fingerprint(of: key)) }
-        entry.isFill = false
+        entry.filling = nil
         switch hearing {
         case .neither: entry.ticket = below.ticket == .void || !isSealed ? .void : .none
         // What was changed here since it was asked for is no better for levels above.
@@ -243,15 +243,18 @@ extension Composed {
     /// - Returns: The upper level's own ticket for the entry.
     func keep(_ entry: Entry<Value>, for key: Key, askedAt start: MonotonicInstant) async throws -> Ticket? {
         var entry = entry
+        if entry.isFill { entry.filling = fillGate }
         if entry.ticket.isTimed {
             entry.shorten(to: start.advanced(by: fillGate.untrustedLifetime))
         }
         guard let ledger else {
             guard fillGate.isLive(entry.ticket), entry.seal?.isLive != false else {
-                try await refuse(entry, for: key)
+                // What stands there is void as well, or was set meanwhile.
+                if !entry.isFill { try await refuse(entry, for: key) }
                 return .void
             }
-            return try await upper.commit(entry, for: key)
+            let heard = try await upper.commit(entry, for: key)
+            return fillGate.isLive(entry.ticket) ? heard : .void
         }
         var forgotten: [FillLedger<Key>.Forgotten?] = []
         let heard = await Result {

@@ -251,6 +251,8 @@ extension Composed where Upper == MemoryLevel<Lower.Key, Lower.Value>, Lower.Key
             report.refused += 1
             return false
         }
+        var entry = entry
+        entry.filling = fillGate
         do {
             guard try await keep(entry, for: key, askedAt: start) != .void else {
                 report.changed += 1

@@ -28,7 +28,7 @@ internal import Glibc
 ///
 /// Proof of `Sendable`: the pointers are set once, the counters are atomics, the memory lives as long as the gate.
 @safe
-public final class FillGate: Sendable {
+public final class FillGate: Sendable, Equatable {
     /// The count has 40 bits.
     ///
     /// At a million changes of one counter a second it wraps after 12 days, and then only matters to an entry that was
@@ -187,6 +187,9 @@ public final class FillGate: Sendable {
         if ticket == .none || !ticket.isTimed && now < trustedUntil(of: ticket) { return true }
         return start.duration(to: now) < untrustedLifetime
     }
+
+    /// Whether both are the same gate.
+    public static func == (one: FillGate, other: FillGate) -> Bool { one === other }
 
     // MARK: Trust
 

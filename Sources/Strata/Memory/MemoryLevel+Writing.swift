@@ -83,9 +83,9 @@ extension MemoryLevel {
         let slot = slot(for: entry, key, hash)
         let weight = measure.weight(of: entry)
         if slot.hasDetails {
-            try keep(consume slot, EntryMetadata(entry), hash, weight, at: now)
+            try keep(consume slot, EntryMetadata(entry), hash, weight, at: now, while: entry.filling)
         } else {
-            try keep(consume slot, nil, hash, weight, at: now)
+            try keep(consume slot, nil, hash, weight, at: now, while: entry.filling)
         }
     }
 
@@ -118,6 +118,7 @@ extension MemoryLevel {
         )
     }
 
+    /// Keeps what is in the slot, unless it is a fill whose ticket is void in the gate that issued it.
     @inlinable
     @inline(never)
     func keep(
@@ -125,7 +126,8 @@ extension MemoryLevel {
         _ particulars: EntryMetadata?,
         _ hash: UInt64,
         _ weight: Int,
-        at now: MonotonicInstant
+        at now: MonotonicInstant,
+        while gate: FillGate? = nil
     ) throws(CacheError) {
         let total = total.load(ordering: .relaxed)
         guard weight <= total, weight <= EvictionPolicy.maximumWeight else {
@@ -137,6 +139,8 @@ extension MemoryLevel {
         if measure.budget != nil { try makeRoom(slot.key, hash, weight) }
         var departures = Departures()
         let writer = unsafe self.writer.lock()
+        // Here, where what voids the ticket and then stores comes after this or before it, and not between.
+        guard gate?.isLive(slot.ticket) != false else { return self.writer.unlock() }
         unsafe writer.pointee.state.drain(readers)
         unsafe expire(&writer.pointee, at: now, &departures)
         unsafe writer.pointee.put(

@@ -25,6 +25,21 @@ struct MemoryJoinedTests {
         #expect(log.causes == [.replaced])
     }
 
+    @Test("a fill that was voided on its way replaces nothing that was set meanwhile", arguments: [false, true])
+    func voided(isDetailed: Bool) async throws {
+        var fill = isDetailed ? entry : Entry(.value(1), ticket: gate.ticket(for: 7))
+        fill.filling = gate
+        _ = try await level.commit(fill, for: "k")
+        #expect(try await level.get("k") == 1)
+        gate.void(7)
+        try await level.set(2, for: "k")
+        _ = try await level.commit(fill, for: "k")
+        #expect(try await level.get("k") == 2)
+        fill.ticket = gate.ticket(for: 7)
+        _ = try await level.commit(fill, for: "k")
+        #expect(try await level.get("k") == 1)
+    }
+
     @Test("another write, another ticket, or an entry that is not known to be the same is kept")
     func others() async throws {
         _ = try await level.commit(entry, for: "k")
