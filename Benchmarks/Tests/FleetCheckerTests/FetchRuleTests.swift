@@ -133,6 +133,51 @@ struct FetchRuleTests {
         #expect(try violations(151...160) == 1)
     }
 
+    @Test("is excused for pairs of an instance whose hardship it was, the one that is at it or the one that comes")
+    func ownHardships() throws {
+        let pair = [first, S.fetch(1, by: 2, 150...160)]
+        func violations(_ events: [HistoryEvent], of instance: UInt32, _ hardship: ClosedRange<UInt64>) throws -> Int {
+            try report(events + [S.fault(of: instance, hardship, "hard")]) {
+                $0.hardships = ["hard"]
+                $0.hardshipRecovery = .nanoseconds(10)
+            }
+            .violations
+        }
+        #expect(try violations(pair, of: 3, 10...400) == 1)
+        // Whoever was at it may have lost its lease at any time since it began.
+        #expect(try violations(pair, of: 1, 90...95) == 0)
+        #expect(try violations(pair, of: 1, 80...89) == 1)
+        #expect(try violations(pair, of: 1, 130...131) == 0)
+        // Whoever comes must be in trouble just then.
+        #expect(try violations(pair, of: 2, 130...139) == 1)
+        #expect(try violations(pair, of: 2, 130...140) == 0)
+        #expect(try violations(pair, of: 2, 151...160) == 1)
+        // What is excused with one is not with the next.
+        let third = [S.fetch(1, by: 3, 170...180)]
+        #expect(try violations(pair + third, of: 2, 130...140) == 1)
+        #expect(try violations(pair + third, of: 1, 120...125) == 0)
+    }
+
+    @Test("finds whose hardship it was in the files of several processes")
+    func ownHardshipsInFiles() throws {
+        let folder = try TemporaryFolder()
+        let run = try VersionedRun(keyCount: 2, seed: 1)
+        for isOther in [false, true] {
+            let paths = [folder.file("a\(isOther)"), folder.file("b\(isOther)")]
+            // Both instances have the same number in their processes.
+            for (path, fetch) in zip(paths, [S.fetch(1, by: 1, 100...200), S.fetch(1, by: 1, 150...160)]) {
+                let recorder = try HistoryRecorder(creating: path, run: run)
+                recorder.record(fetch)
+                if (path == paths[0]) != isOther { recorder.record(S.fault(of: 1, 120...130, "hard")) }
+            }
+            var checker = StalenessChecker(bounds: StalenessBounds(normal: StalenessBound(fleet: .zero, own: .zero)))
+            checker.oneFetch = OneFetchRule(leaseLead: .zero, ambiguity: .zero)
+            checker.hardships = ["hard"]
+            checker.hardshipRecovery = .nanoseconds(10)
+            #expect(try checker.check(History(files: paths)).violations == (isOther ? 1 : 0))
+        }
+    }
+
     @Test("takes a fetch whose process was killed to be over")
     func killed() throws {
         let found = try report([S.killedFetch(by: 1, 100), S.fetch(1, by: 2, 150...160)])

@@ -130,9 +130,11 @@ struct ReferenceCheck {
         return events.contains { other in
             overlaps(fetch, other)
                 && !events.contains {
-                    let recovery = isFault($0) ? recovery : hardshipRecovery
-                    return $0.kind == .fault && $0.start <= fetch.start
-                        && ($0.end == 0 || $0.end + recovery >= other.start)
+                    guard $0.kind == .fault, $0.start <= fetch.start else { return false }
+                    let end = $0.end == 0 ? .max : $0.end + (isFault($0) ? recovery : hardshipRecovery)
+                    guard !isFault($0), $0.key == 1 else { return end >= other.start }
+                    return $0.instance == other.instance && end >= other.start
+                        || $0.instance == fetch.instance && end >= fetch.start
                 }
                 && !events.contains { invalidation in
                     guard touches(invalidation, fetch.key), invalidation.start <= fetch.start else { return false }

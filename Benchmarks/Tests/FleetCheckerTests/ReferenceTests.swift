@@ -64,7 +64,7 @@ struct ReferenceTests {
                 kind,
                 isOpen ? .open : outcome,
                 instance: instance,
-                key: kind == .invalidateAll || kind == .fault ? 0 : key,
+                key: kind == .invalidateAll ? 0 : key,
                 start: start,
                 end: isOpen ? 0 : end,
                 version: version

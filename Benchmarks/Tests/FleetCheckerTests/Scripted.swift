@@ -86,6 +86,11 @@ enum Scripted {
         ended(.fault, .done, FaultLabel.pack(label), 0, 0, times)
     }
 
+    /// A fault of one instance alone.
+    static func fault(of instance: UInt32, _ times: ClosedRange<UInt64>, _ label: String) -> HistoryEvent {
+        ended(.fault, .done, FaultLabel.pack(label), 1, instance, times)
+    }
+
     private static func ended(
         _ kind: HistoryEvent.Kind,
         _ outcome: HistoryEvent.Outcome,

@@ -55,6 +55,7 @@ struct LookUpFaultTests {
             #expect(try await cache.get("key-\(reads)") == "value")
             reads += 1
             #expect((1...2).contains(resolver.now.hanging))
+            try await nextTurn()
         }
         #expect(fetched.withLock { $0 } == reads)
         #expect(level.statistics.stores == 0)
@@ -64,6 +65,7 @@ struct LookUpFaultTests {
         while level.statistics.stores == 0 {
             reads += 1
             #expect(try await cache.get("key-\(reads)") == "value")
+            try await nextTurn()
         }
         let passed = mended.duration(to: .now)
         let bound =

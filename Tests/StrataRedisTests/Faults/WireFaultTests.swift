@@ -28,6 +28,8 @@ struct WireFaultTests {
         try await with { service, _, proxy in
             proxy.set(.delayed(by: .milliseconds(milliseconds)))
             let tally = try await service.traffic { traffic in try await traffic.goesOn(for: 100) }
+            // A command and its reply take twice the delay: a read that waited for the longest took ten seconds.
+            #expect(tally.longest < .seconds(10))
             try proxy.heal()
             try await service.recovers()
             FaultFigures.tell(
@@ -220,6 +222,8 @@ struct WireFaultTests {
             proxy.set(.slow(bytesPerSecond: 125_000), .toClient)
             let large = Task { [redis = service.redis] in try? await redis.get("large") }
             let tally = try await service.traffic { traffic in try await traffic.goesOn(for: 200) }
+            // The large one takes eighty seconds.
+            #expect(tally.longest < .seconds(20))
             large.cancel()
             _ = await large.value
             try proxy.heal()

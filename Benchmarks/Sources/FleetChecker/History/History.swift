@@ -73,8 +73,7 @@ public struct History: Sendable {
             for file in files {
                 var numbers: [UInt32?] = Array(repeating: nil, count: 1 << 16)
                 let damage = try file.visit { event in
-                    // A fault is nobody's.
-                    guard event.kind != .fault else { return body(event) }
+                    guard event.isOfInstance else { return body(event) }
                     var event = event
                     let own = Int(event.instance)
                     if let number = numbers[own] {

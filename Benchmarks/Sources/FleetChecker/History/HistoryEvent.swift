@@ -41,7 +41,7 @@ package struct HistoryEvent: Sendable, Hashable {
     package var marks: ReadMarks
     /// In a file the instance's own number; in a ``History`` one that no other instance of the fleet has.
     package var instance: UInt32
-    /// The key, the tag of a tag invalidation, or 0.
+    /// The key; the tag of a tag invalidation; 1 for a fault of its instance alone; or 0.
     package var key: UInt32
     package var start: UInt64
     /// 0 while ``Outcome/open``.
@@ -71,6 +71,8 @@ package struct HistoryEvent: Sendable, Hashable {
         self.version = version
     }
 
+    /// Whether it is of one instance: a fault may be everybody's.
+    package var isOfInstance: Bool { kind != .fault || key == 1 }
     /// Whether it came to its end.
     var hasEnded: Bool { end != 0 }
 }

@@ -13,6 +13,26 @@ public struct InstanceLog: Sendable {
         recorder.begin(.instance, instance: number, key: 0)
     }
 
+    /// Records a fault of this instance alone that was noticed when it was over.
+    ///
+    /// - Parameters:
+    ///   - label: What it was, at most 8 ASCII characters, the rest is cut off.
+    ///   - start: When it began, on ``HistoryClock``.
+    public func recordFault(_ label: String, since start: UInt64) {
+        let now = HistoryClock.now()
+        recorder.record(
+            HistoryEvent(
+                .fault,
+                .done,
+                instance: UInt32(number),
+                key: 1,
+                start: start,
+                end: now,
+                version: FaultLabel.pack(label)
+            )
+        )
+    }
+
     // MARK: Reads
 
     /// Reads through the cache and records what came.

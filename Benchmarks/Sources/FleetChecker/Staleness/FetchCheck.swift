@@ -81,12 +81,15 @@ struct FetchCheck {
         }
     }
 
-    /// A fetch of another instance that still runs and that nothing has voided.
+    /// A fetch of another instance that still runs and that nothing has voided; nil as well where the one that begins is of an
+    /// instance that was too slow to see the other's lease.
     private func culprit(for fetch: HistoryEvent, in running: inout [RunningFetches]) -> HistoryEvent? {
+        guard rules.ownHardships[fetch.instance]?.contains(fetch.start) != true else { return nil }
         let voided = voidedUntil(fetch.start)
         var index = 0
         while index < running.count {
-            running[index].prune(by: fetch.start, voidedUntil: voided)
+            let own = rules.ownHardships[running[index].instance]?.lastEnd(by: fetch.start) ?? 0
+            running[index].prune(by: fetch.start, voidedUntil: max(voided, own))
             if let longest = running[index].longest {
                 if running[index].instance != fetch.instance { return longest }
                 index += 1

@@ -44,8 +44,9 @@ public struct StalenessChecker: Sendable {
     public var losses: Set<String> = []
     /// The labels of faults by which an instance or the way to its servers is too slow to do what it does in time.
     ///
-    /// They excuse what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after. While they last, no wait
-    /// counts for ``orphanWaits``. Nothing else is excused.
+    /// They excuse what ``oneFetch`` asks for, while they last and within ``hardshipRecovery`` after; one that an instance has
+    /// recorded as its own excuses pairs with this instance only. While they last, no wait counts for ``orphanWaits``. Nothing
+    /// else is excused.
     ///
     /// None by default.
     public var hardships: Set<String> = []

@@ -27,9 +27,11 @@ struct StalenessRules {
     /// How old a value may be that a failover has brought back.
     let failoverBound: UInt64
     let faults: FaultWindows
-    /// When instances were too slow for one fetch a key, each with its recovery.
+    /// When all were too slow for one fetch a key, each time with its recovery.
     let hardships: FaultWindows
-    /// The same without recovery.
+    /// When one instance was, by its number.
+    let ownHardships: [UInt32: FaultWindows]
+    /// All of these without recovery.
     let hardTimes: FaultWindows
     /// Until when each instance has lived; nil if failed changes oblige nobody.
     private var lives: [UInt32: UInt64]?
@@ -60,7 +62,10 @@ struct StalenessRules {
             recovery: bounds.recovery.clampedNanoseconds
         )
         let hardTimes = faults.filter { hard.contains($0.version) }
-        self.hardships = FaultWindows(hardTimes, recovery: checker.hardshipRecovery.clampedNanoseconds)
+        let recovery = checker.hardshipRecovery.clampedNanoseconds
+        self.hardships = FaultWindows(hardTimes.filter { !$0.isOfInstance }, recovery: recovery)
+        self.ownHardships = Dictionary(grouping: hardTimes.filter(\.isOfInstance), by: \.instance)
+            .mapValues { FaultWindows($0, recovery: recovery) }
         self.hardTimes = FaultWindows(hardTimes, recovery: 0)
         let normal = ReadLevel.allCases.map { Limit(bounds.levels[$0] ?? bounds.normal) }
         self.normal = normal

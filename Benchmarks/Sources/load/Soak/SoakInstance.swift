@@ -20,8 +20,9 @@ struct SoakInstance: AsyncParsableCommand {
         let settings = try SoakSettings(argument: settings)
         let seed = settings.seed &+ UInt64(number) &* 1_000_003 &+ UInt64(life) &* 10_007
         let source = try SoakSource(settings, seed: seed)
+        let name = "\(number)-\(life)"
         let recorder = try HistoryRecorder(
-            creating: "\(settings.folder)/\(number)-\(life).history",
+            creating: "\(settings.folder)/\(name).history",
             run: source.versions.run
         )
         let log = recorder.instance(number)
@@ -42,7 +43,7 @@ struct SoakInstance: AsyncParsableCommand {
         let presence = log.begin()
         try Orders.answer(SoakAnswer.ready)
         let work = Task { await traffic.run(seed: seed) }
-        let pulse = SoakPulse(redis, recorder, counters)
+        let pulse = SoakPulse(redis, log, counters, SoakModeChanges(of: name, in: settings.folder))
         let beats = Task { await pulse.run() }
         for await order in Orders.all(SoakOrder.self) {
             switch order {

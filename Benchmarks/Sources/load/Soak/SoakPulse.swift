@@ -6,8 +6,8 @@ import Synchronization
 /// Finds out when a machine that is short of processors keeps an instance from its work.
 ///
 /// All the time it asks the server for nothing, by the connection that the caches use, and looks how long that took. A read
-/// is a few such round trips, and after half a second of them a cache goes on without Redis, as it should: then two instances
-/// may fetch a key. So slow beats are marked as ``label``, which excuses that; their time does not count where a read waits
+/// is a few such round trips, and after half a second of them a cache goes on without Redis, as it should: then it may fetch a key
+/// beside another instance. So slow beats are marked as ``label``, which excuses that; their time does not count where a read waits
 /// while nobody fetches, and nothing else is excused. `soak.starved_ms` is their length in all instances together: on a quiet
 /// machine little beside what faults make slow.
 final class SoakPulse: Sendable {
@@ -18,14 +18,16 @@ final class SoakPulse: Sendable {
     private static let longest: UInt64 = 80_000_000
 
     private let redis: RedisClient
-    private let recorder: HistoryRecorder
+    private let log: InstanceLog
     private let counters: SoakCounters
+    private let changes: SoakModeChanges
     private let isOver = Atomic(false)
 
-    init(_ redis: RedisClient, _ recorder: HistoryRecorder, _ counters: SoakCounters) {
+    init(_ redis: RedisClient, _ log: InstanceLog, _ counters: SoakCounters, _ changes: SoakModeChanges) {
         self.redis = redis
-        self.recorder = recorder
+        self.log = log
         self.counters = counters
+        self.changes = changes
     }
 
     func end() { isOver.store(true, ordering: .relaxed) }
@@ -37,14 +39,14 @@ final class SoakPulse: Sendable {
             // An instance may choose another by itself.
             if redis.tracking != mode {
                 mode = redis.tracking
-                counters.add("tracking_changes")
+                changes.add()
             }
             let start = HistoryClock.now()
             try? await Task.rest(for: Self.period)
             try? await redis.ping(timeout: .seconds(5))
             let length = HistoryClock.now() - start
             guard length > Self.longest else { continue }
-            recorder.recordFault(Self.label, since: start)
+            log.recordFault(Self.label, since: start)
             counters.add("starved_ms", Int(length / 1_000_000))
         }
     }

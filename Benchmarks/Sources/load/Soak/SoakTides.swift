@@ -8,12 +8,13 @@ import StrataTesting
 struct SoakTides: Sendable {
     /// How often what is due is sent.
     private static let beat: Duration = .milliseconds(100)
-    private static let floodBeats = 300
-    private static let touchBeats = 150
+    private static let floodBeats = 350
+    // A mode is judged every ten seconds, and needs two judgements.
+    private static let touchBeats = 350
     private static let restBeats = 50
-    /// Keys a beat at the beginning of a flood, and what a beat has more than the one before: from 300 to 34 000 a second.
+    /// Keys a beat at the beginning of a flood, and what a beat has more than the one before: from 300 to 25 000 a second.
     private static let first = 30.0
-    private static let growth = 1.016
+    private static let growth = 1.0127
     /// Of the keys that are asked for most.
     private static let touchedKeys = 200
 

@@ -139,6 +139,7 @@ struct SoakVerdict {
         measure("fetches", Double(report.fetches.fetches), "1")
         measure("fetches_excused_overlaps", Double(report.fetches.excusedOverlaps), "1")
         measure("instances", Double(totals.instances), "1")
+        measure("tracking_changes", Double(try SoakModeChanges.count(in: settings.folder)), "1")
         for (fault, count) in trouble.faults.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             measure("faults.\(fault.rawValue)", Double(count), "1")
         }
