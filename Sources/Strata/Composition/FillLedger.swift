@@ -15,19 +15,12 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     typealias Forgotten = (key: Key, fill: Fill)
 
     private struct State {
-        var fills: [Key: Fill] = [:]
+        var fills = RecentFills<Key>()
         /// Keys that a task is changing, with the tasks that wait for their turn.
         var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
-
-        /// Another fill, one that says something where there is one.
-        func other(than key: Key) -> Forgotten? {
-            let some = fills.prefix(64).filter { $0.key != key }
-            let other = some.first { $0.value.ticket != .void } ?? some.first
-            return other.map { ($0.key, $0.value) }
-        }
     }
 
-    /// Beyond this many keys, each new one replaces another.
+    /// Beyond this many keys, each new one replaces the oldest.
     private let capacity: Int
     private let state = Locked(State())
 
@@ -45,15 +38,13 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     /// - Returns: The key and the fill that had to be forgotten for it; `nil` for none.
     func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Forgotten? {
         state.withLock { state in
-            state.fills[key] = Fill(ticket: ticket, seal: seal)
-            guard state.fills.count > capacity, let other = state.other(than: key) else { return nil }
-            state.fills[other.key] = nil
-            return other
+            state.fills.note(Fill(ticket: ticket, seal: seal), for: key)
+            return state.fills.count > capacity ? state.fills.removeOldest(but: key) : nil
         }
     }
 
     func forget(_ key: Key) {
-        state.withLock { state in state.fills[key] = nil }
+        state.withLock { state in state.fills.remove(key) }
     }
 
     /// Runs `body` while no other task runs one for the same key; tasks take turns in their order.
