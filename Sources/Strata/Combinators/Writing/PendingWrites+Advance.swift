@@ -1,6 +1,8 @@
 extension PendingWrites {
     /// How exactly the time is kept after which a write is given up.
     private static var lookInterval: Duration { .seconds(1) }
+    /// How long a call of the source that was cancelled keeps its place among those that may run at once.
+    private static var grace: Duration { .seconds(1) }
 
     /// What is to be done now.
     ///
@@ -9,10 +11,10 @@ extension PendingWrites {
         var effects = Effects()
         if let lost = takeLost(at: now) { effects.batches.append(lost) }
         endRests(at: now)
+        endHanging(at: now)
         while let batch = takeBatch(at: now) { effects.batches.append(batch) }
         admitCallers(at: now, &effects)
-        effects.finished = finished
-        finished.removeAll()
+        effects.finished = waiters.takeFinished()
         effects.due = nextDue(at: now)
         return effects
     }
@@ -33,7 +35,7 @@ extension PendingWrites {
             places[write.key]?.batch = batch.number
             batch.writes.append(write)
         }
-        batches.insert(batch.number)
+        batches[batch.number] = now.advanced(by: options.timeout + Self.grace)
         return batch
     }
 
@@ -68,6 +70,14 @@ extension PendingWrites {
                 continue
             }
             nextRest = min(nextRest, write.dueAt)
+        }
+    }
+
+    /// Calls that do not end when they are cancelled hold up their own keys, and no others.
+    private mutating func endHanging(at now: MonotonicInstant) {
+        for (batch, end) in batches where end <= now {
+            batches[batch] = nil
+            noteFailure(at: now)
         }
     }
 

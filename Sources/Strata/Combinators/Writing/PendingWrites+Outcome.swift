@@ -23,9 +23,7 @@ extension PendingWrites {
     ) -> [Write] {
         // It may be one of them that the source never takes: the others go without it, and at once.
         let isHalved = isLasting && writes.count > 1
-        if !isLasting { failuresInARow += 1 }
-        // Once is chance; twice is a source that is down.
-        if !isLasting, failuresInARow > 1 { pausedUntil = now.advanced(by: pause(failuresInARow - 1)) }
+        if !isLasting { noteFailure(at: now) }
         var lost: [Write] = []
         for write in writes {
             guard var write = land(write, of: batch) else { continue }
@@ -44,6 +42,13 @@ extension PendingWrites {
             }
         }
         return lost
+    }
+
+    /// A call of the source has failed.
+    mutating func noteFailure(at now: MonotonicInstant) {
+        failuresInARow += 1
+        // Once is chance; twice is a source that is down.
+        if failuresInARow > 1 { pausedUntil = now.advanced(by: pause(failuresInARow - 1)) }
     }
 
     /// A write counts as under way until its cache has forgotten it.
@@ -69,14 +74,10 @@ extension PendingWrites {
 
     /// Takes a write down that is under way.
     ///
-    /// - Returns: The write, with those who have begun to wait for it meanwhile; `nil` when it was given up.
+    /// - Returns: The write; `nil` when it was given up.
     private mutating func land(_ write: Write, of batch: Batch) -> Write? {
-        guard places[write.key]?.batch == batch.number, let stored = places[write.key]?.underWay.take() else {
-            return nil
-        }
-        var landed = write
-        landed.waiters = stored.waiters
-        return landed
+        guard places[write.key]?.batch == batch.number, places[write.key]?.underWay.take() != nil else { return nil }
+        return write
     }
 
     /// Lets a later write of this process stand for one that is under way.
@@ -102,7 +103,7 @@ extension PendingWrites {
         case .written: (error, counts.written) = (nil, counts.written + 1)
         case .givenUp(let cause): (error, counts.givenUp) = (cause, counts.givenUp + 1)
         }
-        complete(write.waiters, error)
+        waiters.end(write.number, error)
         if places[write.key]?.isEmpty == true { places[write.key] = nil } else { queue(write.key) }
         return true
     }
@@ -119,7 +120,7 @@ extension PendingWrites {
         var other = Write(write.key, entry, cost: write.cost, at: now)
         other.version = entry.version
         other.isTaken = true
-        other.waiters = write.waiters
+        other.number = write.number
         other.isUrgent = true
         places[write.key]?.waiting = other
         queue(write.key)
@@ -132,7 +133,7 @@ extension PendingWrites {
     mutating func untold() { counts.untold += 1 }
 
     /// All of a batch has ended.
-    mutating func end(_ batch: Batch) { batches.remove(batch.number) }
+    mutating func end(_ batch: Batch) { batches[batch.number] = nil }
 
     /// From now on nothing waits for others to go with it.
     mutating func drain() { isDraining = true }
@@ -153,7 +154,7 @@ extension PendingWrites {
                 lost.append(write)
                 cost -= write.cost
                 counts.givenUp += 1
-                complete(write.waiters, error)
+                waiters.end(write.number, error)
             }
             unqueue(key)
             places[key]?.underWay = nil

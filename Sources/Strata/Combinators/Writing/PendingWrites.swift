@@ -17,8 +17,8 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let setAt: MonotonicInstant
         /// When the first write was set that it stands for.
         var firstAt: MonotonicInstant
-        /// The callers that wait for it.
-        var waiters: Set<UInt64> = []
+        /// Its place in the order in which writes were taken in; that of the first which it stands for.
+        var number: UInt64 = 0
         var attempts = 0
         /// The largest batch that it may be part of: half of the one that has failed with it.
         var room = Int.max
@@ -92,12 +92,10 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// When the first of them may be tried again, or earlier.
     var nextRest = MonotonicInstant.distantFuture
     var callers = CallerLine()
-    /// Callers that wait for writes: for how many, and the first error of one that was given up.
-    var waiters: [UInt64: (left: Int, error: (any Error)?)] = [:]
-    var finished: [(waiter: UInt64, error: (any Error)?)] = []
+    var waiters = WriteWaiters()
     private var lastNumber: UInt64 = 0
-    /// Those that ask the source now.
-    var batches: Set<UInt64> = []
+    /// Those that ask the source now, and until when each has a place among the calls that may run at once.
+    var batches: [UInt64: MonotonicInstant] = [:]
     var failuresInARow = 0
     var pausedUntil = MonotonicInstant.distantPast
     /// When to look for writes whose time is over.
@@ -169,6 +167,9 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     mutating func admit(_ write: Write) {
+        var write = write
+        write.number = next()
+        waiters.open(write.number)
         places[write.key, default: Place()].setting = write
         cost += write.cost
     }
@@ -188,15 +189,13 @@ struct PendingWrites<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     mutating func abandon(_ key: Key) {
         guard let write = places[key]?.setting.take() else { return }
         cost -= write.cost
-        complete(write.waiters, nil)
+        waiters.end(write.number, nil)
         if places[key]?.isEmpty == true { places[key] = nil }
     }
 
     /// Lets a later write stand for an earlier one.
     mutating func replace(_ earlier: Write, by write: inout Write) {
-        // Who waits for both waits for one less.
-        complete(write.waiters.intersection(earlier.waiters), nil)
-        write.waiters.formUnion(earlier.waiters)
+        write.number = waiters.join(earlier.number, write.number)
         write.firstAt = min(write.firstAt, earlier.firstAt)
         write.attempts = earlier.attempts
         write.room = earlier.room

@@ -8,7 +8,7 @@
 /// | limit | 10 000 | what a crash costs at most |
 /// | costLimit | none | only you know what a value costs |
 /// | waitLimit | 1 s | a caller learns that the source cannot keep up, and does not wait for ever |
-/// | timeout | 10 s | a write that hangs must not hold its key |
+/// | timeout | 10 s | a write that hangs must not hold up others |
 /// | backOff | 100 ms … 5 s | a failing source is asked ever more rarely |
 /// | givenUpAfter | 60 s | a restart of the source passes unnoticed; what lasts longer is for a person |
 ///

@@ -150,6 +150,75 @@ struct PendingWritesTests {
         #expect(rig.batches.count == 3)
     }
 
+    @Test("a call that does not end when its time is over keeps its keys to itself, and no others from the source")
+    func hanging() throws {
+        let rig = Rig {
+            $0.batch = 1
+            $0.concurrency = 1
+            $0.timeout = .seconds(10)
+            $0.backOff = .seconds(1) ... .seconds(8)
+        }
+        rig.set(1, for: "a")
+        let hanging = try #require(rig.take())
+        rig.set(2, for: "b")
+        rig.set(3, for: "a")
+        rig.advance(.milliseconds(10_900))
+        #expect(rig.batches.isEmpty)
+        rig.advance(.milliseconds(100))
+        let other = try #require(rig.take())
+        #expect(other.writes.map(\.key) == ["b"])
+        rig.succeed(other)
+        rig.advance(.seconds(10))
+        // The second write of a key never runs beside the first.
+        #expect(rig.batches.isEmpty && rig.pending.count == 1)
+        rig.fail(hanging)
+        rig.advance(.seconds(8))
+        #expect(try #require(rig.take()).writes.map(\.entry.value) == [3])
+    }
+
+    @Test("who waits for all waits for those that there were, whatever is set later, and leaves nothing behind")
+    func waitingForAll() throws {
+        let rig = Rig { $0.batch = 1 }
+        #expect(!rig.wait(70))
+        rig.set(1, for: "a")
+        let first = try #require(rig.take())
+        #expect(rig.wait(71))
+        rig.set(2, for: "b")
+        let second = try #require(rig.take())
+        #expect(rig.wait(72))
+        rig.succeed(second)
+        #expect(rig.finished.isEmpty)
+        for waiter in 100..<200 as Range<UInt64> {
+            #expect(rig.wait(waiter))
+            rig.pending.dismiss(waiter)
+        }
+        rig.set(3, for: "c")
+        #expect(rig.wait(73))
+        rig.succeed(first)
+        #expect(rig.finished.map(\.waiter) == [71, 72])
+        rig.succeed(try #require(rig.take()))
+        #expect(rig.finished.map(\.waiter) == [71, 72, 73])
+        #expect(rig.pending.waiters.isEmpty)
+    }
+
+    @Test("who waits hears of what was given up of that, and of nothing else")
+    func waitingInVain() throws {
+        let rig = Rig {
+            $0.batch = 1
+            $0.isTransient = { _ in false }
+        }
+        rig.set(1, for: "a")
+        let first = try #require(rig.take())
+        #expect(rig.wait(71))
+        rig.set(2, for: "b")
+        let second = try #require(rig.take())
+        #expect(rig.wait(72))
+        rig.fail(second)
+        rig.succeed(first)
+        #expect(rig.finished.map(\.waiter) == [71, 72])
+        #expect(rig.finished.map { $0.error == nil } == [true, false])
+    }
+
     @Test("what has failed for too long, or for good, is given up; so is what never had its turn")
     func givingUp() throws {
         let rig = Rig {
