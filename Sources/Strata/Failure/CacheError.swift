@@ -66,6 +66,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         ///
         /// ``CacheError/causes`` has the source's error.
         public static let notWritten = Code(description: "not written")
+        /// The closure that writes a key to the source has set or deleted that key in the same cache.
+        ///
+        /// It would wait for its own end. Nothing was changed by that call.
+        public static let writesItself = Code(description: "writes itself")
     }
 
     /// What kind of failure it was.

@@ -46,13 +46,11 @@ public struct ClosureLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLeve
 
     /// Runs the closure.
     public func remove(_ key: Key) async throws {
-        // What the closure removes elsewhere is nobody's set.
-        guard UncachedWrite.value != nil else { return try await onRemove(key) }
-        try await UncachedWrite.$value.withValue(nil) { try await onRemove(key) }
+        try await CallLocals.apart { try await onRemove(key) }
     }
 
     /// Runs the closure.
-    public func removeAll() async throws { try await onClear() }
+    public func removeAll() async throws { try await CallLocals.apart { try await onClear() } }
 
     /// Runs the closure.
     public func relieve(_ pressure: MemoryPressure) { onPressure(pressure) }

@@ -77,6 +77,7 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         guard let value = entry.value, entry.rights == nil, !entry.isFill else {
             return try await base.commit(entry, for: key)
         }
+        try refuseInside(key)
         return try await turns.exclusively(key) {
             let place = try await place(of: key)
             try await write(value, key)
@@ -109,17 +110,32 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
     public func delete(_ key: Key) async throws { try await write(nil, thenForget: key) }
 
     private func write(_ value: Value?, thenForget key: Key) async throws {
+        try refuseInside(key)
         try await turns.exclusively(key) {
             try await write(value, key)
             try await forget(key)
         }
     }
 
+    /// What the closure of a write writes itself of the same key would wait for its own turn.
+    private func refuseInside(_ key: Key) throws {
+        guard WriteUnderWay.isInside(ObjectIdentifier(turns), key) else { return }
+        throw CacheError(
+            code: .writesItself,
+            message: "the closure that writes a key to the source has set or deleted that key in the same cache"
+        )
+    }
+
     /// Writes the source; when that fails, forgets the key.
     private func write(_ value: Value?, _ key: Key) async throws {
+        let underWay = WriteUnderWay(ObjectIdentifier(turns), key)
+        defer { underWay.end() }
         do {
-            // The source may be a cache itself.
-            try await UncachedWrite.$value.withValue(nil) { try await write(key, value) }
+            try await WriteUnderWay<Key>
+                .run(underWay) {
+                    // The source may be a cache itself.
+                    try await UncachedWrite.$value.withValue(nil) { try await write(key, value) }
+                }
             written.add()
         } catch {
             failures.add()
@@ -210,7 +226,8 @@ extension AtomicLevel {
     /// This level, writing to the source of truth before it caches.
     ///
     /// Writers of a key take turns in this process, in the order of their calls; a turn lasts as long as the write. There is no
-    /// limit on it but the closure's own.
+    /// limit on it but the closure's own. A closure that sets or deletes the key that it writes gets
+    /// ``CacheError/Code/writesItself``.
     ///
     /// Two round trips to Redis around each write of the source; one more for a conflict.
     ///

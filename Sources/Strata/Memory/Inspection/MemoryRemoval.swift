@@ -52,7 +52,9 @@ struct MemoryDepartures<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, S
     @inlinable
     @inline(never)
     func tell(listener: @Sendable (MemoryRemoval<Key, Value>) -> Void) {
-        for removal in removals { listener(removal) }
+        let removals = removals
+        guard !removals.isEmpty else { return }
+        CallLocals.apart { for removal in removals { listener(removal) } }
     }
 
     @usableFromInline

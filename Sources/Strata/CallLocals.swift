@@ -1,0 +1,26 @@
+/// What a call hands on to the levels that it reaches, beside the parameters: what a user's closure begins is no part of it.
+@usableFromInline
+enum CallLocals {
+    private static var isEmpty: Bool {
+        UncachedWrite.value == nil && RemovalCall.current == nil && InvalidationAccount.current == nil
+    }
+
+    /// Runs what belongs to no call.
+    @usableFromInline
+    static func apart(_ body: () -> Void) {
+        guard !isEmpty else { return body() }
+        UncachedWrite.$value.withValue(nil) {
+            RemovalCall.$current.withValue(nil) { InvalidationAccount.$current.withValue(nil, operation: body) }
+        }
+    }
+
+    /// Runs what belongs to no call.
+    static func apart(_ body: () async throws -> Void) async throws {
+        guard !isEmpty else { return try await body() }
+        try await UncachedWrite.$value.withValue(nil) {
+            try await RemovalCall.$current.withValue(nil) {
+                try await InvalidationAccount.$current.withValue(nil, operation: body)
+            }
+        }
+    }
+}
