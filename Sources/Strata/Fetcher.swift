@@ -51,7 +51,7 @@ public struct ClosureFetcher<Key: Hashable & Sendable, Value: Sendable>: Fetcher
         guard let value else { return nil }
         request.recorder?.step(.fetched, at: .source, from: start, to: end)
         let now = time.now(at: end)
-        let tenant = (key as? any TenantScoped).map { TenantTags($0.tenant) }
+        let tenant = (key as? any TenantScoped)?.tags(within: nil)
         let tags = tenant?.stored(request.options.tags) ?? request.options.tags
         var entry = Entry(.value(value), tags: tags, fetchDuration: begin.duration(to: now))
         entry.live(for: request.options.lifetime, by: nil, fingerprint: 0, from: now)

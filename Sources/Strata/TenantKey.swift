@@ -40,31 +40,47 @@ extension TenantKey: KeyRepresentable where Key: KeyRepresentable {
 package protocol TenantScoped {
     /// Whose key it is.
     var tenant: String { get }
+
+    /// The tags of its entries, where it is a key of a tenant within another, or within none.
+    func tags(within outer: TenantTags?) -> TenantTags
 }
 
-extension TenantKey: TenantScoped {}
+extension TenantKey: TenantScoped {
+    package func tags(within outer: TenantTags?) -> TenantTags {
+        let own = TenantTags(tenant, within: outer)
+        return (key as? any TenantScoped)?.tags(within: own) ?? own
+    }
+}
 
 /// The tags of a tenant's entries: one that all of them bear, and their own with the tenant before them.
 package struct TenantTags: Sendable, Hashable {
     /// The tag that all of them bear.
     package let all: String
+    /// Those of the tenants that it is within.
+    private let outer: [String]
 
-    package init(_ tenant: String) {
-        var name = Array("tenant:".utf8)
+    package init(_ tenant: String, within other: TenantTags? = nil) {
+        var name = Array((other.map { $0.all + ":" } ?? "").utf8)
+        name += Array("tenant:".utf8)
         PercentEncoding.append(Array(tenant.utf8), to: &name) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "%") }
         all = String(decoding: name, as: UTF8.self)
+        outer = other.map { $0.outer + [$0.all] } ?? []
     }
 
     /// A tag of the tenant's, as it is stored; one that was stored already stays as it is.
     ///
     /// By bytes as well: a tag of the tenant's may begin with a character that joins the one before.
     func stored(_ tag: String) -> String {
-        let start = "\(all):"
-        return tag == all || tag.hasPrefix(start) || tag.utf8.starts(with: start.utf8) ? tag : start + tag
+        let isStored = (outer + [all])
+            .contains { tag == $0 || tag.hasPrefix("\($0):") || tag.utf8.starts(with: "\($0):".utf8) }
+        return isStored ? tag : "\(all):\(tag)"
     }
 
     /// The tags of an entry, as they are stored.
     ///
     /// Levels hand entries out with these: what voids an entry knows its tags by this form.
-    func stored(_ tags: [String]) -> [String] { [all] + tags.lazy.filter { $0 != all }.map { stored($0) } }
+    func stored(_ tags: [String]) -> [String] {
+        let names = outer + [all]
+        return names + tags.lazy.filter { !names.contains($0) }.map { stored($0) }
+    }
 }

@@ -54,7 +54,8 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// What one of them gets of a fetch that another read has left.
     func awaited(_ key: First.Key, _ request: ReadRequest) async throws -> Entry<First.Value>? {
-        if let entry = try await first.entry(for: key, request) { return marked(entry, isFirst: true) }
+        let found = await Result { try await first.entry(for: key, request) }
+        if case .success(let entry?) = found { return marked(entry, isFirst: true) }
         return marked(try await second.entry(for: key, request), isFirst: false)
     }
 

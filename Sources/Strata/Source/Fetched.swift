@@ -127,7 +127,7 @@ package struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
         let now = clock.now(at: end)
         let taken = begin.duration(to: now)
-        let tenant = (key as? any TenantScoped).map { TenantTags($0.tenant) }
+        let tenant = (key as? any TenantScoped)?.tags(within: nil)
         return try fetched(
             tenant.map { outcome.scoped(by: $0) } ?? outcome,
             fingerprint: fingerprint,

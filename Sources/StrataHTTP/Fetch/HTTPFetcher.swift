@@ -47,7 +47,7 @@ public final class HTTPFetcher: Fetcher {
     ///
     /// - Throws: As ``fetch(_:revalidating:)``.
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
-        guard request.options.source != .never else { return nil }
+        guard request.options.source != .never, request.awaited == nil else { return nil }
         let start = MonotonicInstant.now
         let outcome = try await fetch(key)
         let end = MonotonicInstant.now

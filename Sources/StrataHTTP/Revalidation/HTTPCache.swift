@@ -115,6 +115,7 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
     ///
     /// - Throws: As ``HTTPFetcher/fetch(_:revalidating:)``.
     public func entry(for key: HTTPResource, _ request: ReadRequest) async throws -> Entry<HTTPContent>? {
+        guard request.awaited == nil else { return nil }
         let kept = try await found(key, request)
         let start = MonotonicInstant.now
         let now = time.now(at: start)

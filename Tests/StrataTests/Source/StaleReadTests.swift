@@ -304,6 +304,25 @@ struct StaleReadTests {
         for level in [memory, middle] { #expect(level.resident("k", at: .now) == nil) }
     }
 
+    @Test("what a late fetch of a second level brings is there afterwards, though the first one fails again")
+    func lateBehindFailing() async throws {
+        source.hold(gate)
+        let second = source.level(FreshnessPolicy(hardTimeout: .milliseconds(5)))
+        let cache = memory.compose(Failing().recover(with: second))
+        await #expect(throws: CacheError.self) { try await cache.get("k") }
+        gate.open()
+        await cache.drain(within: .seconds(30))
+        #expect(memory.resident("k", at: .now)?.value == "value")
+        #expect(source.calls == 1)
+    }
+
+    private struct Failing: CacheLevel {
+        func entry(for key: String, _ request: ReadRequest) throws -> Entry<String>? { throw ToldSource.Failure() }
+        func store(_ entry: Entry<String>, for key: String) async throws {}
+        func remove(_ key: String) async throws {}
+        func removeAll() async throws {}
+    }
+
     @Test("a refresh whose fetch takes longer than any caller waits keeps what that brings")
     func lateRefresh() async throws {
         try await memory.store(.aged("old", fresh: -1, stale: 60, revalidate: 30), for: "k")

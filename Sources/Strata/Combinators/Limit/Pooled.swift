@@ -17,10 +17,18 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
     /// The level whose reads are pooled.
     public let base: Base
     private let flights: Flights<Base.Key, Entry<Base.Value>?>
+    /// For a level that has no gate: keys that are one key below void each other's flights.
+    private let ownGate: FillGate?
 
     init(_ base: Base) {
         self.base = base
-        flights = Flights(clock: base.clock ?? .current, gate: base.gate)
+        ownGate = base.gate == nil ? FillGate(size: 1 << 10) : nil
+        flights = Flights(clock: base.clock ?? .current, gate: base.gate ?? ownGate)
+    }
+
+    private func void(_ key: Key) {
+        flights.void(key)
+        ownGate?.void(base.fingerprint(of: key))
     }
 
     /// Asks the level, or joins a running read of the same key.
@@ -82,22 +90,22 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     /// Voids the flight and stores the entry.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         try await base.store(entry, for: key)
     }
 
     /// Voids the flight and stores the entry.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         return try await base.commit(entry, for: key)
     }
 
     /// Voids the flight and removes the key.
     public func remove(_ key: Key) async throws {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         try await base.remove(key)
     }
 
@@ -134,22 +142,22 @@ extension Pooled: ConfirmationRelay {}
 extension Pooled: AtomicLevel where Base: AtomicLevel {
     /// Voids the flight and changes the level.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         return try await base.exchange(entry, for: key, if: mark)
     }
 
     /// Voids the flight and changes the level.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
-        flights.void(key)
-        defer { flights.void(key) }
+        void(key)
+        defer { void(key) }
         return try await base.changeLifetime(of: key, change)
     }
 
     /// Voids the flight and asks the level.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
-        if write.step != .looks { flights.void(key) }
-        defer { if write.step != .looks { flights.void(key) } }
+        if write.step != .looks { void(key) }
+        defer { if write.step != .looks { void(key) } }
         return try await base.settle(key, write)
     }
 }

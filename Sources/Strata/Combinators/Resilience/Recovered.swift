@@ -68,7 +68,11 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
         guard !(error is CancellationError) else { throw error }
         try Task.checkCancellation()
         recoveries.add()
-        return try await fallback(key, error).map { Entry(.value($0), origin: "fallback", ticket: .void) }
+        return try await fallback(key, error)
+            .map { value in
+                let now = (base.clock ?? .current).now
+                return Entry(.value(value), storedAt: now, origin: "fallback", ticket: .void)
+            }
     }
 }
 

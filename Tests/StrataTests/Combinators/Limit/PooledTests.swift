@@ -156,6 +156,29 @@ struct PooledTests {
         #expect(try await cache.get("k") == 7)
     }
 
+    @Test("keys that are one key below: what was read before one of them was removed is not shared with the other")
+    func mergedKeys() async throws {
+        let gate = AsyncGate()
+        let value = Locked("old")
+        let fetcher = ClosureFetcher<String, String> { _ in
+            let read = value.withLock { $0 }
+            try await gate.pass()
+            return read
+        }
+        let cache = MemoryLevel<String, String>(limit: .entries(10))
+            .compose(fetcher.transformKeys { (key: String) in key.lowercased() }.pooled())
+        let first = Task { try await cache.get("A") }
+        await gate.arrivals()
+        value.withLock { $0 = "new" }
+        try await cache.remove("a")
+        let second = Task { try await cache.get("A") }
+        await gate.arrivals(2)
+        gate.open()
+        _ = try await (first.value, second.value)
+        #expect(try await second.value == "new")
+        #expect(try await cache.get("A") == "new")
+    }
+
     @Test("a caller that is cancelled before it asks does not ask")
     func cancelledBefore() async throws {
         let cache = probe.pooled()

@@ -125,6 +125,8 @@ struct ResilienceTests {
         #expect(try await level.get("none") == nil)
         probe.failGets("down")
         #expect(try await level.get("abc") == 3)
+        // It is as old as this moment.
+        #expect(try await level.get("abc", ReadOptions(maximumAge: .seconds(60))) == 3)
         probe.failGets("other")
         #expect(try await level.get("abc") == nil)
         probe.failGets(nil)

@@ -57,6 +57,50 @@ struct TenantLevelTests {
         #expect(acme.resident(1, at: .now) == nil && globe.resident(1, at: .now) != nil)
     }
 
+    @Test(
+        "of tenants within a tenant each has its own, and the outer one all of theirs, set or fetched",
+        arguments: [false, true]
+    )
+    func within(isSet: Bool) async throws {
+        let cache = MemoryLevel<TenantKey<TenantKey<Int>>, String>(limit: .entries(100))
+            .compose(
+                Source { key, _ in .value("\(key.key.tenant) \(key.key.key)", tags: key.key.key == 2 ? ["red"] : []) }
+            )
+        let (acme, globe) = (cache.tenant("acme"), cache.tenant("globe"))
+        let parts = ["berlin", "paris"].map { acme.tenant($0) } + [globe.tenant("berlin")]
+        func fill() async throws {
+            for part in parts {
+                for key in 1...2 {
+                    if isSet { try await part.set("set", for: key, tags: key == 2 ? ["red"] : []) }
+                    _ = try await part.get(key)
+                }
+            }
+        }
+        /// Which of the keys of each part are there.
+        func there() -> [[Int]] { parts.map { part in (1...2).filter { part.resident($0, at: .now) != nil } } }
+        try await fill()
+        try await parts[0].invalidate(tag: "red")
+        #expect(there() == [[1], [1, 2], [1, 2]])
+        try await fill()
+        try await parts[0].clear()
+        #expect(there() == [[], [1, 2], [1, 2]])
+        try await fill()
+        try await acme.clear()
+        #expect(there() == [[], [], [1, 2]])
+    }
+
+    @Test("what a source finds unchanged keeps the tags of tenants within a tenant")
+    func unchangedWithin() async throws {
+        let cache = MemoryLevel<TenantKey<TenantKey<Int>>, String>(limit: .entries(100))
+            .compose(Source { (_: TenantKey<TenantKey<Int>>, _: FetchContext<String>) in .notModified() })
+        let part = cache.tenant("acme").tenant("berlin")
+        try await part.set("set", for: 1, tags: ["red"])
+        #expect(try await part.get(1, .reload) == "set")
+        let tags = try #require(try await cache.entry(for: TenantKey("acme", TenantKey("berlin", 1)), ReadRequest()))
+            .tags
+        #expect(tags == ["tenant:acme", "tenant:acme:tenant:berlin", "tenant:acme:tenant:berlin:red"])
+    }
+
     @Test("a tag that is called as that of all voids all; one that begins with a joining character stays itself")
     func oddTags() async throws {
         let cache = shared()
