@@ -84,6 +84,11 @@ struct Lease: Sendable {
     /// The same by the cache's clock, as the times of entries.
     let askedAt: MonotonicInstant
     private var record: [UInt8]
+    /// What tells it from others.
+    var token: [UInt8] {
+        guard case .held(let token, _, _) = LeaseRecord(record) else { return [] }
+        return token
+    }
     /// The header of the value when the lease was granted; `nil` for no value.
     private(set) var replacedHeader: [UInt8]?
 

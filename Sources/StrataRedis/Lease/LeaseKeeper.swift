@@ -32,6 +32,8 @@ final class LeaseKeeper: Watched {
 
     private struct State: Sendable {
         var held: [UInt64: Held] = [:]
+        /// The tokens of those under which a read fills a level above others.
+        var toFill: [UInt64: [UInt8]] = [:]
         var lastNumber: UInt64 = 0
         /// Whether the client has ended, and renews nothing more.
         var isStopped = false
@@ -55,12 +57,14 @@ final class LeaseKeeper: Watched {
     ///   - lease: The lease, just granted.
     ///   - limit: How long the lease is renewed in all.
     ///   - endsWithClient: Whether its work is of no use without the client, so that both end together.
+    ///   - isToFill: Whether a read holds it while it asks the levels below.
     ///   - lost: Called once when the lease is known to be gone.
     /// - Returns: The number by which to give the lease back.
     func keep(
         _ lease: Lease,
         upTo limit: Duration,
         endsWithClient: Bool = true,
+        isToFill: Bool = false,
         lost: @escaping @Sendable () -> Void
     ) -> UInt64 {
         let expiry = lease.grantedAt.advanced(by: lease.duration)
@@ -76,6 +80,7 @@ final class LeaseKeeper: Watched {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.held[state.lastNumber] = held
+            if isToFill { state.toFill[state.lastNumber] = lease.token }
             return state.lastNumber
         }
         watch.schedule(self, by: held.due)
@@ -84,8 +89,13 @@ final class LeaseKeeper: Watched {
 
     /// Stops renewing a lease; a renewal on its way finds it gone, or is the last.
     func giveBack(_ number: UInt64) {
-        state.withLock { state in state.held[number] = nil }
+        state.withLock { state in (state.held[number], state.toFill[number]) = (nil, nil) }
     }
+
+    /// Whether a read of this process holds the lease with this token, and asks the levels below.
+    ///
+    /// O(such leases).
+    func isToFill(_ token: [UInt8]) -> Bool { state.withLock { $0.toFill.values.contains(token) } }
 
     /// The client ends in a moment: the leases of fetches are ended while calls are still taken, and their holders told.
     ///

@@ -154,7 +154,7 @@ private final class FillLease: Sendable {
 
     init(_ lease: Lease) {
         self.lease = lease
-        number = lease.redis.leases.keep(lease, upTo: LeaseOptions().renewalLimit) {}
+        number = lease.redis.leases.keep(lease, upTo: LeaseOptions().renewalLimit, isToFill: true) {}
     }
 
     deinit {

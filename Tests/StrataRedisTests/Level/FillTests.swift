@@ -120,6 +120,26 @@ struct FillTests {
         }
     }
 
+    @Test("above a fetching level of its own keyspace, too: nobody waits for its own lease", arguments: [false, true])
+    func aboveItself(isSameLevel: Bool) async throws {
+        try await RedisServer.withServer { server in
+            source.gate.open()
+            let one = try level(of: server)
+            let below = isSameLevel ? one : RedisLevel(one.redis, keyspace: keyspace, codec: .text)
+            for level in [one, below] { try await level.listens() }
+            let source = source
+            let memory = MemoryLevel<String, String>(limit: .entries(10))
+            let cache = memory.compose(one).compose(below.fetching { _ in try await source.fetch() })
+            let read = try await cache.getWithTrace("k")
+            #expect(read.value == "value" && source.calls == 1)
+            #expect(!read.trace.steps.map(\.event).contains(.waited))
+            // What fills the one level is news for the other, which vouches for it no more.
+            #expect(try await one.redis.exists(names.value) == 0)
+            #expect(try await one.redis.exists(names.lease) == 0)
+            #expect(try await cache.get(["l", "m"]) == ["value", "value"])
+        }
+    }
+
     @Test("a read that leaves Redis out fills it in the same way", arguments: Change.allCases)
     func beside(change: Change) async throws {
         try await RedisServer.withServer { server in
