@@ -97,7 +97,7 @@ extension RedisLevel: ConfirmingLevel {
             seal: seal,
             asOf: header.asOf
         )
-        return outline.isUsable(at: redis.clock.now) ? .holds(outline) : .expired
+        return isInTime(outline) ? .holds(outline) : .expired
     }
 
     /// Replaces what a tag or a clear has voided.

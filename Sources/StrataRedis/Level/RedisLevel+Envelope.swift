@@ -71,13 +71,15 @@ extension RedisLevel {
             counters.add(\.misses)
             return .nothing
         }
-        let offset = try await clock(of: names).offset()
-        let found = try await standing(
-            decode(bytes, names, ticket, pending, clockOffset: offset),
-            bytes,
-            names,
-            pending
-        )
+        let clock = clock(of: names)
+        let offset = try await clock.offset()
+        var found = decode(bytes, names, ticket, pending, clockOffset: offset)
+        if isAhead(found, bytes, offset) {
+            // The server's clock may have been set forward since it was read.
+            let anew = try await clock.offset(notOlderThan: .seconds(1))
+            if anew != offset { found = decode(bytes, names, ticket, pending, clockOffset: anew) }
+        }
+        found = try await standing(found, bytes, names, pending)
         count(found)
         return found
     }
@@ -100,8 +102,9 @@ extension RedisLevel {
                 continue
             }
             let found = decode(bytes, names[index], tickets[index], pending[index], clockOffset: offset)
-            if case .unusable(.newerSchema, _) = found {
+            if found.belongsToNewerRelease || isAhead(found, bytes, offset) {
                 findings.append(try await decode(bytes, names[index], tickets[index], pending[index]))
+                known = (clock, try await clock.offset())
             } else {
                 count(found)
                 findings.append(found)
@@ -136,9 +139,7 @@ extension RedisLevel {
                 return .void(stamp: Envelope.stamp(of: bytes), because: .invalidationPending)
             }
             // The lease of a fetch in its place keeps the value longer than that.
-            guard redis.clock.now < entry.staleUntil else {
-                return .void(stamp: Envelope.stamp(of: bytes), because: .expired)
-            }
+            guard isInTime(entry) else { return .void(stamp: Envelope.stamp(of: bytes), because: .expired) }
             freshness.complete(&entry)
             return .entry(entry, bytes: bytes)
         } catch {
@@ -169,8 +170,8 @@ extension RedisLevel {
         _ pending: PendingInvalidations.Reach
     ) async throws -> ReadTrace.Reason? {
         let offset = try await clock(of: names).offset()
-        let end = MonotonicInstant(serverMilliseconds: envelope.staleUntil, offset: offset)
-        guard redis.clock.now < end else { return .expired }
+        let outline: Entry<Value> = entry(of: envelope, .absent, .none, clockOffset: offset)
+        guard isInTime(outline) else { return .expired }
         guard !pending.covers(envelope.tags) else { return .invalidationPending }
         let question = (envelope.asOf, TagName.unique(envelope.tags))
         let isValid = try await counting { try await shared.tags(of: names.part).admits([question], nil, redis) }

@@ -70,6 +70,15 @@ final class ServerClock: Sendable {
         return try await measure()
     }
 
+    /// The same by a reading that is not older than that.
+    ///
+    /// One round trip where there is none.
+    func offset(notOlderThan age: Duration) async throws -> Int64 {
+        let since = MonotonicInstant.now.advanced(by: .zero - age)
+        if let offset = state.withLock({ $0.takenAt >= since ? $0.offset : nil }) { return offset }
+        return try await measure()
+    }
+
     /// The offset as it was read last, however long ago; asks nobody.
     ///
     /// For what a replica answers while the server stands still, which can be asked for no newer one.

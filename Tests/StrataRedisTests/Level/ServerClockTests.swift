@@ -75,4 +75,55 @@ struct ServerClockTests {
         #expect(error?.code == .unexpectedReply)
         await server.stop()
     }
+
+    /// A level whose reading of the server's clock is as if that had been set since.
+    private func level(
+        _ redis: RedisClient,
+        _ keyspace: Keyspace,
+        ahead: Duration,
+        readBefore age: Duration = .zero
+    ) async throws -> RedisLevel<String, String> {
+        let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text)
+        let clock = level.clock(of: level.names(for: "k"))
+        let offset = try await clock.offset()
+        let then = MonotonicInstant.now.advanced(by: .zero - age)
+        let time = Duration.nanoseconds(then.nanoseconds + offset) + ahead
+        #expect(clock.note(time, askedAt: then, at: then, within: .seconds(1)) != nil)
+        return level
+    }
+
+    @Test("the clock was set back: what was stored before does not live on for as long, unless it has no end")
+    func setBack() async throws {
+        try await RedisServer.withServer { server in
+            let keyspace = Keyspace(TestServer.uniqueName())
+            let before = try await level(TestServer.client(of: server), keyspace, ahead: .seconds(3_600))
+            let lifetime = EntryLifetime(freshFor: .seconds(300), staleFor: .seconds(300))
+            try await before.set("old", for: "k", lifetime: lifetime)
+            try await before.set("old", for: "endless", lifetime: .unlimited)
+            #expect(try await before.get("k") == "old")
+            let now = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+            #expect(try await now.get("k") == nil)
+            #expect(try await now.get(["endless", "k", "none"]) == ["old", nil, nil])
+            let whatever = ReadOptions(staleness: .allowed)
+            #expect(try await now.get("k", whatever) == nil)
+            let cache = now.fetching { _ in "new" }
+            #expect(try await cache.get("k") == "new")
+            #expect(try await now.get("k") == "new")
+        }
+    }
+
+    @Test("the clock was set forward: who finds a value from the future reads it anew", arguments: [1, 2])
+    func setForward(keys: Int) async throws {
+        try await RedisServer.withServer { server in
+            let keyspace = Keyspace(TestServer.uniqueName())
+            let now = RedisLevel<String, String>(try TestServer.client(of: server), keyspace: keyspace, codec: .text)
+            let names = ["k", "l"]
+            for name in names { try await now.set("new", for: name, lifetime: EntryLifetime(freshFor: .seconds(300))) }
+            let client = try TestServer.client(of: server)
+            let before = try await level(client, keyspace, ahead: .seconds(-3_600), readBefore: .seconds(5))
+            #expect(try await before.get(Array(names.prefix(keys))) == Array(repeating: "new", count: keys))
+            let entry = try #require(try await before.entry(for: "k", ReadRequest()))
+            #expect(entry.freshUntil < .now.advanced(by: .seconds(301)))
+        }
+    }
 }
