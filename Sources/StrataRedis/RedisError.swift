@@ -107,9 +107,9 @@ public struct RedisError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The first word of the server's error reply, such as `WRONGTYPE` or `NOSCRIPT`.
-    public var serverCode: Substring? {
-        serverMessage?.prefix { $0 != " " }
-    }
+    ///
+    /// Servers before 7.0 put words of their own before the error of a command in a script: it is that of the command.
+    public var serverCode: Substring? { serverMessage.map { Self.code(in: $0) } }
 }
 
 extension RedisError: CodedError {
@@ -123,7 +123,7 @@ extension RedisError {
     /// The message names the reply's code alone, and only what has the form of one: the rest may quote arguments, and
     /// neither it nor a first word of any form is fit for a log.
     static func reply(_ text: String, endpoint: String?) -> RedisError {
-        let word = text.prefix { $0 != " " }
+        let word = code(in: text)
         let code: Code =
             switch word {
             case "NOAUTH", "WRONGPASS": .authentication
@@ -148,15 +148,32 @@ extension RedisError {
 
     /// The code of an error reply, or words for that it has none.
     static func printableCode(of text: String) -> String {
-        let word = text.utf8.prefix { $0 != UInt8(ascii: " ") }
-        let isCode = word.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
-            default: false
-            }
+        let word = code(in: text)
+        return isCode(word) ? String(word) : "an error without a code"
+    }
+
+    /// The code of an error reply; its first word, where that is none.
+    private static func code(in text: String) -> Substring {
+        let first = text.prefix { $0 != " " }
+        guard text.hasPrefix("ERR Error running script"), let script = text.firstRange(of: "@user_script") else {
+            return first
         }
-        guard isCode, (1...32).contains(word.count) else { return "an error without a code" }
-        return String(decoding: word, as: UTF8.self)
+        // `@user_script:12: @user_script: 12: -OOM command not allowed`, or with less of that.
+        let words = text[script.upperBound...].split(separator: ": ", maxSplits: 8)
+            .map { part in (part.hasPrefix("-") ? part.dropFirst() : part).prefix { $0 != " " } }
+        return words.first { isCode($0) && !$0.utf8.contains(where: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains) }
+            ?? first
+    }
+
+    private static func isCode(_ word: Substring) -> Bool {
+        (1...32).contains(word.utf8.count)
+            && word.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
     }
 
     /// Replies by which a server refuses a command for its own state, before running any of it.

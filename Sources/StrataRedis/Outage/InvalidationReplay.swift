@@ -13,6 +13,10 @@ final class InvalidationReplay: Sendable {
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
     private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
+    /// The longest time for a batch of which all are refused for good, and the longest pause after a round with such: a missing
+    /// permission does not mend by itself, and thousands that go on asking are a load.
+    private static let refusedInterval: Duration = .seconds(1)
+    private static let refusedPause: Duration = .seconds(60)
     /// The shortest time for which one is kept: other instances may have stored values with longer lifetimes.
     static let shortestMemory: Duration = .seconds(86_400)
 
@@ -90,12 +94,11 @@ final class InvalidationReplay: Sendable {
         _ client: RedisClient
     ) -> Bool {
         let reference = ClientReference(client: client)
-        let (isKept, isFirst, hasLost) = state.withLock { state in
+        let (isKept, hasLost) = state.withLock { state in
             guard !state.isStopped else {
                 state.refused += 1
-                return (false, false, state.refused == 1)
+                return (false, state.refused == 1)
             }
-            let isFirst = state.pending.isEmpty
             let dropped = state.pending.dropped
             let isKept = state.pending.record(
                 target,
@@ -113,9 +116,8 @@ final class InvalidationReplay: Sendable {
                 // Not the task of whoever has failed first: that has a budget, and other values of its own.
                 state.worker = Task.detached { [self] in await work(for: reference) }
             }
-            return (isKept, isFirst, hasLost)
+            return (isKept, hasLost)
         }
-        if isFirst { log(.notice, "invalidations have failed and will be repeated") }
         if hasLost { log(.warning, "too many invalidations have failed, or too late: some will not be repeated") }
         return isKept
     }
@@ -147,7 +149,7 @@ final class InvalidationReplay: Sendable {
         while count.load(ordering: .acquiring) > 0, .now < deadline {
             // An invalidation that would come due too late is carried out too early rather than never.
             let due = state.withLock { $0.pending.firstDue }
-            guard await attempt(client, by: deadline, early: due >= deadline) == false || due > .now else { continue }
+            guard await !attempt(client, by: deadline, early: due >= deadline).isWhole || due > .now else { continue }
             let wait = max(Self.pause.lowerBound, MonotonicInstant.now.duration(to: due < deadline ? due : .now))
             let pause = min(MonotonicInstant.now.duration(to: deadline), wait)
             guard (try? await Task.pause(for: pause)) != nil else { break }
@@ -176,16 +178,30 @@ final class InvalidationReplay: Sendable {
 
     private func work(for reference: ClientReference) async {
         var failures = 0
+        var isTold = false
+        var last = Round()
         while !Task.isCancelled {
-            if failures > 0 { await rest(after: failures) }
+            if failures > 0 {
+                await rest(after: failures, upTo: last.isRefused ? Self.refusedPause : Self.pause.upperBound)
+            }
             guard !Task.isCancelled, let client = reference.client else { return }
-            failures = await attempt(client, by: .distantFuture) ? 0 : failures + 1
+            last = await attempt(client, by: .distantFuture)
+            failures = last.isWhole ? 0 : failures + 1
+            // What a caller has left, or one bad moment, is repeated at once and is no news.
+            if let error = last.error, !isTold {
+                isTold = true
+                log(.notice, "invalidations have failed and will be repeated", RefusalLog.metadata(of: error))
+            }
             await restUntilDue()
             let hasEnded = state.withLock { state in
-                if state.pending.isEmpty { state.worker = nil }
-                return state.pending.isEmpty
+                guard state.pending.isEmpty else { return false }
+                state.worker = nil
+                state.toldOfLoss = false
+                return true
             }
-            if hasEnded { return log(.notice, "the failed invalidations were repeated") }
+            guard hasEnded else { continue }
+            if isTold { log(.notice, "the failed invalidations were repeated") }
+            return
         }
     }
 
@@ -201,8 +217,8 @@ final class InvalidationReplay: Sendable {
         await rest(for: MonotonicInstant.now.duration(to: due))
     }
 
-    private func rest(after failures: Int) async {
-        let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
+    private func rest(after failures: Int, upTo longest: Duration) async {
+        let whole = min(longest, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
         await rest(for: whole * Double.random(in: 0.5...1))
     }
 
@@ -218,72 +234,120 @@ final class InvalidationReplay: Sendable {
         await sleeper.value
     }
 
+    /// What has come of an attempt.
+    private struct Round: Sendable {
+        /// Whether none has failed.
+        var isWhole = true
+        /// Whether what has failed was refused for good.
+        var isRefused = true
+        /// Why the first has failed.
+        var error: (any Error)?
+
+        mutating func add(_ other: Round) {
+            isWhole = isWhole && other.isWhole
+            isRefused = isRefused && other.isRefused
+            error = error ?? other.error
+        }
+    }
+
     /// Carries out what is pending and due, at all nodes of a cluster at once: one that stands still keeps no other waiting.
     ///
-    /// - Returns: False when one has failed; what was not tried yet is left.
-    private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Bool {
-        let due = state.withLock { state in
+    /// What was not tried yet when one has failed is left.
+    private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Round {
+        let (due, expired) = state.withLock { state in
             let now = MonotonicInstant.now
+            let before = state.pending.count
             state.pending.expire(at: clock.now(at: now))
             count.store(state.pending.count, ordering: .releasing)
-            return state.pending.inOrder.filter { early || $0.notBefore <= now }
+            return (state.pending.inOrder.filter { early || $0.notBefore <= now }, before - state.pending.count)
+        }
+        if expired > 0 {
+            let message: Logger.Message = "failed invalidations are given up: no value can be so old"
+            log(.warning, message, ["count": "\(expired)"])
         }
         let queues = Dictionary(grouping: due) { ObjectIdentifier(client.responsible(for: $0.target.key)) }
-        return await withTaskGroup(of: Bool.self) { group in
+        return await withTaskGroup(of: Round.self) { group in
             for queue in queues.values {
                 group.addTask { [self] in await attempt(queue, client, by: deadline) }
             }
-            return await group.reduce(true) { $0 && $1 }
+            return await group.reduce(into: Round()) { $0.add($1) }
         }
     }
 
     /// Carries out those of one server: the first alone, then several at a time, until one fails.
     ///
     /// A node of a cluster that refuses one may take the others where only the one's slot is on its way. So may any server that
-    /// refuses one for good, for want of a permission. One that refuses all for a time, as in a cluster that is down, is not asked
-    /// again in this round: others wait for its end.
+    /// refuses one for good, for want of a permission; where it refuses all of a batch, the next ones are sent ever more slowly.
+    /// One that refuses all for a time, as in a cluster that is down, is not asked again in this round: others wait for its end.
     private func attempt(
         _ intents: [PendingInvalidations.Intent],
         _ client: RedisClient,
         by deadline: MonotonicInstant
-    ) async -> Bool {
+    ) async -> Round {
         var rest = intents[...]
         var count = 1
-        var isWhole = true
+        var interval = Self.batchInterval
+        var round = Round()
         while !rest.isEmpty {
             let began = MonotonicInstant.now
-            guard !Task.isCancelled, began < deadline else { return false }
+            guard !Task.isCancelled, began < deadline else {
+                round.isWhole = false
+                return round
+            }
             let some = rest.prefix(count)
             rest = rest.dropFirst(count)
-            let (succeeded, goesOn) = await withTaskGroup(of: (Bool, Bool).self) { group in
+            let ends = await withTaskGroup(of: End.self) { group in
                 for intent in some { group.addTask { [self] in await carryOut(intent, client, by: deadline) } }
-                return await group.reduce((true, true)) { ($0.0 && $1.0, $0.1 && $1.1) }
+                return await group.reduce(into: [End]()) { $0.append($1) }
             }
-            isWhole = isWhole && succeeded
-            guard succeeded || goesOn else { return false }
-            let left = Self.batchInterval - began.duration(to: .now)
+            for end in ends { round.add(end.round) }
+            guard !ends.contains(where: \.endsRound) else { return round }
+            let isRefused = count > 1 && !ends.contains { !$0.isRefused }
+            interval = isRefused ? min(interval * 2, Self.refusedInterval) : Self.batchInterval
+            let left = interval - began.duration(to: .now)
             if left > .zero, count > 1, !rest.isEmpty { try? await Task.pause(for: left) }
             count = Self.batch
         }
-        return isWhole
+        return round
     }
 
-    /// - Returns: Whether it was carried out, and whether that or its failure speaks against trying others.
+    /// What has come of one.
+    private enum End: Sendable {
+        case done
+        /// Refused for good.
+        case refused(any Error)
+        /// Refused since its slot is elsewhere.
+        case slotElsewhere(any Error)
+        case failed(any Error)
+
+        var isRefused: Bool { if case .refused = self { true } else { false } }
+        /// Whether it speaks against trying others.
+        var endsRound: Bool { if case .failed = self { true } else { false } }
+
+        var round: Round {
+            switch self {
+            case .done: Round()
+            case .refused(let error): Round(isWhole: false, isRefused: true, error: error)
+            case .slotElsewhere(let error), .failed(let error): Round(isWhole: false, isRefused: false, error: error)
+            }
+        }
+    }
+
     private func carryOut(
         _ intent: PendingInvalidations.Intent,
         _ client: RedisClient,
         by deadline: MonotonicInstant
-    ) async -> (isDone: Bool, goesOn: Bool) {
+    ) async -> End {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch {
-            let error = error as? RedisError
-            let isOfSlot = client.isCluster && error?.isOfOneSlot == true
-            return (false, error?.serverMessage != nil && (isOfSlot || error?.isOfOutage == false))
+            guard let refusal = error as? RedisError, refusal.serverMessage != nil else { return .failed(error) }
+            if client.isCluster, refusal.isOfOneSlot { return .slotElsewhere(error) }
+            return refusal.isOfOutage ? .failed(error) : .refused(error)
         }
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
             count.store(state.pending.count, ordering: .releasing)
         }
-        return (true, true)
+        return .done
     }
 
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {

@@ -12,20 +12,13 @@ extension RedisError {
         case .connectionFailed, .connectionLost, .authentication, .tls, .protocolViolation, .wrongServer, .noPrimary,
             .tooManyRedirects:
             true
-        case .server: serverMessage.map { !Self.isOfOneKey($0) } ?? false
+        case .server: serverMessage != nil && !isOfOneKey
         default: false
         }
     }
 
-    /// Servers before 7 add words of their own before the error of a command in a script.
-    private static func isOfOneKey(_ text: String) -> Bool {
-        text.hasPrefix("WRONGTYPE") || text.hasPrefix("ERR Error running script") && text.contains("WRONGTYPE")
-    }
+    private var isOfOneKey: Bool { serverCode == "WRONGTYPE" }
 
     /// Whether the server refuses to write because it is a replica.
-    var isOfReplica: Bool {
-        guard code == .server, let serverMessage else { return false }
-        return serverMessage.hasPrefix("READONLY")
-            || serverMessage.hasPrefix("ERR Error running script") && serverMessage.contains("-READONLY")
-    }
+    var isOfReplica: Bool { code == .server && serverCode == "READONLY" }
 }

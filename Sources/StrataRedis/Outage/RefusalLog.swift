@@ -25,11 +25,20 @@ final class RefusalLog: Sendable {
             return true
         }
         guard isNews else { return }
-        var metadata: Logger.Metadata = [
-            "redis.endpoint": "\(endpoint)", "redis.role": "\(role.rawValue)", "error": "\(code)",
-        ]
-        if let command = Self.command(in: text) { metadata["command"] = "\(command)" }
+        var metadata = Self.metadata(of: error)
+        metadata["redis.endpoint"] = "\(endpoint)"
+        metadata["redis.role"] = "\(role.rawValue)"
         logger.warning("Redis refuses what the cache asks of it", metadata: metadata)
+    }
+
+    /// An error's name, for an error reply its code; and the command that was refused, where it names that.
+    static func metadata(of error: any Error) -> Logger.Metadata {
+        guard let text = (error as? RedisError)?.serverMessage else {
+            return ["error": "\(CacheError.name(of: error))"]
+        }
+        var metadata: Logger.Metadata = ["error": "\(RedisError.printableCode(of: text))"]
+        if let command = command(in: text) { metadata["command"] = "\(command)" }
+        return metadata
     }
 
     /// The command that a user may not run, or that the server does not have, if the refusal names it; nothing else of it.

@@ -4,6 +4,28 @@ import Testing
 
 @Suite("Errors of Redis")
 struct RedisErrorTests {
+    @Test("the code of a command in a script, as servers before 7.0 wrap it and as later ones do")
+    func inScripts() {
+        let wrapped = "ERR Error running script (call to f_6b1bf486c81ceb7edf3c093f4c48582e38c0e791): "
+        let texts: [(text: String, code: Substring, isOfOutage: Bool)] = [
+            (wrapped + "@user_script:12: @user_script: 12: -MISCONF Redis is configured to save", "MISCONF", true),
+            (wrapped + "@user_script:1: -OOM command not allowed when used memory", "OOM", true),
+            (wrapped + "@user_script: 3: -READONLY You can't write against a read only replica.", "READONLY", true),
+            (wrapped + "@user_script:1: WRONGTYPE Operation against a key: it is a list", "WRONGTYPE", false),
+            (wrapped + "@user_script:1: user_script:1: attempt to index a nil value", "ERR", false),
+            (wrapped + "@user_script:1: -12 OOM", "ERR", false),
+            ("MISCONF Redis is configured to save script: f, on @user_script:1.", "MISCONF", true),
+            ("ERR something: -OOM", "ERR", false),
+        ]
+        for (text, code, isOfOutage) in texts {
+            let error = RedisError.reply(text, endpoint: nil)
+            #expect(error.serverCode == code && error.isOfOutage == isOfOutage, "\(text)")
+            #expect(error.message == "the server answered \(code)")
+            #expect(error.isOfReplica == (code == "READONLY") && error.blamesServer == (code != "WRONGTYPE"))
+            #expect(error.effect == (isOfOutage && code != "OOM" ? .notApplied : .ambiguous))
+        }
+    }
+
     @Test("the description is one line with code, message and endpoint")
     func description() {
         let error = RedisError(code: .timeout, message: "no reply", endpoint: "h:6379")
