@@ -172,7 +172,7 @@ struct DiskWaitTests {
         #expect(try await again.get("7") == nil)
         try await again.set("new", for: "7")
         #expect(try await again.get("7") == "new")
-        #expect(try folder.names.contains { $0.contains(".corrupt-") })
+        #expect(try folder.names.contains { $0.contains(".corrupt") })
     }
 
     /// Gives a row another key, of which its index is not told.

@@ -50,3 +50,8 @@ public struct HibernationError: Error, Sendable, CustomStringConvertible {
     /// The code and the message.
     public var description: String { "hibernation: \(code): \(message)" }
 }
+
+extension HibernationError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { "\(code)" }
+}

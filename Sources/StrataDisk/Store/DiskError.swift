@@ -1,5 +1,6 @@
 #if Disk
 internal import GRDB
+internal import Strata
 
 /// Why a disk could not be read or written.
 ///
@@ -66,5 +67,10 @@ public struct DiskError: Error, Sendable, CustomStringConvertible {
             }
         self.init(code, error.message ?? "SQLite says no more", sqliteCode: error.extendedResultCode.rawValue)
     }
+}
+
+extension DiskError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { "\(code)" }
 }
 #endif

@@ -19,7 +19,7 @@ public struct DiskOptions: Sendable, Hashable {
 
     /// What becomes of a file that is no database, or a damaged one.
     public enum Corruption: Sendable, Hashable {
-        /// It is renamed, with `.corrupt-` and a number at its end, and a new one takes its place.
+        /// It is renamed, with `.corrupt` at its end, and a new one takes its place; the newest of those is kept.
         case recreate
         /// Each call throws ``DiskError/Code/corrupt``, and the file stays as it is.
         case fail

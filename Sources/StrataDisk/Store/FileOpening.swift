@@ -123,12 +123,17 @@ struct FileOpening {
     }
 
     /// The journals first: a new file must not meet those of an old one.
+    ///
+    /// In the place of the one before: a disk that fails must not fill up with copies.
     private func setAside() throws {
-        let name = "\(path).corrupt-\(UInt32.random(in: 0 ... .max))"
+        let name = path + ".corrupt"
         for ending in ["-wal", "-shm", ""] {
-            guard unsafe rename(path + ending, name + ending) == 0 || errno == ENOENT else {
+            if unsafe rename(path + ending, name + ending) == 0 { continue }
+            guard errno == ENOENT else {
                 throw DiskError(.corrupt, "the file is damaged and cannot be set aside (\(errno))")
             }
+            // A journal of the one before would be taken for this one's.
+            unsafe unlink(name + ending)
         }
     }
 }

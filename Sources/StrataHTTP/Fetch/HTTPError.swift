@@ -1,3 +1,5 @@
+internal import Strata
+
 /// Why a resource could not be fetched.
 ///
 /// Errors of the connection itself are those of async-http-client.
@@ -39,4 +41,9 @@ public struct HTTPError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The code, and the status where there was one.
     public var description: String { "http: \(code)" + (status.map { " (\($0))" } ?? "") }
+}
+
+extension HTTPError: CodedError {
+    /// The name of ``code``.
+    package var codeName: String { "\(code)" }
 }

@@ -34,6 +34,8 @@ final class InvalidationLink: Sendable {
         var tracksReads: Bool
         var succession = LinkSuccession()
         var lastRefusal: String?
+        /// The kinds of failures that were logged since a link stood.
+        var toldOf: Set<String> = []
 
         /// Assigns a link to the unserved listeners whose keyspaces it covers, and returns them.
         mutating func join(_ link: Int) -> [any LinkListener] {
@@ -307,8 +309,11 @@ final class InvalidationLink: Sendable {
     private func noteState(_ error: RedisError?) {
         let text = error.map { "\($0.code): \($0.message)" }
         let isNews = listeners.withLock { listeners in
-            defer { listeners.lastRefusal = text }
-            return listeners.lastRefusal != text
+            listeners.lastRefusal = text
+            guard let error else { return !exchange(&listeners.toldOf, with: []).isEmpty }
+            // Which command was refused tells refusals apart.
+            return listeners.toldOf.insert(error.code == .server ? "\(error.code): \(error.message)" : error.kind)
+                .inserted
         }
         // The application has ended the client and needs no line about it.
         guard isNews, error?.code != .shutDown, let logger else { return }

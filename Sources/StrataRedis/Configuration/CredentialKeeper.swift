@@ -11,6 +11,8 @@ final class CredentialKeeper: Sendable {
         var failure: RedisError?
         /// The kind of failure that was told last; `nil` when the source has answered since.
         var told: String?
+        /// The kinds of refusals that were told of the answer with a ``news``.
+        var refusals: (news: UInt64, kinds: Set<String>) = (0, [])
         var question: Task<Void, Never>?
         /// Tells the question under way from those that were lost.
         var number: UInt64 = 0
@@ -58,6 +60,15 @@ final class CredentialKeeper: Sendable {
             guard state.told != state.failure?.kind else { return nil }
             state.told = state.failure?.kind
             return state.failure
+        }
+    }
+
+    /// Whether a server's refusal of what was answered is to be told: once for each kind, until there is another answer.
+    func isNews(_ refusal: RedisError) -> Bool {
+        let news = news
+        return state.withLock { state in
+            if state.refusals.news != news { state.refusals = (news, []) }
+            return state.refusals.kinds.insert(refusal.kind).inserted
         }
     }
 

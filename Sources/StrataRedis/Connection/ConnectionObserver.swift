@@ -7,7 +7,7 @@ final class ConnectionObserver: Sendable {
     private let logger: Logger?
     private let endpoint: String
     private let connected: @Sendable () -> Void
-    private let lastFailure = Locked<String?>(nil)
+    private let failures = Locked<Set<String>>([])
     private let lastRemark = Locked<String?>(nil)
     private let opened = Atomic<Int>(0)
 
@@ -32,7 +32,7 @@ final class ConnectionObserver: Sendable {
     func ready(at peer: String, _ remark: String?) {
         opened.wrappingAdd(1, ordering: .releasing)
         connected()
-        let hadFailed = lastFailure.withLock { $0.take() != nil }
+        let hadFailed = failures.withLock { !exchange(&$0, with: []).isEmpty }
         var metadata: Logger.Metadata = ["redis.endpoint": "\(endpoint)"]
         if peer != endpoint { metadata["redis.server"] = "\(peer)" }
         logger?.log(level: hadFailed ? .info : .debug, "connected to Redis", metadata: metadata)
@@ -44,12 +44,7 @@ final class ConnectionObserver: Sendable {
     }
 
     func failed(_ error: RedisError) {
-        let kind = error.kind
-        let isNews = lastFailure.withLock { last in
-            defer { last = kind }
-            return last != kind
-        }
-        guard isNews else { return }
+        guard failures.withLock({ $0.insert(error.kind).inserted }) else { return }
         // What is configured wrongly does not mend by itself: somebody has to read this.
         let level: Logger.Level = error.isOfConfiguration || error.code == .noPrimary ? .warning : .info
         logger?

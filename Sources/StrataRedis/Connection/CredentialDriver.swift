@@ -77,9 +77,10 @@ final class CredentialDriver: LoopDriver {
 
     private func logIn() {
         for connection in connections {
-            connection.logIn(deadline: .now.advanced(by: timeout)) { [logger, trouble] error in
+            connection.logIn(deadline: .now.advanced(by: timeout)) { [logger, trouble, keeper = source.keeper] error in
                 guard let error else { return }
                 trouble.isThere.withLock { $0 = true }
+                guard keeper.isNews(error) else { return }
                 // The connection stays what it was: a login that is refused changes nothing.
                 logger?
                     .warning(

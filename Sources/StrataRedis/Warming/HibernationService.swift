@@ -57,7 +57,7 @@ public struct HibernationService<Lower: CacheLevel>: Service where Lower.Key: Ke
             logger?
                 .warning(
                     "memory cannot be hibernated: the next process begins cold",
-                    metadata: ["error": "\(CacheError.name(of: error))"]
+                    metadata: ["error": "\((error as? HibernationError)?.description ?? CacheError.name(of: error))"]
                 )
         }
     }

@@ -217,6 +217,35 @@ struct CredentialSourceTests {
         }
     }
 
+    @Test("what the server refuses again and again is told once, until the source says something else")
+    func refusedAgain() async throws {
+        try await RedisServer.withServer(.init(directives: Self.users)) { server in
+            let vault = Vault()
+            let recorder = LogRecorder()
+            let source = CredentialSource(every: .milliseconds(20)) { try await vault.ask() }
+            let redis = try RedisClient(configuration(server, source), logger: recorder.logger)
+            try await redis.ping()
+            for (number, password) in ["wrong", "wrong as well"].enumerated() {
+                let before = try await refusals(at: server)
+                vault.set("two", password)
+                while try await refusals(at: server) < before + 10 { try await nextTurn() }
+                while recorder.lines.count(where: { $0.text.contains("not accepted") }) <= number {
+                    try await nextTurn()
+                }
+            }
+            await redis.shutDown()
+            #expect(recorder.lines.count { $0.text.contains("not accepted") } == 2)
+        }
+    }
+
+    /// How often a login was refused.
+    private func refusals(at server: RedisServer) async throws -> Int {
+        let text = try await server.command("INFO", "commandstats").text
+        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_auth:") }
+        let count = line?.split(separator: ",").first { $0.hasPrefix("failed_calls=") }
+        return count.flatMap { Int($0.dropFirst("failed_calls=".count)) } ?? 0
+    }
+
     @Test("connections that wrong credentials keep from standing are made at once when there are others")
     func mended() async throws {
         try await RedisServer.withServer(.init(directives: Self.users)) { server in

@@ -208,7 +208,7 @@ extension ClusterRouter: Watched {
             guard isOver else { return (false, nil) }
             state.round = nil
             let last = state.lastError ?? error
-            let isNews = exchange(&state.toldOf, with: last.kind) != last.kind
+            let isNews = state.toldOf.insert(last.kind).inserted
             return (true, isNews ? last : nil)
         }
         guard hasEnded else { return askNext(number) }

@@ -16,8 +16,8 @@ final class ClusterRouter: Sendable {
         var round: RefreshRound?
         var lastRound = MonotonicInstant.distantPast
         var lastError: RedisError?
-        /// Why no node told of the cluster, as it was logged last; `nil` when one has told since.
-        var toldOf: String?
+        /// Why no node told of the cluster, each kind that was logged since one did.
+        var toldOf: Set<String> = []
         var hasBegun = false
         var isStopped = false
         /// The servers do not know CLUSTER SHARDS.
@@ -234,7 +234,7 @@ final class ClusterRouter: Sendable {
             state.view = view
             state.patches = 0
             state.lastError = nil
-            state.toldOf = nil
+            state.toldOf = []
             let limit = MonotonicInstant.now.advanced(by: .seconds(-10))
             state.strays = state.strays.filter { view.byEndpoint[$0.key] == nil && $0.value.usedAt > limit }
             return (view, before)
