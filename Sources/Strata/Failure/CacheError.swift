@@ -68,7 +68,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         public static let notWritten = Code(description: "not written")
         /// The closure that writes a key to the source has set or deleted that key in the same cache.
         ///
-        /// It would wait for its own end. Nothing was changed by that call.
+        /// It would wait for its own end. So is told what the closure has begun and does not wait for, until the closure ends. The
+        /// source was not written by that call.
         public static let writesItself = Code(description: "writes itself")
     }
 

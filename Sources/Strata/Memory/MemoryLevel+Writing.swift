@@ -131,12 +131,12 @@ extension MemoryLevel {
     ) throws(CacheError) {
         let total = total.load(ordering: .relaxed)
         guard weight <= total, weight <= EvictionPolicy.maximumWeight else {
-            let error = refuse(slot.key, hash)
+            let error = refuse(slot.key, hash, gate, slot.ticket)
             // A level that is switched off is no failure of what stands around it.
             guard total > 0 else { return }
             throw error
         }
-        if measure.budget != nil { try makeRoom(slot.key, hash, weight) }
+        if measure.budget != nil { try makeRoom(slot.key, hash, weight, gate, slot.ticket) }
         var departures = Departures()
         let writer = unsafe self.writer.lock()
         // Here, where what voids the ticket and then stores comes after this or before it, and not between.
@@ -163,21 +163,28 @@ extension MemoryLevel {
     /// Gets a larger allowance from the budget for an entry that is larger than the present one.
     @inlinable
     @inline(never)
-    func makeRoom(_ key: Key, _ hash: UInt64, _ weight: Int) throws(CacheError) {
+    func makeRoom(
+        _ key: Key,
+        _ hash: UInt64,
+        _ weight: Int,
+        _ gate: FillGate?,
+        _ ticket: Ticket
+    ) throws(CacheError) {
         let allowance = writer.withLock { $0.state.policy.limit }
         guard weight > allowance else { return }
         askForMore(weight - allowance)
         guard writer.withLock({ weight > $0.state.policy.limit }) else { return }
-        throw refuse(key, hash)
+        throw refuse(key, hash, gate, ticket)
     }
 
-    /// Removes the old entry of the key, which is now out of date.
+    /// Removes the old entry of the key, which is now out of date; not what was set after a fill had begun.
     @inlinable
     @inline(never)
-    func refuse(_ key: Key, _ hash: UInt64) -> CacheError {
+    func refuse(_ key: Key, _ hash: UInt64, _ gate: FillGate?, _ ticket: Ticket) -> CacheError {
         var departures = Departures()
         writer.withLock { writer in
             writer.state.counts.refusals &+= 1
+            guard gate?.isLive(ticket) != false else { return }
             writer.remove(key, tag: tag(of: hash), partition(of: hash), because: .removed, readers, &departures)
         }
         tell(departures)

@@ -71,7 +71,7 @@ extension FetchingLevel {
                 let failure = sourceFailure(key, message, retryAfter: retryAfter)
                 request.recorder?.backedOff(failure.cause, since: .now)
                 throw failure
-            case .waits(_, let holder) where level.redis.leases.isToFill(holder.token):
+            case .waits(_, let holder) where waits && level.redis.leases.isToFill(holder.token):
                 // The read that waits may be the one that fills a level above this one when it has got an answer here.
                 return .entry(try await fetchUncoordinated(key, names, request, slot))
             case .waits(let remaining, let holder):

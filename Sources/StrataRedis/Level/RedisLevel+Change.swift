@@ -47,7 +47,7 @@ extension RedisLevel: AtomicLevel {
         // What is stored now, or made of a value that this instance wants to remove, might be removed with that.
         let isPending = if case .void(_, because: .invalidationPending) = finding { true } else { false }
         if isPending || pending == .everything || finding.entry.map({ pending.covers($0.tags) }) == true {
-            redis.outage.replay.hurry()
+            redis.outage.replay.hurry((names, keyspace))
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }
         var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)

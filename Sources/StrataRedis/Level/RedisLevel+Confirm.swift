@@ -83,7 +83,7 @@ extension RedisLevel: ConfirmingLevel {
             header.kind == (held.isAbsence ? Envelope.Kind.absence : .value).rawValue,
             Int(header.tagsLength) == held.tags.reduce(0, { $0 + 2 + $1.utf8.count })
         else { return .changed }
-        let offset = try await clock(of: names).offset()
+        let offset = try await offset(of: header.storedAt, names)
         let outline = Entry<Never>(
             .absent,
             freshUntil: MonotonicInstant(serverMilliseconds: header.freshUntil, offset: offset),

@@ -71,12 +71,10 @@ extension RedisLevel {
             counters.add(\.misses)
             return .nothing
         }
-        let clock = clock(of: names)
-        let offset = try await clock.offset()
+        let offset = try await clock(of: names).offset()
         var found = decode(bytes, names, ticket, pending, clockOffset: offset)
         if isAhead(found, bytes, offset) {
-            // The server's clock may have been set forward since it was read.
-            let anew = try await clock.offset(notOlderThan: .seconds(1))
+            let anew = try await self.offset(of: EnvelopeHeader(bytes)?.storedAt, names)
             if anew != offset { found = decode(bytes, names, ticket, pending, clockOffset: anew) }
         }
         found = try await standing(found, bytes, names, pending)
@@ -169,7 +167,7 @@ extension RedisLevel {
         _ names: KeyNames,
         _ pending: PendingInvalidations.Reach
     ) async throws -> ReadTrace.Reason? {
-        let offset = try await clock(of: names).offset()
+        let offset = try await offset(of: envelope.storedAt, names)
         let outline: Entry<Value> = entry(of: envelope, .absent, .none, clockOffset: offset)
         guard isInTime(outline) else { return .expired }
         guard !pending.covers(envelope.tags) else { return .invalidationPending }
@@ -292,7 +290,8 @@ extension RedisLevel {
         let clock = clock(of: names)
         let offset = try await clock.offset()
         let now = redis.clock.now
-        let latest = start?.advanced(by: entry.fetchDuration) ?? now
+        // A fetch that this read has joined has taken longer than the read.
+        let latest = min(now, start?.advanced(by: entry.fetchDuration) ?? now)
         let storedAt = entry.storedAt == .distantPast ? latest : min(latest, entry.storedAt)
         var sealed = freshness.stamping(entry, fingerprint: names.fingerprint, at: now)
         sealed.asOf = asOf
@@ -347,7 +346,7 @@ extension RedisLevel {
         envelope.version = sealed.version
         envelope.asOf = sealed.asOf
         if let start {
-            let storedAt = start.advanced(by: entry.fetchDuration).advanced(byNanoseconds: -clock.error)
+            let storedAt = min(now, start.advanced(by: entry.fetchDuration)).advanced(byNanoseconds: -clock.error)
             envelope.storedAt = storedAt.serverMilliseconds(offset: offset)
         }
         envelope.freshUntil = sealed.freshUntil.serverMilliseconds(offset: offset)

@@ -15,10 +15,24 @@ extension RedisLevel {
             || entry.freshUntil >= now.advanced(by: EntryLifetime.longest / 2)
     }
 
+    /// The server's clock for a value that was stored at a time of it: read anew where that seems to be in the future, for the clock
+    /// may have been set forward, or another server be the primary, since it was read.
+    ///
+    /// One round trip a second at most, for values from the future.
+    func offset(of storedAt: Int64?, _ names: KeyNames) async throws -> Int64 {
+        let clock = clock(of: names)
+        let offset = try await clock.offset()
+        guard let storedAt, isAhead(storedAt, offset) else { return offset }
+        return try await clock.offset(notOlderThan: .seconds(1))
+    }
+
+    private func isAhead(_ storedAt: Int64, _ offset: Int64) -> Bool {
+        MonotonicInstant(serverMilliseconds: storedAt, offset: offset) > redis.clock.now.advanced(by: Self.tolerance)
+    }
+
     /// Whether what was found is no value because it was stored in the future.
     func isAhead(_ found: Finding, _ bytes: [UInt8], _ offset: Int64) -> Bool {
         guard case .void(_, because: .expired) = found, let header = EnvelopeHeader(bytes) else { return false }
-        let storedAt = MonotonicInstant(serverMilliseconds: header.storedAt, offset: offset)
-        return storedAt > redis.clock.now.advanced(by: Self.tolerance)
+        return isAhead(header.storedAt, offset)
     }
 }

@@ -52,7 +52,7 @@ extension RedisLevel {
             counters.add(\.misses)
             return .nothing
         }
-        let offset = try await clock(of: names).offset()
+        let offset = try await offset(of: EnvelopeHeader(bytes)?.storedAt, names)
         let stamp = Envelope.stamp(of: bytes)
         do {
             let envelope = try Envelope(bytes, keyHash: names.keyHash)
@@ -60,7 +60,7 @@ extension RedisLevel {
                 do { try codec.check(EncodedValue(envelope)) } catch { throw fault(of: error, envelope) }
             }
             var entry = entry(of: envelope, .absent, ticket, clockOffset: offset)
-            guard envelope.kind == .value, redis.clock.now < entry.staleUntil else {
+            guard envelope.kind == .value, isInTime(entry) else {
                 counters.add(\.misses)
                 return .void(stamp: stamp, because: envelope.kind == .value ? .expired : .absent)
             }

@@ -27,7 +27,7 @@ extension RedisLevel {
             var entry = try? entry(of: bytes, names, .void, clockOffset: offset), !pending.covers(entry.tags)
         else { return nil }
         freshness.complete(&entry)
-        guard entry.isFresh(at: redis.clock.now), try await isValid(entry, names) else { return nil }
+        guard entry.isFresh(at: redis.clock.now), isInTime(entry), try await isValid(entry, names) else { return nil }
         counters.add(\.replicaHits)
         return .entry(entry, bytes: bytes)
     }

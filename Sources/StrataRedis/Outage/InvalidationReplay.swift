@@ -13,10 +13,9 @@ final class InvalidationReplay: Sendable {
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
     private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
-    /// The longest time for a batch of which all are refused for good, and the longest pause after a round with such: a missing
-    /// permission does not mend by itself, and thousands that go on asking are a load.
-    private static let refusedInterval: Duration = .seconds(1)
-    private static let refusedPause: Duration = .seconds(60)
+    /// For those that are refused for good: a missing permission does not mend by itself, and thousands that go on asking are a
+    /// load.
+    private static let refusedPause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(120)
     /// The shortest time for which one is kept: other instances may have stored values with longer lifetimes.
     static let shortestMemory: Duration = .seconds(86_400)
 
@@ -38,6 +37,7 @@ final class InvalidationReplay: Sendable {
         var toldOfLoss = false
     }
 
+    private let limit: Int
     private let state: Locked<State>
     /// How many are pending: every read checks this before it takes the lock.
     private let count = Atomic<Int>(0)
@@ -47,6 +47,7 @@ final class InvalidationReplay: Sendable {
     private let clock: CacheClock
 
     init(limit: Int, endpoint: String, clock: CacheClock = .current, logger: Logger?) {
+        self.limit = limit
         state = Locked(State(pending: PendingInvalidations(limit: limit)))
         self.endpoint = endpoint
         self.clock = clock
@@ -123,9 +124,12 @@ final class InvalidationReplay: Sendable {
     }
 
     /// Tries now, without waiting for the end of the pause.
-    func hurry() {
+    ///
+    /// - Parameter key: What is tried as well if it was refused for good.
+    func hurry(_ key: (names: KeyNames, keyspace: Keyspace)? = nil) {
         guard count.load(ordering: .acquiring) > 0 else { return }
         let sleeper = state.withLock { state in
+            if let key { state.pending.retry(key.names, key.keyspace) }
             state.isHurried = true
             return state.sleeper
         }
@@ -150,6 +154,8 @@ final class InvalidationReplay: Sendable {
             // An invalidation that would come due too late is carried out too early rather than never.
             let due = state.withLock { $0.pending.firstDue }
             guard await !attempt(client, by: deadline, early: due >= deadline).isWhole || due > .now else { continue }
+            // What is refused for good is no reason to wait.
+            guard state.withLock({ $0.pending.hasChance(by: deadline) }) else { break }
             let wait = max(Self.pause.lowerBound, MonotonicInstant.now.duration(to: due < deadline ? due : .now))
             let pause = min(MonotonicInstant.now.duration(to: deadline), wait)
             guard (try? await Task.pause(for: pause)) != nil else { break }
@@ -178,30 +184,49 @@ final class InvalidationReplay: Sendable {
 
     private func work(for reference: ClientReference) async {
         var failures = 0
-        var isTold = false
-        var last = Round()
+        var notices = Notices()
         while !Task.isCancelled {
-            if failures > 0 {
-                await rest(after: failures, upTo: last.isRefused ? Self.refusedPause : Self.pause.upperBound)
-            }
+            if failures > 0 { await rest(after: failures) }
             guard !Task.isCancelled, let client = reference.client else { return }
-            last = await attempt(client, by: .distantFuture)
-            failures = last.isWhole ? 0 : failures + 1
-            // What a caller has left, or one bad moment, is repeated at once and is no news.
-            if let error = last.error, !isTold {
-                isTold = true
+            let round = await attempt(client, by: .distantFuture)
+            // Whoever ends the client goes on from here.
+            guard !Task.isCancelled else { return }
+            failures = round.isWhole ? 0 : failures + 1
+            if let error = notices.news(of: round) {
                 log(.notice, "invalidations have failed and will be repeated", RefusalLog.metadata(of: error))
             }
             await restUntilDue()
             let hasEnded = state.withLock { state in
-                guard state.pending.isEmpty else { return false }
-                state.worker = nil
-                state.toldOfLoss = false
-                return true
+                if state.pending.isEmpty { state.worker = nil }
+                return state.pending.isEmpty
             }
             guard hasEnded else { continue }
-            if isTold { log(.notice, "the failed invalidations were repeated") }
+            if notices.areAllRepeated { log(.notice, "the failed invalidations were repeated") }
             return
+        }
+    }
+
+    /// What a worker tells: an outage and a refusal once each, and neither for what a caller has left, or for one bad moment, which
+    /// the first repetition mends.
+    private struct Notices {
+        private var isOutageTold = false
+        private var isRefusalTold = false
+        private var hasGivenUp = false
+
+        /// Whether what was told is over, and nothing was given up.
+        private(set) var areAllRepeated = false
+
+        /// Why a round has failed, if that is to be told.
+        mutating func news(of round: Round) -> (any Error)? {
+            hasGivenUp = hasGivenUp || round.expired > 0
+            let failure = isOutageTold ? nil : round.failure
+            let refusal = isRefusalTold ? nil : round.refusal
+            // The next outage is another one.
+            isOutageTold = round.failure != nil
+            isRefusalTold = isRefusalTold || round.refusal != nil
+            let news = failure ?? refusal
+            areAllRepeated = !hasGivenUp && (areAllRepeated || news != nil)
+            return news
         }
     }
 
@@ -217,8 +242,8 @@ final class InvalidationReplay: Sendable {
         await rest(for: MonotonicInstant.now.duration(to: due))
     }
 
-    private func rest(after failures: Int, upTo longest: Duration) async {
-        let whole = min(longest, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
+    private func rest(after failures: Int) async {
+        let whole = min(Self.pause.upperBound, Self.pause.lowerBound * (1 << min(failures - 1, 20)))
         await rest(for: whole * Double.random(in: 0.5...1))
     }
 
@@ -236,17 +261,18 @@ final class InvalidationReplay: Sendable {
 
     /// What has come of an attempt.
     private struct Round: Sendable {
-        /// Whether none has failed.
+        /// Whether none has failed but for good: those rest by themselves.
         var isWhole = true
-        /// Whether what has failed was refused for good.
-        var isRefused = true
-        /// Why the first has failed.
-        var error: (any Error)?
+        /// Why the first has failed, and why the first was refused for good.
+        var failure: (any Error)?
+        var refusal: (any Error)?
+        /// How many were given up because no value can be so old.
+        var expired = 0
 
         mutating func add(_ other: Round) {
             isWhole = isWhole && other.isWhole
-            isRefused = isRefused && other.isRefused
-            error = error ?? other.error
+            failure = failure ?? other.failure
+            refusal = refusal ?? other.refusal
         }
     }
 
@@ -259,7 +285,8 @@ final class InvalidationReplay: Sendable {
             let before = state.pending.count
             state.pending.expire(at: clock.now(at: now))
             count.store(state.pending.count, ordering: .releasing)
-            return (state.pending.inOrder.filter { early || $0.notBefore <= now }, before - state.pending.count)
+            let due = state.pending.inOrder.filter { (early || $0.notBefore <= now) && $0.restsUntil <= now }
+            return (due, before - state.pending.count)
         }
         if expired > 0 {
             let message: Logger.Message = "failed invalidations are given up: no value can be so old"
@@ -270,15 +297,15 @@ final class InvalidationReplay: Sendable {
             for queue in queues.values {
                 group.addTask { [self] in await attempt(queue, client, by: deadline) }
             }
-            return await group.reduce(into: Round()) { $0.add($1) }
+            return await group.reduce(into: Round(expired: expired)) { $0.add($1) }
         }
     }
 
     /// Carries out those of one server: the first alone, then several at a time, until one fails.
     ///
     /// A node of a cluster that refuses one may take the others where only the one's slot is on its way. So may any server that
-    /// refuses one for good, for want of a permission; where it refuses all of a batch, the next ones are sent ever more slowly.
-    /// One that refuses all for a time, as in a cluster that is down, is not asked again in this round: others wait for its end.
+    /// refuses one for good, for want of a permission. One that refuses all for a time, as in a cluster that is down, is not asked
+    /// again in this round: others wait for its end.
     private func attempt(
         _ intents: [PendingInvalidations.Intent],
         _ client: RedisClient,
@@ -286,7 +313,6 @@ final class InvalidationReplay: Sendable {
     ) async -> Round {
         var rest = intents[...]
         var count = 1
-        var interval = Self.batchInterval
         var round = Round()
         while !rest.isEmpty {
             let began = MonotonicInstant.now
@@ -302,9 +328,7 @@ final class InvalidationReplay: Sendable {
             }
             for end in ends { round.add(end.round) }
             guard !ends.contains(where: \.endsRound) else { return round }
-            let isRefused = count > 1 && !ends.contains { !$0.isRefused }
-            interval = isRefused ? min(interval * 2, Self.refusedInterval) : Self.batchInterval
-            let left = interval - began.duration(to: .now)
+            let left = Self.batchInterval - began.duration(to: .now)
             if left > .zero, count > 1, !rest.isEmpty { try? await Task.pause(for: left) }
             count = Self.batch
         }
@@ -320,15 +344,14 @@ final class InvalidationReplay: Sendable {
         case slotElsewhere(any Error)
         case failed(any Error)
 
-        var isRefused: Bool { if case .refused = self { true } else { false } }
         /// Whether it speaks against trying others.
         var endsRound: Bool { if case .failed = self { true } else { false } }
 
         var round: Round {
             switch self {
             case .done: Round()
-            case .refused(let error): Round(isWhole: false, isRefused: true, error: error)
-            case .slotElsewhere(let error), .failed(let error): Round(isWhole: false, isRefused: false, error: error)
+            case .refused(let error): Round(refusal: error)
+            case .slotElsewhere(let error), .failed(let error): Round(isWhole: false, failure: error)
             }
         }
     }
@@ -341,11 +364,15 @@ final class InvalidationReplay: Sendable {
         do { try await client.repeatInvalidation(intent, by: deadline) } catch {
             guard let refusal = error as? RedisError, refusal.serverMessage != nil else { return .failed(error) }
             if client.isCluster, refusal.isOfOneSlot { return .slotElsewhere(error) }
-            return refusal.isOfOutage ? .failed(error) : .refused(error)
+            guard !refusal.isOfOutage else { return .failed(error) }
+            state.withLock { $0.pending.refuse(intent, pauses: Self.refusedPause, at: .now) }
+            return .refused(error)
         }
         state.withLock { state in
             if state.pending.settle(intent) { state.replayed += 1 }
             count.store(state.pending.count, ordering: .releasing)
+            // The next one that is given up for lack of room is news.
+            if state.pending.count <= limit / 2 { state.toldOfLoss = false }
         }
         return .done
     }

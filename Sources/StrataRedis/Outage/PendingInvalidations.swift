@@ -87,6 +87,9 @@ struct PendingInvalidations: Sendable {
         let notBefore: MonotonicInstant
         /// When every value that it could remove has expired.
         let expiresAt: MonotonicInstant
+        /// How often it was refused for good, and until when it is not tried again for that.
+        fileprivate(set) var refusals = 0
+        fileprivate(set) var restsUntil = MonotonicInstant.distantPast
     }
 
     /// The invalidations of a keyspace beside those of single keys.
@@ -176,6 +179,35 @@ struct PendingInvalidations: Sendable {
         return true
     }
 
+    /// An intent was refused for good: it is tried ever more rarely, and keeps no other waiting.
+    ///
+    /// - Parameters:
+    ///   - intent: The intent.
+    ///   - pauses: The shortest and the longest time until the next attempt; doubled each time, a random half less.
+    ///   - now: The time of the system.
+    mutating func refuse(_ intent: Intent, pauses: ClosedRange<Duration>, at now: MonotonicInstant) {
+        guard var kept = intents[intent.target], kept.number == intent.number else { return }
+        kept.refusals += 1
+        let whole = min(pauses.upperBound, pauses.lowerBound * (1 << min(kept.refusals - 1, 20)))
+        kept.restsUntil = now.advanced(by: whole * Double.random(in: 0.5...1))
+        // Thousands are looked at once a second, and not each by itself.
+        if whole >= .seconds(2) {
+            let second: Int64 = 1_000_000_000
+            kept.restsUntil = MonotonicInstant(nanoseconds: (kept.restsUntil.nanoseconds / second + 1) * second)
+        }
+        intents[intent.target] = kept
+    }
+
+    /// Lets the intent of a key be tried at once, whatever has refused it.
+    mutating func retry(_ names: KeyNames, _ keyspace: Keyspace) {
+        intents[.key(names, keyspace)]?.restsUntil = .distantPast
+    }
+
+    /// Whether one may be tried before a time, as far as refusals go.
+    ///
+    /// O(n).
+    func hasChance(by end: MonotonicInstant) -> Bool { intents.values.contains { $0.restsUntil < end } }
+
     /// Gives up the intents whose values have all expired.
     mutating func expire(at now: MonotonicInstant) {
         for rank in order.indices {
@@ -191,7 +223,9 @@ struct PendingInvalidations: Sendable {
     /// When the first intent may be carried out; ``MonotonicInstant/distantFuture`` when there is none.
     ///
     /// O(n).
-    var firstDue: MonotonicInstant { intents.values.reduce(.distantFuture) { min($0, $1.notBefore) } }
+    var firstDue: MonotonicInstant {
+        intents.values.reduce(.distantFuture) { min($0, max($1.notBefore, $1.restsUntil)) }
+    }
 
     // MARK: Inside
 

@@ -229,6 +229,38 @@ struct InvalidationReplayTests {
         }
     }
 
+    @Test(
+        "hundreds that are refused for good keep no other waiting, neither at work nor at the end",
+        arguments: [false, true]
+    )
+    func refusedForGood(atEnd: Bool) async throws {
+        let user = RedisServer.Directive(stringLiteral: "user half on >pw ~*\(keyspace.name)* &* +@all")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let log = LogRecorder()
+            var configuration = try RedisConfiguration(url: server.url)
+            (configuration.username, configuration.password) = ("half", Secret("pw"))
+            configuration.commandTimeout = .seconds(20)
+            configuration.redisBudget = .seconds(20)
+            let redis = try RedisClient(configuration, logger: log.logger)
+            let forbidden = RedisLevel<String, String>(redis, keyspace: "forbidden", codec: .text)
+            for key in 0..<300 { await #expect(throws: RedisError.self) { try await forbidden.remove("\(key)") } }
+            let level = level(redis)
+            try await level.set("old", for: "k")
+            try await cancelRemoval(of: "k", level, server)
+            #expect(redis.outageStatistics.pendingInvalidations == 301)
+            try await server.resume()
+            if atEnd {
+                await redis.shutDown(within: .seconds(2))
+            } else {
+                while redis.outageStatistics.replayedInvalidations == 0 { try await nextTurn() }
+            }
+            let name = String(decoding: keyspace.names(for: "k".keyBytes).value.bytes, as: UTF8.self)
+            #expect(try await server.command("EXISTS", name).integer == 0)
+            // Once for all of them.
+            #expect(log.lines.count { $0.text.hasPrefix("invalidations have failed and will be repeated") } <= 1)
+        }
+    }
+
     @Test("neither a removal nor its repetition is bound by what the call around it has spent")
     func spentBudget() async throws {
         try await RedisServer.withServer { server in

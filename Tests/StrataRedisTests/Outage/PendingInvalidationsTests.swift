@@ -47,6 +47,38 @@ struct PendingInvalidationsTests {
         #expect(pending.dropped == 3)
     }
 
+    @Test("what is refused for good rests for ever longer times, by itself; a newer one of its key is tried at once")
+    func refused() throws {
+        var pending = PendingInvalidations(limit: 10)
+        let pauses = Duration.milliseconds(100) ... .seconds(120)
+        for key in 1...2 { pending.record(target(key), .removal, at: instant(0), for: .seconds(9_000)) }
+        var longest = Duration.zero
+        for number in 0..<20 {
+            let now = instant(Int64(number) * 200)
+            let intent = try #require(pending.inOrder.first { $0.target == target(1) })
+            #expect(intent.restsUntil <= now)
+            pending.refuse(intent, pauses: pauses, at: now)
+            let rest = now.duration(to: try #require(pending.inOrder.first { $0.target == target(1) }).restsUntil)
+            let whole = min(.milliseconds(100) * (1 << min(number, 20)), .seconds(120))
+            #expect(rest >= whole / 2 && rest <= whole + .seconds(1))
+            longest = max(longest, rest)
+            #expect(pending.firstDue == .distantPast, "the other waits for nothing")
+        }
+        #expect(longest >= .seconds(60))
+        let end = instant(19 * 200)
+        #expect(pending.hasChance(by: end))
+        let other = try #require(pending.inOrder.first { $0.target == target(2) })
+        pending.settle(other)
+        #expect(!pending.hasChance(by: end) && pending.firstDue > end)
+        pending.retry(names(1), keyspace)
+        #expect(pending.hasChance(by: end) && pending.firstDue == .distantPast)
+        // An answer to what was superseded meanwhile says nothing of the newer one.
+        let older = try #require(pending.inOrder.first)
+        pending.record(target(1), .removal, at: end, for: .seconds(9_000))
+        pending.refuse(older, pauses: pauses, at: end)
+        #expect(pending.firstDue == .distantPast)
+    }
+
     @Test("what was promised goes for nothing else, and there is no promise without room")
     func promised() throws {
         var pending = PendingInvalidations(limit: 3)

@@ -40,6 +40,20 @@ struct MemoryJoinedTests {
         #expect(try await level.get("k") == 1)
     }
 
+    @Test("nor does one that is too large, once it is void")
+    func voidedAndTooLarge() async throws {
+        let level = MemoryLevel<String, Int>(limit: .cost(10) { $0 })
+        var fill = Entry(.value(100), ticket: gate.ticket(for: 7))
+        fill.filling = gate
+        try await level.set(1, for: "k")
+        await #expect(throws: CacheError.self) { try await level.commit(fill, for: "k") }
+        #expect(try await level.get("k") == nil)
+        gate.void(7)
+        try await level.set(2, for: "k")
+        await #expect(throws: CacheError.self) { try await level.commit(fill, for: "k") }
+        #expect(try await level.get("k") == 2)
+    }
+
     @Test("another write, another ticket, or an entry that is not known to be the same is kept")
     func others() async throws {
         _ = try await level.commit(entry, for: "k")

@@ -21,8 +21,12 @@ struct SoakTides: Sendable {
     private static let flood = """
         for number = 1, tonumber(ARGV[2]) do redis.call('SET', ARGV[1] .. number, '', 'PX', 2000) end
         """
+    /// What a fault has left has three seconds to live, and is not to be kept alive.
     private static let touch = """
-        for number = 0, tonumber(ARGV[2]) - 1 do redis.call('PEXPIRE', ARGV[1] .. '{' .. number .. '}', 60000) end
+        for number = 0, tonumber(ARGV[2]) - 1 do
+            local name = ARGV[1] .. '{' .. number .. '}'
+            if redis.call('PTTL', name) > 3000 then redis.call('PEXPIRE', name, 60000) end
+        end
         """
 
     private let servers: SoakServers

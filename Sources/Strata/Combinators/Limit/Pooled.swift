@@ -22,7 +22,9 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     init(_ base: Base) {
         self.base = base
-        ownGate = base.gate == nil ? FillGate(size: 1 << 10) : nil
+        ownGate = base.gate == nil ? FillGate() : nil
+        // A flight needs its ticket while it runs: few words, which are used again.
+        ownGate?.reserve(for: 1 << 10)
         flights = Flights(clock: base.clock ?? .current, gate: base.gate ?? ownGate)
     }
 

@@ -2,7 +2,9 @@ extension PendingWrites {
     /// How exactly the time is kept after which a write is given up.
     private static var lookInterval: Duration { .seconds(1) }
     /// How long a call of the source that was cancelled keeps its place among those that may run at once.
-    private static var grace: Duration { .seconds(1) }
+    ///
+    /// The cache is asked before and after it in that time, too.
+    private static var grace: Duration { .seconds(3) }
 
     /// What is to be done now.
     ///

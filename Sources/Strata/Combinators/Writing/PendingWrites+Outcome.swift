@@ -23,7 +23,8 @@ extension PendingWrites {
     ) -> [Write] {
         // It may be one of them that the source never takes: the others go without it, and at once.
         let isHalved = isLasting && writes.count > 1
-        if !isLasting { noteFailure(at: now) }
+        // One that did not end in time was noted then.
+        if !isLasting, batches[batch.number] != nil { noteFailure(at: now) }
         var lost: [Write] = []
         for write in writes {
             guard var write = land(write, of: batch) else { continue }

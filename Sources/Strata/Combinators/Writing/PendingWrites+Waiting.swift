@@ -37,8 +37,9 @@ struct WriteWaiters: Sendable {
     private var single: [UInt64: [UInt64]] = [:]
     /// The writes that have not ended.
     private var writes: Set<UInt64> = []
-    /// No lower number is among them.
-    private var least: UInt64 = 0
+    /// The same, the lowest first; outdated where a write has ended.
+    private var order: [UInt64] = []
+    private var orderStart = 0
     /// Those that wait no longer, with the first error of a write that was given up.
     private var finished: [(waiter: UInt64, error: (any Error)?)] = []
 
@@ -47,8 +48,19 @@ struct WriteWaiters: Sendable {
 
     /// There is a write with a number higher than all before.
     mutating func open(_ number: UInt64) {
-        if writes.isEmpty { least = number }
         writes.insert(number)
+        order.append(number)
+        guard order.count - orderStart > 2 * writes.count + 64 else { return }
+        order = order[orderStart...].filter { writes.contains($0) }
+        orderStart = 0
+    }
+
+    /// The lowest number of a write that has not ended.
+    private var least: UInt64 {
+        mutating get {
+            while orderStart < order.count, !writes.contains(order[orderStart]) { orderStart += 1 }
+            return orderStart < order.count ? order[orderStart] : .max
+        }
     }
 
     /// A write stands for another from now on.
@@ -72,6 +84,10 @@ struct WriteWaiters: Sendable {
         guard !writes.isEmpty else { return false }
         waiters[waiter] = Waiter(upTo: number)
         line.append((waiter, number))
+        if line.count - lineStart > 2 * waiters.count + 64 {
+            line = line[lineStart...].filter { waiters[$0.waiter] != nil }
+            lineStart = 0
+        }
         return true
     }
 
@@ -84,7 +100,6 @@ struct WriteWaiters: Sendable {
     /// A caller does not wait any more.
     mutating func dismiss(_ waiter: UInt64) {
         waiters[waiter] = nil
-        if waiters.isEmpty { (line, lineStart) = ([], 0) }
     }
 
     /// A write has ended, with an error where it was given up.
@@ -96,14 +111,11 @@ struct WriteWaiters: Sendable {
             }
         }
         for waiter in single.removeValue(forKey: number) ?? [] { finish(waiter, error) }
-        if writes.isEmpty { least = .max } else { while !writes.contains(least) { least += 1 } }
+        let least = least
         while lineStart < line.count, line[lineStart].upTo < least {
             finish(line[lineStart].waiter, nil)
             lineStart += 1
         }
-        guard lineStart > 64, 2 * lineStart > line.count else { return }
-        line.removeFirst(lineStart)
-        lineStart = 0
     }
 
     /// Those that wait no longer since this was asked last.

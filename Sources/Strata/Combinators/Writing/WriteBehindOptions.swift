@@ -18,7 +18,7 @@ public struct WriteBehindOptions: Sendable {
     public var delay: Duration
     /// How many keys go to the source by one call, where it takes several.
     public var batch: Int
-    /// How many calls of the source may run at once.
+    /// How many calls of the source may run at once; one that does not end when it is cancelled counts for three seconds more.
     public var concurrency: Int
     /// How many keys may have writes that the source has not got.
     public var limit: Int

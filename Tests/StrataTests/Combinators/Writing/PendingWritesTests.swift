@@ -162,7 +162,7 @@ struct PendingWritesTests {
         let hanging = try #require(rig.take())
         rig.set(2, for: "b")
         rig.set(3, for: "a")
-        rig.advance(.milliseconds(10_900))
+        rig.advance(.milliseconds(12_900))
         #expect(rig.batches.isEmpty)
         rig.advance(.milliseconds(100))
         let other = try #require(rig.take())
@@ -172,6 +172,8 @@ struct PendingWritesTests {
         // The second write of a key never runs beside the first.
         #expect(rig.batches.isEmpty && rig.pending.count == 1)
         rig.fail(hanging)
+        // It has failed once, and not twice.
+        #expect(rig.pending.failuresInARow == 0)
         rig.advance(.seconds(8))
         #expect(try #require(rig.take()).writes.map(\.entry.value) == [3])
     }
