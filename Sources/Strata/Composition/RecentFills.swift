@@ -13,6 +13,9 @@ struct RecentFills<Key: Hashable & Sendable>: Sendable {
 
     var count: Int { fills.count }
 
+    /// How many places are kept in the order, outdated ones among them.
+    var places: Int { order.count }
+
     subscript(key: Key) -> Fill? { fills[key]?.fill }
 
     /// Notes a fill as the newest.
@@ -20,7 +23,7 @@ struct RecentFills<Key: Hashable & Sendable>: Sendable {
         lastNumber += 1
         fills[key] = (fill, lastNumber)
         order.append((key, lastNumber))
-        guard order.count - start > 2 * fills.count + 64 else { return }
+        guard order.count > 2 * fills.count + 64 else { return }
         order = order[start...].filter { fills[$0.key]?.number == $0.number }
         start = 0
     }
@@ -51,10 +54,6 @@ struct RecentFills<Key: Hashable & Sendable>: Sendable {
         while start < order.count {
             let (key, number) = order[start]
             start += 1
-            if start > 1_024, 2 * start > order.count {
-                order.removeFirst(start)
-                start = 0
-            }
             if fills[key]?.number == number { return key }
         }
         return nil

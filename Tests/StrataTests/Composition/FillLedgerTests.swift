@@ -46,6 +46,18 @@ struct FillLedgerTests {
         #expect(record(100) == 0)
     }
 
+    @Test("what is noted again and again, or removed, has nothing grow")
+    func bounded() {
+        var fills = RecentFills<Int>()
+        let fill = FillLedger<Int>.Fill(ticket: gate.ticket(for: 7), seal: nil)
+        for round in 0..<10_000 {
+            fills.note(fill, for: round % 10)
+            fills.note(fill, for: round)
+            if round % 3 == 0 { fills.remove(round) } else if fills.count > 100 { _ = fills.removeOldest(but: round) }
+        }
+        #expect(fills.count <= 101 && fills.places <= 2 * 101 + 64)
+    }
+
     @Test("with room for none, what was noted last is what there is")
     func none() {
         let ledger = FillLedger<Int>(capacity: 0)

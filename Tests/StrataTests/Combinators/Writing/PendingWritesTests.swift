@@ -178,49 +178,6 @@ struct PendingWritesTests {
         #expect(try #require(rig.take()).writes.map(\.entry.value) == [3])
     }
 
-    @Test("who waits for all waits for those that there were, whatever is set later, and leaves nothing behind")
-    func waitingForAll() throws {
-        let rig = Rig { $0.batch = 1 }
-        #expect(!rig.wait(70))
-        rig.set(1, for: "a")
-        let first = try #require(rig.take())
-        #expect(rig.wait(71))
-        rig.set(2, for: "b")
-        let second = try #require(rig.take())
-        #expect(rig.wait(72))
-        rig.succeed(second)
-        #expect(rig.finished.isEmpty)
-        for waiter in 100..<200 as Range<UInt64> {
-            #expect(rig.wait(waiter))
-            rig.pending.dismiss(waiter)
-        }
-        rig.set(3, for: "c")
-        #expect(rig.wait(73))
-        rig.succeed(first)
-        #expect(rig.finished.map(\.waiter) == [71, 72])
-        rig.succeed(try #require(rig.take()))
-        #expect(rig.finished.map(\.waiter) == [71, 72, 73])
-        #expect(rig.pending.waiters.isEmpty)
-    }
-
-    @Test("who waits hears of what was given up of that, and of nothing else")
-    func waitingInVain() throws {
-        let rig = Rig {
-            $0.batch = 1
-            $0.isTransient = { _ in false }
-        }
-        rig.set(1, for: "a")
-        let first = try #require(rig.take())
-        #expect(rig.wait(71))
-        rig.set(2, for: "b")
-        let second = try #require(rig.take())
-        #expect(rig.wait(72))
-        rig.fail(second)
-        rig.succeed(first)
-        #expect(rig.finished.map(\.waiter) == [71, 72])
-        #expect(rig.finished.map { $0.error == nil } == [true, false])
-    }
-
     @Test("what has failed for too long, or for good, is given up; so is what never had its turn")
     func givingUp() throws {
         let rig = Rig {
@@ -291,28 +248,6 @@ struct PendingWritesTests {
         let wide = Rig { $0.costLimit = 10 }
         #expect(wide.set(1, for: "a", cost: 100))
         #expect(!wide.set(2, for: "b", cost: 1))
-    }
-
-    @Test("callers wait for what was set before they came, and hear what was given up")
-    func waiting() throws {
-        let rig = Rig { $0.isTransient = { _ in false } }
-        let nothing = rig.wait(70)
-        #expect(!nothing)
-        rig.set(1, for: "a")
-        #expect(rig.wait(71))
-        rig.advance()
-        let first = try #require(rig.take())
-        #expect(first.writes.count == 1)
-        rig.set(2, for: "b")
-        #expect(rig.wait(72))
-        #expect(rig.wait(73))
-        rig.pending.dismiss(73)
-        rig.advance()
-        let second = try #require(rig.take())
-        rig.succeed(first)
-        #expect(rig.finished.map(\.waiter) == [71])
-        rig.fail(second)
-        #expect(rig.finished.map(\.waiter) == [71, 72] && rig.finished.last?.error is Failure)
     }
 
     @Test("another instance's value is written next, unless this one has a later one itself")
