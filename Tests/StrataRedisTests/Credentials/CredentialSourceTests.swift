@@ -226,9 +226,9 @@ struct CredentialSourceTests {
             let redis = try RedisClient(configuration(server, source), logger: recorder.logger)
             try await redis.ping()
             for (number, password) in ["wrong", "wrong as well"].enumerated() {
-                let before = try await refusals(at: server)
+                let before = try await server.calls(of: "auth", field: "failed_calls")
                 vault.set("two", password)
-                while try await refusals(at: server) < before + 10 { try await nextTurn() }
+                while try await server.calls(of: "auth", field: "failed_calls") < before + 10 { try await nextTurn() }
                 while recorder.lines.count(where: { $0.text.contains("not accepted") }) <= number {
                     try await nextTurn()
                 }
@@ -236,14 +236,6 @@ struct CredentialSourceTests {
             await redis.shutDown()
             #expect(recorder.lines.count { $0.text.contains("not accepted") } == 2)
         }
-    }
-
-    /// How often a login was refused.
-    private func refusals(at server: RedisServer) async throws -> Int {
-        let text = try await server.command("INFO", "commandstats").text
-        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_auth:") }
-        let count = line?.split(separator: ",").first { $0.hasPrefix("failed_calls=") }
-        return count.flatMap { Int($0.dropFirst("failed_calls=".count)) } ?? 0
     }
 
     @Test("connections that wrong credentials keep from standing are made at once when there are others")

@@ -38,13 +38,6 @@ struct RestorationTests {
         return one
     }
 
-    private func calls(_ command: String, _ server: RedisServer) async throws -> Int {
-        let text = try await server.command("INFO", "commandstats").text
-        guard let line = text.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix("cmdstat_\(command):") })
-        else { return 0 }
-        return Int(line.split(separator: "=")[1].prefix { $0.isNumber }) ?? 0
-    }
-
     /// How many entries come back into memory above a level that was made of the one in Redis.
     private func restored<Wrapped: CacheLevel<String, String>>(
         around server: RedisServer,
@@ -84,8 +77,8 @@ struct RestorationTests {
             let report = try await other.restore(from: folder)
             #expect(report.restored == keys.count && report.isWhole && report.failure == nil)
             for key in keys { #expect(other.remembers(key) == "value of \(key)") }
-            for command in ["get", "mget"] { #expect(try await calls(command, server) == 0) }
-            #expect(try await calls("getrange", server) >= keys.count)
+            #expect(try await server.calls(of: "get", "mget") == 0)
+            #expect(try await server.calls(of: "getrange") >= keys.count)
             // The file stays: what it has is looked at again each time.
             #expect(folder.names == ["cache.warm"])
             try await one.cache.set("new", for: "k1")

@@ -23,18 +23,6 @@ struct LeaseEndTests {
         return level.fetching(options) { [source] _ in try await source.fetch() }
     }
 
-    /// How often the server has run a command.
-    private func calls(of commands: String..., at server: RedisServer) async throws -> Int {
-        let text = try await server.command("INFO", "commandstats").text
-        return text.split(whereSeparator: \.isNewline)
-            .reduce(0) { sum, line in
-                guard let command = commands.first(where: { line.hasPrefix("cmdstat_\($0):calls=") }) else {
-                    return sum
-                }
-                return sum + (Int(line.dropFirst("cmdstat_\(command):calls=".count).prefix { $0.isNumber }) ?? 0)
-            }
-    }
-
     private func leaseEnds(at server: RedisServer) async throws {
         while try await server.command(bytes: [Array("EXISTS".utf8), names.lease.bytes]).integer == 1 {
             try await nextTurn()
@@ -53,10 +41,10 @@ struct LeaseEndTests {
             // The clock is known by then, and the server has the script or gets its text.
             _ = try await cache.level.serverClock.offset()
             try await server.command(bytes: foreign + [Array("another one that is no envelope, and is as long".utf8)])
-            let before = try await calls(of: "eval", "evalsha", at: server)
+            let before = try await server.calls(of: "eval", "evalsha")
             proxy.stall(.toClient)
             source.gate.open()
-            while try await calls(of: "eval", "evalsha", at: server) == before { try await nextTurn() }
+            while try await server.calls(of: "eval", "evalsha") == before { try await nextTurn() }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             proxy.resume(.toClient)
@@ -72,11 +60,11 @@ struct LeaseEndTests {
             let cache = try cache(proxy.url)
             let call = Task { try await cache.get("k") }
             await source.gate.arrivals()
-            let before = try await calls(of: "time", at: server)
+            let before = try await server.calls(of: "time")
             proxy.stall(.toClient)
             source.gate.open()
             // It asks for the server's time before it stores.
-            while try await calls(of: "time", at: server) == before { try await nextTurn() }
+            while try await server.calls(of: "time") == before { try await nextTurn() }
             call.cancel()
             await #expect(throws: CancellationError.self) { try await call.value }
             try await leaseEnds(at: server)

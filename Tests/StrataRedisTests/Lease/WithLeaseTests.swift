@@ -26,13 +26,6 @@ private final class Occupancy: Sendable {
 struct WithLeaseTests {
     private let name = TestServer.uniqueName("lease")
 
-    /// How often a lease was asked for at a server.
-    private func attempts(at server: RedisServer) async throws -> Int {
-        let text = try await server.command("INFO", "commandstats").text
-        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_evalsha:calls=") }
-        return line.flatMap { Int($0.dropFirst("cmdstat_evalsha:calls=".count).prefix { $0 != "," }) } ?? 0
-    }
-
     @Test("bodies of several instances never overlap, and all run")
     func exclusive() async throws {
         try await RedisServer.withServer { server in
@@ -80,11 +73,11 @@ struct WithLeaseTests {
                 try await redis.withLease(name, options: LeaseOptions(waitLimit: .milliseconds(50))) { _ in }
             }
             #expect(error?.code == .timeout)
-            let before = try await attempts(at: server)
+            let before = try await server.calls(of: "evalsha")
             let waiter = Task {
                 try await redis.withLease(name, options: LeaseOptions(waitLimit: .seconds(600))) { _ in }
             }
-            while try await attempts(at: server) == before { try await nextTurn() }
+            while try await server.calls(of: "evalsha") == before { try await nextTurn() }
             waiter.cancel()
             await #expect(throws: CancellationError.self) { try await waiter.value }
             gate.open()

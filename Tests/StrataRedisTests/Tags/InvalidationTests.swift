@@ -4,15 +4,6 @@ import Testing
 
 @testable import StrataRedis
 
-extension RedisServer {
-    /// How often the server has run a command since the last CONFIG RESETSTAT.
-    func calls(of command: String) async throws -> Int {
-        let text = try await self.command("INFO", "commandstats").text
-        let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_\(command):calls=") }
-        return line.flatMap { Int($0.drop { $0 != "=" }.dropFirst().prefix { $0.isNumber }) } ?? 0
-    }
-}
-
 @Suite("Invalidation by tag and clear", .timeLimit(.minutes(2)))
 struct InvalidationTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
