@@ -7,6 +7,19 @@ struct Line: Codable {
     var cents: Int
 }
 
+struct Product: Codable {
+    var id: Int
+    var name: String
+}
+
+func copy(of product: Product) throws {
+    // snippet.cbor-coders
+    let bytes = try CBOREncoder().encode(product)  // [UInt8]
+    let copy = try CBORDecoder().decode(Product.self, from: bytes)
+    // snippet.end
+    _ = copy
+}
+
 func parts(of bytes: [UInt8]) throws {
     // snippet.cbor-select
     let city = try CBORDecoder().select(String.self, at: "customer", "billing", "city", from: bytes)  // String?

@@ -1,4 +1,4 @@
-// The samples of docs/changes.md, and that of docs/outages.md; `.ci/snippets` compares the two.
+// The samples of docs/changes.md, docs/outages.md and docs/tags.md; `.ci/snippets` compares them.
 
 import Logging
 import Strata
@@ -7,6 +7,14 @@ import StrataRedis
 struct CartLine: Codable, Sendable {
     var product: Int
     var count: Int
+}
+
+struct Article: Codable, Sendable {
+    var title: String
+}
+
+struct Page: Codable, Sendable {
+    var body: String
 }
 
 private func price(of product: Int) async throws -> Int { product }
@@ -152,4 +160,55 @@ func writeBehindSamples(redis: RedisClient, logger: Logger, cart: [CartLine]) as
     try await scores.flush()
     await scores.drain(within: .seconds(10))  // what a DrainService does at shutdown
     // snippet.end
+}
+
+func outageSamples(logger: Logger, products: FetchingLevel<Int, Article>) throws {
+    // snippet.outages-settings
+    var configuration = try RedisConfiguration(url: "redis://localhost:6379")
+    configuration.redisBudget = .milliseconds(500)
+    configuration.breaker = BreakerOptions(
+        window: .seconds(10),
+        minimumCalls: 10,
+        failureShare: 0.5,
+        slowShare: 0.8,
+        slowAfter: .milliseconds(250),
+        pause: .milliseconds(100) ... .seconds(2)
+    )
+    configuration.invalidationLimit = 10_000
+    let redis = try RedisClient(configuration, logger: logger)
+    // snippet.end
+
+    // snippet.outages-state
+    let state = redis.outageStatistics.breakers[.read]?.state  // closed, open, halfOpen
+    let pending = redis.outageStatistics.pendingInvalidations
+    let levels = products.label.nodes  // the same as counters of the level
+    // snippet.end
+    _ = (state, pending, levels)
+}
+
+func tagSamples(redis: RedisClient, article: Article) async throws {
+    let redisLevel = RedisLevel<Int, Article>(redis, keyspace: "articles")
+    let articles = MemoryLevel<Int, Article>(limit: .entries(10_000)).compose(redisLevel)
+    // snippet.tags-invalidate
+    try await articles.set(article, for: 7, tags: ["author:ann", "topic:swift"])
+
+    try await articles.invalidate(tag: "author:ann")  // everything that bears it, everywhere
+    try await articles.invalidate(tags: ["topic:swift", "home"])  // one script for each thousand
+    try await articles.clear()  // the whole keyspace, one script
+
+    // Only if the server needs the memory before the entries expire:
+    try await redisLevel.sweep(rate: 2_000) { print("\($0.removed) of \($0.looked) removed") }
+    // snippet.end
+}
+
+func versionSamples(redis: RedisClient) throws {
+    // snippet.tags-versions
+    let keyspaces = try KeyspaceVersions([
+        .init("pages", version: 1, dependsOn: ["articles"]),
+        .init("articles", version: 3, dependsOn: ["authors"]),
+        .init("authors", version: 2),
+    ])
+    let pages = RedisLevel<String, Page>(redis, keyspace: keyspaces["pages"])
+    // snippet.end
+    _ = pages
 }

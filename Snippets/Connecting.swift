@@ -1,7 +1,13 @@
-// The samples of docs/connecting.md; `.ci/snippets` compares the two.
+// The samples of docs/connecting.md and docs/cluster.md; `.ci/snippets` compares them.
 
 import Logging
+import Strata
 import StrataRedis
+
+struct Product: Codable, Sendable {
+    var id: Int
+    var name: String
+}
 
 struct Vault: Sendable {
     func password() async throws -> String { "" }
@@ -26,6 +32,14 @@ func byOptions() throws {
     let redis = try RedisClient(configuration, logger: logger)
     // snippet.end
     withExtendedLifetime(redis) {}
+}
+
+func cluster() throws {
+    // snippet.cluster-begin
+    let redis = try RedisClient("redis-cluster://10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379")
+    let products = RedisLevel<Int, Product>(redis, keyspace: "products")
+    // snippet.end
+    _ = products
 }
 
 func replicas() throws -> RedisClient {

@@ -8,6 +8,11 @@ import Logging
 import ServiceLifecycle
 import StrataObservability
 
+#if canImport(StrataHummingbird) && Hummingbird
+import Hummingbird
+import Metrics
+#endif
+
 struct Product: Codable, Sendable {
     var id: Int
     var name: String
@@ -81,4 +86,60 @@ func spans(redis: RedisClient, database: Database) {
     // snippet.end
     withExtendedLifetime(products) {}
 }
+
+#if canImport(StrataHummingbird) && Hummingbird
+/// Stands for the registry of swift-prometheus, which is none of Strata's dependencies.
+final class PrometheusCollectorRegistry: Sendable {
+    func emit(into buffer: inout [UInt8]) {}
+}
+
+/// Stands for the factory of swift-prometheus.
+struct PrometheusMetricsFactory: MetricsFactory {
+    var registry: PrometheusCollectorRegistry
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        NOOPMetricsHandler.instance
+    }
+
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        NOOPMetricsHandler.instance
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        NOOPMetricsHandler.instance
+    }
+
+    func destroyCounter(_ handler: any CounterHandler) {}
+
+    func destroyRecorder(_ handler: any RecorderHandler) {}
+
+    func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+func prometheus(
+    router: Router<BasicRequestContext>,
+    redis: RedisClient,
+    products: some CacheLevel
+) throws -> some ApplicationProtocol {
+    // snippet.observability-prometheus
+    let registry = PrometheusCollectorRegistry()
+    MetricsSystem.bootstrap(PrometheusMetricsFactory(registry: registry))
+
+    let metrics = CacheMetrics()
+    try metrics.add(products, as: "products")
+
+    router.get("metrics") { _, _ -> Response in
+        var text: [UInt8] = []
+        registry.emit(into: &text)
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
+            body: .init(byteBuffer: ByteBuffer(bytes: text))
+        )
+    }
+    let service = Application(router: router, services: [redis, metrics])
+    // snippet.end
+    return service
+}
+#endif
 #endif

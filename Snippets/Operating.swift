@@ -49,10 +49,10 @@ func pressure(database: Database) async throws {
     // snippet.end
 }
 
-func receipts(redis: RedisClient, database: Database) async throws {
+func traces(redis: RedisClient, database: Database) async throws {
     let products = MemoryLevel<Int, Product>(limit: .entries(10_000))
         .compose(RedisLevel(redis, keyspace: "products").fetching { id in try await database.product(id) })
-    // snippet.recipe-receipt
+    // snippet.recipe-trace
     let (product, trace) = try await products.getWithTrace(42)
     print(trace)
     for step in trace.steps {
@@ -61,13 +61,13 @@ func receipts(redis: RedisClient, database: Database) async throws {
     // snippet.end
     _ = product
 
-    // snippet.recipe-receipt-batch
+    // snippet.recipe-trace-batch
     let (several, account) = try await products.getWithTrace([41, 42, 43])
     print(account)
     // snippet.end
     _ = several
 
-    // snippet.recipe-receipt-failed
+    // snippet.recipe-trace-failed
     let recorder = ReadTraceRecorder()
     do {
         _ = try await products.entry(for: 42, ReadRequest(recorder: recorder))

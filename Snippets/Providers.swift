@@ -1,4 +1,5 @@
-// The samples of docs/providers.md and the part of docs/coming-from-rxcache.md on providers; `.ci/snippets` compares them.
+// The samples of docs/providers.md and the part of docs/coming-from-rxcache.md on providers; `.ci/snippets` compares
+// them.
 
 #if Disk
 import Strata

@@ -230,7 +230,7 @@ func watching(redis: RedisClient, freshness: FreshnessPolicy) async throws {
     }
     // snippet.end
 
-    // snippet.step-receipt
+    // snippet.step-trace
     let (product, trace) = try await products.getWithTrace(42)
     print(product?.name ?? "none", trace.state, trace.duration)
     print(trace)

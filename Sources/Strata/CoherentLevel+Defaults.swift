@@ -34,7 +34,7 @@ extension CoherentLevel {
     /// False.
     public var isStorage: Bool { false }
 
-    /// The same.
+    /// The tags as they are.
     @inlinable
     public func stored(tags: [String]) -> [String] { tags }
 

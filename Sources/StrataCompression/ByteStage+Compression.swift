@@ -6,7 +6,8 @@ extension ByteStage {
     /// - Parameters:
     ///   - level: From 1, fast, to 9, small.
     ///   - minimum: Values of fewer bytes are wrapped and not compressed: it would cost time and save next to nothing.
-    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at most.
+    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at
+    ///     most.
     /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit (a bomb is given up when it
     ///   has inflated to that), and ``/Strata/CacheError/Code/codec`` for bytes that are no whole stream with the right
     ///   checksum.
@@ -24,7 +25,8 @@ extension ByteStage {
     ///
     /// - Parameters:
     ///   - level: From 1, fast, to 19, small.
-    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at most.
+    ///   - limit: The largest value in bytes, before compression: larger ones are neither written nor read. 4 GiB at
+    ///     most.
     /// - Returns: A stage that throws ``/Strata/CacheError/Code/tooLarge`` beyond the limit, and
     ///   ``/Strata/CacheError/Code/codec`` for bytes that are no frame that declares its size.
     public static func zstd(level: Int = 3, limit: Int = defaultLimit) -> ByteStage {

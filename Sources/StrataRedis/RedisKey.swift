@@ -8,6 +8,11 @@ public struct RedisKey: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         self.bytes = bytes
     }
 
+    /// A key of the bytes of a sequence, such as `Data`.
+    public init(_ bytes: some Sequence<UInt8>) {
+        self.bytes = Array(bytes)
+    }
+
     /// A key of the UTF-8 of `text`.
     public init(_ text: String) {
         bytes = Array(text.utf8)

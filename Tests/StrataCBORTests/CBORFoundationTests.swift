@@ -26,6 +26,15 @@ struct CBORFoundationTests {
         try expectRoundTrip(["at": [date]])
     }
 
+    @Test("a document in data, and in a part of it")
+    func documentInData() throws {
+        let bytes = try CBOREncoder().encode(["a": 1])
+        #expect(try decoder.decode([String: Int].self, from: Data(bytes)) == ["a": 1])
+        let part = Data([0] + bytes + [0])[1...].dropLast()
+        #expect(try decoder.decode([String: Int].self, from: part) == ["a": 1])
+        #expect(throws: CBORError.self) { try decoder.decode([String: Int].self, from: Data()) }
+    }
+
     @Test("dates come back to the last bit")
     func exactDates() throws {
         var random = SplitMix64.printed("exactDates")

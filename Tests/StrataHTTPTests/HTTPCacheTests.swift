@@ -93,6 +93,7 @@ struct HTTPCacheTests {
         let lifetime = HTTPLifetime(isStorable: true)
         let content = HTTPContent(status: 404, fields: ["a": "bc"], body: [1, 2], lifetime: lifetime)
         #expect(content.cost == 2 + 3 + 64 + 1_024)
+        #expect(content.data == Data([1, 2]))
     }
 
     @Test("a 304 adds nothing to what is kept that must not be, and one of another response is not believed")

@@ -7,47 +7,47 @@ struct LinkDirectionTests {
 
     @Test("A faultless link hands on what it gets, and then the end")
     func faultless() {
-        var lane = LinkDirection.faulty()
-        lane.receive("abc", at: start)
-        lane.receive("de", at: start)
-        lane.receiveEnd(at: start)
-        let (pieces, then) = lane.drain(at: start)
+        var direction = LinkDirection.faulty()
+        direction.receive("abc", at: start)
+        direction.receive("de", at: start)
+        direction.receiveEnd(at: start)
+        let (pieces, then) = direction.drain(at: start)
         #expect(pieces == ["abc", "de"])
         #expect(then == .end)
-        #expect(lane.nextAction(at: start) == .idle)
-        #expect(lane.counts.received == 5)
-        #expect(lane.counts.delivered == 5)
+        #expect(direction.nextAction(at: start) == .idle)
+        #expect(direction.counts.received == 5)
+        #expect(direction.counts.delivered == 5)
     }
 
     @Test("A partial send leaves the rest in place")
     func partialSend() {
-        var lane = LinkDirection.faulty()
-        lane.receive("abc", at: start)
-        lane.sent(2, at: start)
-        #expect(lane.nextAction(at: start) == .send(ArraySlice("c".utf8)))
+        var direction = LinkDirection.faulty()
+        direction.receive("abc", at: start)
+        direction.sent(2, at: start)
+        #expect(direction.nextAction(at: start) == .send(ArraySlice("c".utf8)))
     }
 
     @Test("A delay holds bytes and the end, and not longer than that")
     func delay() {
-        var lane = LinkDirection.faulty(.delayed(by: .seconds(5)))
-        lane.receive("ab", at: start)
-        lane.receive("cd", at: start + .seconds(1))
-        lane.receiveEnd(at: start + .seconds(2))
-        #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(5)))
-        #expect(lane.drain(at: start + .seconds(5)) == (["ab"], .wait(until: start + .seconds(6))))
-        #expect(lane.drain(at: start + .seconds(6)) == (["cd"], .wait(until: start + .seconds(7))))
-        #expect(lane.drain(at: start + .seconds(7)) == ([], .end))
+        var direction = LinkDirection.faulty(.delayed(by: .seconds(5)))
+        direction.receive("ab", at: start)
+        direction.receive("cd", at: start + .seconds(1))
+        direction.receiveEnd(at: start + .seconds(2))
+        #expect(direction.nextAction(at: start) == .wait(until: start + .seconds(5)))
+        #expect(direction.drain(at: start + .seconds(5)) == (["ab"], .wait(until: start + .seconds(6))))
+        #expect(direction.drain(at: start + .seconds(6)) == (["cd"], .wait(until: start + .seconds(7))))
+        #expect(direction.drain(at: start + .seconds(7)) == ([], .end))
     }
 
     @Test("Jitter adds to the delay, keeps the order, and repeats with the seed")
     func jitter() {
         func releases(seed: UInt64) -> [LinkDirection.Instant] {
-            var lane = LinkDirection(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
+            var direction = LinkDirection(.delayed(by: .seconds(1), jitter: .seconds(1)), seed: seed)
             return (0..<50)
                 .map { _ in
-                    lane.receive("x", at: start)
-                    guard case .wait(let moment) = lane.nextAction(at: start) else { return start }
-                    _ = lane.drain(at: moment)
+                    direction.receive("x", at: start)
+                    guard case .wait(let moment) = direction.nextAction(at: start) else { return start }
+                    _ = direction.drain(at: moment)
                     return moment
                 }
         }
@@ -61,68 +61,68 @@ struct LinkDirectionTests {
 
     @Test("A rate spreads bytes evenly over time")
     func rate() {
-        var lane = LinkDirection.faulty(.slow(bytesPerSecond: 1000))
-        lane.receive(String(repeating: "x", count: 25), at: start)
-        #expect(lane.drain(at: start) == (["xxxxxxxxxx"], .wait(until: start + .milliseconds(10))))
-        #expect(lane.drain(at: start + .milliseconds(10)).pieces == ["xxxxxxxxxx"])
+        var direction = LinkDirection.faulty(.slow(bytesPerSecond: 1000))
+        direction.receive(String(repeating: "x", count: 25), at: start)
+        #expect(direction.drain(at: start) == (["xxxxxxxxxx"], .wait(until: start + .milliseconds(10))))
+        #expect(direction.drain(at: start + .milliseconds(10)).pieces == ["xxxxxxxxxx"])
         // What a late wake-up missed is made good, once.
-        #expect(lane.drain(at: start + .milliseconds(24)).pieces == ["xxxxx"])
-        lane.receive(String(repeating: "y", count: 100), at: start + .seconds(60))
-        #expect(lane.drain(at: start + .seconds(60)).pieces == ["yyyyyyyyyy", "yyyyyyyyyy"])
+        #expect(direction.drain(at: start + .milliseconds(24)).pieces == ["xxxxx"])
+        direction.receive(String(repeating: "y", count: 100), at: start + .seconds(60))
+        #expect(direction.drain(at: start + .seconds(60)).pieces == ["yyyyyyyyyy", "yyyyyyyyyy"])
     }
 
     @Test("Pieces have the size and the distance asked for")
     func pieces() {
-        var lane = LinkDirection.faulty(.pieces(of: 2...2))
-        lane.receive("abcde", at: start)
-        #expect(lane.drain(at: start) == (["ab", "cd", "e"], .idle))
-        lane.change { $0 = .pieces(of: 1...1, every: .seconds(1)) }
-        lane.receive("xy", at: start)
-        #expect(lane.drain(at: start) == (["x"], .wait(until: start + .seconds(1))))
-        #expect(lane.drain(at: start + .seconds(1)).pieces == ["y"])
-        lane.change { $0 = .pieces(of: 1...3) }
-        lane.receive(String(repeating: "z", count: 300), at: start + .seconds(9))
-        let sizes = lane.drain(at: start + .seconds(9)).pieces.dropLast().map(\.count)
+        var direction = LinkDirection.faulty(.pieces(of: 2...2))
+        direction.receive("abcde", at: start)
+        #expect(direction.drain(at: start) == (["ab", "cd", "e"], .idle))
+        direction.change { $0 = .pieces(of: 1...1, every: .seconds(1)) }
+        direction.receive("xy", at: start)
+        #expect(direction.drain(at: start) == (["x"], .wait(until: start + .seconds(1))))
+        #expect(direction.drain(at: start + .seconds(1)).pieces == ["y"])
+        direction.change { $0 = .pieces(of: 1...3) }
+        direction.receive(String(repeating: "z", count: 300), at: start + .seconds(9))
+        let sizes = direction.drain(at: start + .seconds(9)).pieces.dropLast().map(\.count)
         #expect(Set(sizes) == [1, 2, 3])
     }
 
     @Test("A stalled link neither delivers nor reads, and then goes on where it was")
     func stall() {
-        var lane = LinkDirection.faulty()
-        lane.receive("abc", at: start)
-        lane.change { $0.isStalled = true }
-        #expect(lane.nextAction(at: start) == .idle)
-        #expect(lane.room == 0)
-        lane.change { $0.isStalled = false }
-        #expect(lane.drain(at: start).pieces == ["abc"])
-        #expect(lane.room == 1 << 20)
+        var direction = LinkDirection.faulty()
+        direction.receive("abc", at: start)
+        direction.change { $0.isStalled = true }
+        #expect(direction.nextAction(at: start) == .idle)
+        #expect(direction.room == 0)
+        direction.change { $0.isStalled = false }
+        #expect(direction.drain(at: start).pieces == ["abc"])
+        #expect(direction.room == 1 << 20)
     }
 
     @Test("A black hole takes everything and gives no end until it is healed")
     func blackhole() {
-        var lane = LinkDirection.faulty()
-        lane.receive("abc", at: start)
-        lane.change { $0.isBlackhole = true }
-        lane.receive("de", at: start)
-        lane.receiveEnd(at: start)
-        #expect(lane.nextAction(at: start) == .idle)
-        #expect(lane.counts.swallowed == 5)
-        lane.heal(at: start)
-        #expect(lane.drain(at: start) == ([], .end))
+        var direction = LinkDirection.faulty()
+        direction.receive("abc", at: start)
+        direction.change { $0.isBlackhole = true }
+        direction.receive("de", at: start)
+        direction.receiveEnd(at: start)
+        #expect(direction.nextAction(at: start) == .idle)
+        #expect(direction.counts.swallowed == 5)
+        direction.heal(at: start)
+        #expect(direction.drain(at: start) == ([], .end))
     }
 
     @Test("No more is read than the buffer may hold")
     func buffer() {
         var conditions = LinkConditions.delayed(by: .seconds(1))
         conditions.bufferLimit = 4
-        var lane = LinkDirection.faulty(conditions)
-        #expect(lane.room == 4)
-        lane.receive("abc", at: start)
-        #expect(lane.room == 1)
-        lane.receive("d", at: start)
-        #expect(lane.room == 0)
-        #expect(lane.drain(at: start + .seconds(1)).pieces == ["abc", "d"])
-        #expect(lane.room == 4)
+        var direction = LinkDirection.faulty(conditions)
+        #expect(direction.room == 4)
+        direction.receive("abc", at: start)
+        #expect(direction.room == 1)
+        direction.receive("d", at: start)
+        #expect(direction.room == 0)
+        #expect(direction.drain(at: start + .seconds(1)).pieces == ["abc", "d"])
+        #expect(direction.room == 4)
     }
 
     @Test(
@@ -150,12 +150,12 @@ struct LinkDirectionTests {
         // However the stream comes in, and in whatever pieces it leaves.
         for cut in 0...6 {
             for size in 1...6 {
-                var lane = LinkDirection.faulty(.pieces(of: size...size), edit)
+                var direction = LinkDirection.faulty(.pieces(of: size...size), edit)
                 let input = Array("abcdef".utf8)
-                if cut > 0 { lane.receive(input[..<cut], at: start) }
-                if cut < 6 { lane.receive(input[cut...], at: start) }
-                lane.receiveEnd(at: start)
-                let result = lane.drain(at: start)
+                if cut > 0 { direction.receive(input[..<cut], at: start) }
+                if cut < 6 { direction.receive(input[cut...], at: start) }
+                direction.receiveEnd(at: start)
+                let result = direction.drain(at: start)
                 #expect(result.pieces.joined() == output, "cut at \(cut), pieces of \(size)")
                 #expect(result.then == then, "cut at \(cut), pieces of \(size)")
             }
@@ -164,43 +164,43 @@ struct LinkDirectionTests {
 
     @Test("An edit reaches bytes that were waiting")
     func waitingBytes() {
-        var lane = LinkDirection.faulty(.delayed(by: .seconds(1)))
-        lane.receive("abcdef", at: start)
-        lane.add(.swallow(3))
-        #expect(lane.drain(at: start + .seconds(1)).pieces == ["def"])
+        var direction = LinkDirection.faulty(.delayed(by: .seconds(1)))
+        direction.receive("abcdef", at: start)
+        direction.add(.swallow(3))
+        #expect(direction.drain(at: start + .seconds(1)).pieces == ["def"])
     }
 
     @Test("A reset travels behind what was sent before it")
     func reset() {
-        var lane = LinkDirection.faulty(.delayed(by: .seconds(1)))
-        lane.receive("ab", at: start)
-        lane.receiveReset(at: start)
-        #expect(lane.drain(at: start + .seconds(1)) == (["ab"], .close(reset: true)))
+        var direction = LinkDirection.faulty(.delayed(by: .seconds(1)))
+        direction.receive("ab", at: start)
+        direction.receiveReset(at: start)
+        #expect(direction.drain(at: start + .seconds(1)) == (["ab"], .close(reset: true)))
     }
 
     @Test("A half-close drops what waits, ends a frozen link too, and makes the rest vanish")
     func cut() {
-        var lane = LinkDirection.faulty()
-        lane.receive("ab", at: start)
-        lane.change { $0.isStalled = true }
-        lane.cut()
-        #expect(lane.nextAction(at: start) == .end)
-        #expect(lane.room > 0)
-        lane.receive("cd", at: start)
-        #expect(lane.nextAction(at: start) == .idle)
-        #expect(lane.counts.swallowed == 4)
-        lane.cut()
-        #expect(lane.nextAction(at: start) == .idle)
+        var direction = LinkDirection.faulty()
+        direction.receive("ab", at: start)
+        direction.change { $0.isStalled = true }
+        direction.cut()
+        #expect(direction.nextAction(at: start) == .end)
+        #expect(direction.room > 0)
+        direction.receive("cd", at: start)
+        #expect(direction.nextAction(at: start) == .idle)
+        #expect(direction.counts.swallowed == 4)
+        direction.cut()
+        #expect(direction.nextAction(at: start) == .idle)
     }
 
     @Test("Healing takes back everything and lets go what was held")
     func heal() {
-        var lane = LinkDirection.faulty(.delayed(by: .seconds(3600)), .close(after: 1), .swallow(2))
-        lane.receive("abc", at: start)
-        lane.receiveEnd(at: start)
-        lane.heal(at: start)
-        #expect(lane.drain(at: start) == (["abc"], .end))
-        #expect(lane.conditions == LinkConditions())
+        var direction = LinkDirection.faulty(.delayed(by: .seconds(3600)), .close(after: 1), .swallow(2))
+        direction.receive("abc", at: start)
+        direction.receiveEnd(at: start)
+        direction.heal(at: start)
+        #expect(direction.drain(at: start) == (["abc"], .end))
+        #expect(direction.conditions == LinkConditions())
     }
 
     @Test("Numbers out of any reason do no harm")
@@ -212,18 +212,18 @@ struct LinkDirectionTests {
         conditions.pieceSize = -5...0
         conditions.pieceInterval = .seconds(Int64.max)
         conditions.bufferLimit = -1
-        var lane = LinkDirection.faulty(
+        var direction = LinkDirection.faulty(
             conditions,
             .duplicate(.max, after: .max),
             .corrupt(byteAt: .max),
             .swallow(.max, after: 1)
         )
-        lane.receive("abc", at: start)
-        #expect(lane.nextAction(at: start) == .wait(until: start + .seconds(86_400)))
-        #expect(lane.drain(at: start + .seconds(86_400)).pieces == ["a"])
-        lane.change { $0.bytesPerSecond = .max }
-        #expect(lane.drain(at: start + .seconds(200_000)).pieces == [])
-        #expect(lane.counts.swallowed == 2)
+        direction.receive("abc", at: start)
+        #expect(direction.nextAction(at: start) == .wait(until: start + .seconds(86_400)))
+        #expect(direction.drain(at: start + .seconds(86_400)).pieces == ["a"])
+        direction.change { $0.bytesPerSecond = .max }
+        #expect(direction.drain(at: start + .seconds(200_000)).pieces == [])
+        #expect(direction.counts.swallowed == 2)
     }
 
     @Test("Any number of edits at once does what a plain model says")
@@ -249,22 +249,22 @@ struct LinkDirectionTests {
                 default: .close(after: position)
                 }
             }
-        var lane = LinkDirection(.pieces(of: 1...9), edits: edits, seed: seed)
+        var direction = LinkDirection(.pieces(of: 1...9), edits: edits, seed: seed)
         var rest = input[...]
         while !rest.isEmpty {
             let part = rest.prefix(Int.random(in: 1...12, using: &generator))
-            lane.receive(part, at: start)
+            direction.receive(part, at: start)
             rest = rest.dropFirst(part.count)
         }
-        lane.receiveEnd(at: start)
+        direction.receiveEnd(at: start)
         var output: [UInt8] = []
-        while case .send(let bytes) = lane.nextAction(at: start) {
+        while case .send(let bytes) = direction.nextAction(at: start) {
             let count = Int.random(in: 1...bytes.count, using: &generator)
             output += bytes.prefix(count)
-            lane.sent(count, at: start)
+            direction.sent(count, at: start)
         }
         #expect(output == Self.model(input, edits), "seed \(seed), edits \(edits)")
-        #expect(lane.counts.delivered == output.count)
+        #expect(direction.counts.delivered == output.count)
     }
 
     /// The stream as the documentation of the edits says it comes out, written without regard to cost.

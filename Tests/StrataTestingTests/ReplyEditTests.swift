@@ -28,42 +28,42 @@ struct ReplyEditTests {
         try #require(whole.joined().utf8.elementsEqual(input))
         for cut in 0...input.count {
             for size in 1...4 {
-                var lane = LinkDirection.faulty(.pieces(of: size...size))
-                for edit in edits { lane.add(edit) }
-                if cut > 0 { lane.receive(input[..<cut], at: start) }
-                if cut < input.count { lane.receive(input[cut...], at: start) }
-                lane.receiveEnd(at: start)
-                let result = lane.drain(at: start)
+                var direction = LinkDirection.faulty(.pieces(of: size...size))
+                for edit in edits { direction.add(edit) }
+                if cut > 0 { direction.receive(input[..<cut], at: start) }
+                if cut < input.count { direction.receive(input[cut...], at: start) }
+                direction.receiveEnd(at: start)
+                let result = direction.drain(at: start)
                 #expect(result.pieces.joined() == order.map { whole[$0] }.joined(), "cut at \(cut)")
                 #expect(result.then == .end)
-                #expect(lane.counts.received == input.count)
+                #expect(direction.counts.received == input.count)
             }
         }
     }
 
     @Test("An edit of whole replies waits for the next that begins, and healing lets go what was held back")
     func repliesUnderWay() {
-        var lane = LinkDirection.faulty()
-        lane.receive("$2\r\na", at: start)
-        lane.add(.swapReplies())
-        lane.receive("b\r\n:1\r\n", at: start)
-        #expect(lane.drain(at: start).pieces.joined() == "$2\r\nab\r\n")
-        lane.receive(":", at: start)
-        #expect(lane.drain(at: start).pieces.joined() == ":")
+        var direction = LinkDirection.faulty()
+        direction.receive("$2\r\na", at: start)
+        direction.add(.swapReplies())
+        direction.receive("b\r\n:1\r\n", at: start)
+        #expect(direction.drain(at: start).pieces.joined() == "$2\r\nab\r\n")
+        direction.receive(":", at: start)
+        #expect(direction.drain(at: start).pieces.joined() == ":")
         // Not amid the one that has begun.
-        lane.heal(at: start)
-        lane.receive("2\r\n:3\r\n", at: start)
-        #expect(lane.drain(at: start).pieces.joined() == "2\r\n:1\r\n:3\r\n")
-        lane.add(.swapReplies())
-        lane.receive("+a\r\n", at: start)
-        #expect(lane.drain(at: start).pieces == [])
-        lane.heal(at: start)
-        #expect(lane.drain(at: start).pieces == ["+a\r\n"])
-        lane.add(.swapReplies())
-        lane.receive("+b", at: start)
-        lane.heal(at: start)
-        lane.receive("c\r\n", at: start)
-        #expect(lane.drain(at: start).pieces.joined() == "+bc\r\n")
+        direction.heal(at: start)
+        direction.receive("2\r\n:3\r\n", at: start)
+        #expect(direction.drain(at: start).pieces.joined() == "2\r\n:1\r\n:3\r\n")
+        direction.add(.swapReplies())
+        direction.receive("+a\r\n", at: start)
+        #expect(direction.drain(at: start).pieces == [])
+        direction.heal(at: start)
+        #expect(direction.drain(at: start).pieces == ["+a\r\n"])
+        direction.add(.swapReplies())
+        direction.receive("+b", at: start)
+        direction.heal(at: start)
+        direction.receive("c\r\n", at: start)
+        #expect(direction.drain(at: start).pieces.joined() == "+bc\r\n")
     }
 
     @Test(
@@ -72,19 +72,19 @@ struct ReplyEditTests {
     )
     func noReplies(_ text: String) {
         for edit in [WireEdit.swapReplies(), .duplicateReply()] {
-            var lane = LinkDirection.faulty(.init(), edit)
-            lane.receive(text + "+OK\r\n+OK\r\n", at: start)
-            #expect(lane.drain(at: start).pieces.joined() == text + "+OK\r\n+OK\r\n")
+            var direction = LinkDirection.faulty(.init(), edit)
+            direction.receive(text + "+OK\r\n+OK\r\n", at: start)
+            #expect(direction.drain(at: start).pieces.joined() == text + "+OK\r\n+OK\r\n")
         }
     }
 
     @Test("A reply that is too long to be kept stays where it is")
     func longReply() {
         for edit in [WireEdit.swapReplies(), .duplicateReply()] {
-            var lane = LinkDirection.faulty(.init(), edit)
+            var direction = LinkDirection.faulty(.init(), edit)
             let long = "$\(2 << 20)\r\n\(String(repeating: "x", count: 2 << 20))\r\n"
-            lane.receive(long + ":1\r\n", at: start)
-            #expect(lane.drain(at: start).pieces.joined() == long + ":1\r\n")
+            direction.receive(long + ":1\r\n", at: start)
+            #expect(direction.drain(at: start).pieces.joined() == long + ":1\r\n")
         }
     }
 
@@ -95,9 +95,9 @@ struct ReplyEditTests {
             "*-1\r\n",
         ]
         for (index, reply) in replies.enumerated() {
-            var lane = LinkDirection.faulty(.init(), .swallowReply(after: index))
-            lane.receive(replies.joined(), at: start)
-            #expect(lane.drain(at: start).pieces.joined() == replies.filter { $0 != reply }.joined())
+            var direction = LinkDirection.faulty(.init(), .swallowReply(after: index))
+            direction.receive(replies.joined(), at: start)
+            #expect(direction.drain(at: start).pieces.joined() == replies.filter { $0 != reply }.joined())
         }
     }
 }

@@ -216,7 +216,7 @@ struct ClusterTests {
         let directives: [RedisServer.Directive] = [
             "maxmemory 100mb", "maxmemory-policy allkeys-lfu", "save \"\"",
             .init(stringLiteral: "user single on nopass \(AccessRules(for: [.cache]))"),
-            .init(stringLiteral: "user deaf on nopass \(rules) -client|tracking"),
+            .init(stringLiteral: "user unlinked on nopass \(rules) -client|tracking"),
         ]
         try await with(directives) { place in
             let level = try await fill(place)
@@ -248,7 +248,7 @@ struct ClusterTests {
 
             // The rules of a single server do not let the user find the nodes.
             try await run(as: "single", place).expectFailure(1, saying: "NOPERM")
-            let lacking = try Findings(try await run(as: "deaf", place))
+            let lacking = try Findings(try await run(as: "unlinked", place))
             #expect(lacking.severities("permissions") == ["warning"])
             #expect(lacking.texts("permissions").first?.hasSuffix("lacks +client|tracking") == true)
         }

@@ -66,7 +66,8 @@ struct ContextTests {
             let variable = environment.merging(["STRATACTL_CONTEXT": "shop"]) { $1 }
             #expect(try await settings([], variable)["context"] == ["shop", "STRATACTL_CONTEXT"])
             #expect(try await settings(["--context", "staging"], variable)["context"]?[0] == "staging")
-            // An address counts more than a name, and a name that was asked for more than an address of the environment.
+            // An address counts more than a name, and a name that was asked for more than an address of the
+            // environment.
             let address = variable.merging(["STRATA_REDIS_URL": "redis://other.example"]) { $1 }
             let other = try await settings([], address)
             #expect(

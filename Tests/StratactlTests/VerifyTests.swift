@@ -42,7 +42,8 @@ struct VerifyTests {
         try await Cache.withTellers("web-1/7", "web-2/8") { cache, tellers in
             try await withChanges(tellers) {
                 var table = try await run(cache, "table")
-                // Instances on a busy machine may be late with all their answers, and then nothing is said of the nines.
+                // Instances on a busy machine may be late with all their answers, and then nothing is said of the
+                // nines.
                 while table.status.isSuccess, !table.text.contains("≥ ") { table = try await run(cache, "table") }
                 #expect(table.status.isSuccess, "\(table.text)\(table.errorText)")
                 table.expectHarmless()

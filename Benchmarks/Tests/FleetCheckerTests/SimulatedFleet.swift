@@ -244,12 +244,12 @@ final class SimulatedFleet {
             keys = Array(0..<plan.keys)
             record = begin(.invalidateAll, me, 0, start)
         }
-        let fate = Int.random(in: 0..<30, using: &generator)
+        let draw = Int.random(in: 0..<30, using: &generator)
         after(start, upTo: 200, me) { [self] time in
             // A failed one may have had its effect or not.
-            if fate != 0 { takeEffect(keys, me, time) }
+            if draw != 0 { takeEffect(keys, me, time) }
             after(time, upTo: 200, me) { [self] time in
-                end(record, fate < 2 ? .failed : .done, version, time)
+                end(record, draw < 2 ? .failed : .done, version, time)
                 think(me, time)
             }
         }

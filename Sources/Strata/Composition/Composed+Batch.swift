@@ -101,7 +101,13 @@ extension Composed {
             let notes = missing.contains { entries[$0] != nil } ? FailureNotes() : nil
             if let notes { asked = asked.going(on: notes) }
             let below = try await lower.entries(for: wanted, asked)
-            let failed = try notes.map { try spares(&entries, at: missing, of: wanted, for: below, $0, request) } ?? []
+            var failed: Set<Int> = []
+            if let notes {
+                let isVoid = Set(
+                    old.filter { judged($0.found, keys[$0.index], heard[$0.index], at: start) == nil }.map(\.index)
+                )
+                failed = try await spares(&entries, isVoid, at: missing, of: wanted, for: below, notes, request)
+            }
             let found = Below(entries: below, tickets: tickets, places: missing).without(failed)
             await fill(&entries, with: found, of: keys, heard, request, askedAt: now)
             // Where it is not known which have failed, nothing is known of those without an entry.
@@ -119,6 +125,9 @@ extension Composed {
             if error is CancellationError, Task.isCancelled { throw error }
             let now = time.now
             for index in missing where entries[index]?.isUsable(at: now) == false { entries[index] = nil }
+            for (index, found) in old where judged(found, keys[index], heard[index], at: start) == nil {
+                entries[index] = nil
+            }
             guard request.leavesOutFailures || missing.allSatisfy({ entries[$0] != nil }) else { throw error }
             for index in missing {
                 if entries[index] == nil { request.leftOut?.add(error, of: keys[index]) }
@@ -134,6 +143,7 @@ extension Composed {
     ///
     /// - Parameters:
     ///   - entries: Those of the batch, with the old ones.
+    ///   - isVoid: The places of old entries that something has voided since: their keys are read anew, without them.
     ///   - places: Where the keys that were asked for below have theirs.
     ///   - keys: Those keys.
     ///   - below: What the lower level has returned.
@@ -143,12 +153,13 @@ extension Composed {
     /// - Throws: The error of one without an old entry, unless the read leaves failures out.
     private func spares(
         _ entries: inout [Entry<Value>?],
+        _ isVoid: Set<Int>,
         at places: [Int],
         of keys: [Key],
         for below: [Entry<Value>?],
         _ notes: FailureNotes,
         _ request: ReadRequest
-    ) throws -> Set<Int> {
+    ) async throws -> Set<Int> {
         guard let first = notes.all.first else { return [] }
         // Where it is not known which have failed, it may be each that has no entry.
         let errors = notes.errors(of: keys) ?? below.map { $0 == nil ? first : nil }
@@ -158,6 +169,11 @@ extension Composed {
             guard below[number] == nil, let error = errors[number] else { continue }
             failed.insert(number)
             if error is CancellationError, Task.isCancelled, !request.leavesOutFailures { throw error }
+            if isVoid.contains(place), !Task.isCancelled {
+                let key = keys[number]
+                entries[place] = try await request.leavingOut(key) { try await entry(for: key, request.of(key)) }
+                continue
+            }
             guard entries[place]?.isUsable(at: now) != true else {
                 request.of(keys[number]).recorder?.stale(because: Self.isLate(error) ? .late : .failed)
                 continue

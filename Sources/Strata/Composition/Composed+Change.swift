@@ -143,7 +143,7 @@ extension Composed: AtomicLevel where Lower: AtomicLevel {
         do {
             if var kept = entry.map({ dated($0.bearing(lower), for: key, at: start) }) {
                 kept.asOf = 0
-                if lower.gate != nil { kept.hasNewVersion = false }
+                if lower.gate != nil, upper.gate != nil { kept.hasNewVersion = false }
                 kept.seal = fillGate.seal(kept.tags)
                 // Invalidated since the key was read: void below, too.
                 let isInTime = kept.tags.isEmpty || fillGate.tagChanges == note.tagChanges

@@ -72,6 +72,10 @@ extension Composed {
         askedAt start: MonotonicInstant
     ) async -> Entry<Value> {
         var entry = below
+        if entry.freshUntil == .distantFuture, let policy = lower.policy ?? upper.policy {
+            // The levels above keep it for as long as the upper one does.
+            entry = policy.stamping(entry, fingerprint: lower.fingerprint(of: key), at: time.now)
+        }
         entry.filling = fillGate
         // A level without a gate may return a ticket that another composition gave it.
         if entry.ticket == .none || lower.gate == nil && entry.ticket != .void { entry.ticket = ticket }
@@ -264,10 +268,15 @@ extension Composed {
                     if !isKnown(key, in: ledger) { try await refuse(entry, for: key) }
                     return .void
                 }
+                // Of callers that have joined one read the first stores what it has found, or fails to, and the others need not.
+                let end = entry.isFill ? entry.freshUntil : nil
+                if isShared(entry), end != .distantFuture, ledger.fill(of: key)?.tried == end { return nil }
                 // Until it is stored, and when that fails, the level may have what it had before: the new ticket says nothing
                 // of that. The old one does, as far as it lives.
-                if !isKnown(key, in: ledger) {
-                    forgotten.append(ledger.record(.void, nil, for: key))
+                if isKnown(key, in: ledger) {
+                    ledger.tries(end, for: key)
+                } else {
+                    forgotten.append(ledger.record(.void, nil, end, for: key))
                 }
                 let heard: Ticket?
                 do { heard = try await upper.commit(entry, for: key) } catch {
@@ -284,13 +293,18 @@ extension Composed {
                     ledger.forget(key)
                     return .void
                 }
-                forgotten.append(ledger.record(entry.ticket, entry.seal, for: key))
+                forgotten.append(ledger.record(entry.ticket, entry.seal, end, for: key))
                 return heard
             }
         }
         for other in forgotten { try await removeVoid(other) }
         return try heard.get()
     }
+
+    /// Whether a fill with what was found has others beside it, of callers that have joined the same read.
+    ///
+    /// A level that hears of changes made elsewhere may have something else by then, and each has to ask it.
+    private func isShared(_ entry: Entry<Value>) -> Bool { entry.isJoined && entry.isFill && upper.gate == nil }
 
     /// Removes above what may not be kept there.
     ///

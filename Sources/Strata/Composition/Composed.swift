@@ -193,6 +193,10 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         } catch {
             // A source may throw it by itself.
             if error is CancellationError, Task.isCancelled { throw error }
+            // What has been voided since is not served in the place of an error: the read begins anew, without it.
+            if spare != nil, let found, judged(found, key, heard, at: start) == nil {
+                return try await entry(for: key, request)
+            }
             guard let spare, spare.isUsable(at: time.now) else {
                 request.retryHint?.tell(asked.retryHint?.delay)
                 throw error
@@ -254,7 +258,7 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
             }
         }
         var kept = dated(entry.bearing(lower), for: key, at: start)
-        if lower.gate != nil { kept.hasNewVersion = false }
+        if lower.gate != nil, upper.gate != nil { kept.hasNewVersion = false }
         kept.seal = seal
         if !entry.tags.isEmpty, entry.rights?.areOvertaken(at: fillGate) == true { ticket = .void }
         kept.ticket = ticket ?? fillGate.renew(before, for: lower.fingerprint(of: key)) ?? .void
@@ -304,7 +308,6 @@ where Upper.Key == Lower.Key, Upper.Value == Lower.Value {
         try throwAny(errors)
     }
 
-    /// Told to both levels.
     public func relieve(_ pressure: MemoryPressure) {
         upper.relieve(pressure)
         lower.relieve(pressure)

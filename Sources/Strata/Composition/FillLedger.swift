@@ -10,14 +10,22 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
         let ticket: Ticket
         @usableFromInline
         let seal: TagSeal?
+        /// The end of the entry that was stored last, or was to be: by that it is known again.
+        var tried: MonotonicInstant?
     }
 
     typealias Forgotten = (key: Key, fill: Fill)
 
+    private struct Waiter: Numbered {
+        let number: UInt64
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var fills = RecentFills<Key>()
+        var lastNumber: UInt64 = 0
         /// Keys that a task is changing, with the tasks that wait for their turn.
-        var busy: [Key: [CheckedContinuation<Void, Never>]] = [:]
+        var busy: [Key: WaitLine<Waiter>] = [:]
     }
 
     /// Beyond this many keys, each new one replaces the oldest.
@@ -36,10 +44,24 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     /// Notes a fill.
     ///
     /// - Returns: The key and the fill that had to be forgotten for it; `nil` for none.
-    func record(_ ticket: Ticket, _ seal: TagSeal?, for key: Key) -> Forgotten? {
+    func record(
+        _ ticket: Ticket,
+        _ seal: TagSeal?,
+        _ tried: MonotonicInstant? = nil,
+        for key: Key
+    ) -> Forgotten? {
         state.withLock { state in
-            state.fills.note(Fill(ticket: ticket, seal: seal), for: key)
+            state.fills.note(Fill(ticket: ticket, seal: seal, tried: tried), for: key)
             return state.fills.count > capacity ? state.fills.removeOldest(but: key) : nil
+        }
+    }
+
+    /// Notes that an entry with this end is stored next, in the place of what is known.
+    func tries(_ end: MonotonicInstant?, for key: Key) {
+        state.withLock { state in
+            guard var fill = state.fills[key] else { return }
+            fill.tried = end
+            state.fills.note(fill, for: key)
         }
     }
 
@@ -54,10 +76,11 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
         await withCheckedContinuation { continuation in
             let isFree = state.withLock { state in
                 if state.busy[key] == nil {
-                    state.busy[key] = []
+                    state.busy[key] = WaitLine()
                     return true
                 }
-                state.busy[key]?.append(continuation)
+                state.lastNumber += 1
+                state.busy[key]?.append(Waiter(number: state.lastNumber, continuation: continuation))
                 return false
             }
             if isFree { continuation.resume() }
@@ -67,15 +90,13 @@ final class FillLedger<Key: Hashable & Sendable>: Sendable {
     }
 
     private func passOn(_ key: Key) {
-        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard var waiting = state.busy[key], !waiting.isEmpty else {
+        let next = state.withLock { state -> Waiter? in
+            guard state.busy[key]?.isEmpty == false else {
                 state.busy[key] = nil
                 return nil
             }
-            let next = waiting.removeFirst()
-            state.busy[key] = waiting
-            return next
+            return state.busy[key]?.removeFirst()
         }
-        next?.resume()
+        next?.continuation.resume()
     }
 }

@@ -8,3 +8,10 @@ extension CacheError: CodedError {
     /// The name of ``code``.
     package var codeName: String { "\(code)" }
 }
+
+extension CacheError {
+    /// The kind of an error, without its text, which may hold what a log must not show.
+    package static func name(of error: any Error) -> String {
+        (error as? any CodedError)?.codeName ?? "\(type(of: error))"
+    }
+}

@@ -38,8 +38,8 @@ extension MemoryLevel: AtomicLevel {
             if let entry {
                 var slot = slot(for: entry, key, hash)
                 if ticket != .none { slot.ticket = ticket }
-                let details = slot.hasDetails ? EntryMetadata(entry) : nil
-                writer.put(slot, details, hash: hash, weight: weight, at: now, readers, &departures)
+                let metadata = slot.hasMetadata ? EntryMetadata(entry) : nil
+                writer.put(slot, metadata, hash: hash, weight: weight, at: now, readers, &departures)
             } else {
                 let (tag, number) = (tag(of: hash), partition(of: hash))
                 writer.remove(key, tag: tag, number, because: .removed, readers, &departures)

@@ -69,8 +69,8 @@ extension MemoryLevel {
     @inline(never)
     func isSealLive(_ slot: UInt32, _ partition: Int) -> Bool {
         let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
-        guard let details = unsafe chunk.details else { return true }
-        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].label?.seal?.isLive != false
+        guard let metadata = unsafe chunk.metadata else { return true }
+        return unsafe metadata[MemoryChunk<Key, Value>.place(of: slot)].label?.seal?.isLive != false
     }
 
     /// Notes a read of a slot; false when the last one is too long ago.
@@ -225,10 +225,12 @@ extension MemoryLevel {
             ticket: unsafe content.pointee.ticket,
             isSuspect: unsafe content.pointee.isSuspect
         )
-        if unsafe content.pointee.hasDetails {
+        if unsafe content.pointee.hasMetadata {
             let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
-            guard let details = unsafe chunk.details, let minutiae = unsafe chunk.minutiae else { return nil }
-            unsafe fill(&entry, details + place, minutiae[place], servedUntil)
+            guard let metadata = unsafe chunk.metadata, let shortMetadata = unsafe chunk.shortMetadata else {
+                return nil
+            }
+            unsafe fill(&entry, metadata + place, shortMetadata[place], servedUntil)
         }
         guard now < entry.staleUntil, entry.seal?.isLive != false, idleNanoseconds == 0 || use(slot, partition, at: now)
         else { return nil }
@@ -239,17 +241,20 @@ extension MemoryLevel {
     @inline(__always)
     func fill(
         _ entry: inout Entry<Value>,
-        _ details: UnsafePointer<MemoryMetadata>,
-        _ minutiae: MemoryShortMetadata,
+        _ metadata: UnsafePointer<MemoryMetadata>,
+        _ shortMetadata: MemoryShortMetadata,
         _ servedUntil: MonotonicInstant
     ) {
-        entry.freshUntil = minutiae.freshUntil(servedUntil: servedUntil)
-        entry.staleUntil = unsafe details.pointee.staleUntil(servedUntil: servedUntil)
-        entry.revalidateUntil = minutiae.revalidateUntil(freshUntil: entry.freshUntil, staleUntil: entry.staleUntil)
-        entry.fetchDuration = minutiae.fetchDuration
-        entry.storedAt = unsafe details.pointee.storedAt(start: start)
-        entry.version = unsafe details.pointee.version
-        guard let label = unsafe details.pointee.label else { return }
+        entry.freshUntil = shortMetadata.freshUntil(servedUntil: servedUntil)
+        entry.staleUntil = unsafe metadata.pointee.staleUntil(servedUntil: servedUntil)
+        entry.revalidateUntil = shortMetadata.revalidateUntil(
+            freshUntil: entry.freshUntil,
+            staleUntil: entry.staleUntil
+        )
+        entry.fetchDuration = shortMetadata.fetchDuration
+        entry.storedAt = unsafe metadata.pointee.storedAt(start: start)
+        entry.version = unsafe metadata.pointee.version
+        guard let label = unsafe metadata.pointee.label else { return }
         entry.tags = label.tags
         entry.seal = label.seal
         entry.asOf = label.asOf

@@ -30,7 +30,7 @@ extension MemoryLevel {
             value: value,
             tag: tag(of: hash),
             partition: UInt8(truncatingIfNeeded: partition(of: hash)),
-            hasDetails: false,
+            hasMetadata: false,
             isSuspect: false
         )
         try keep(consume slot, nil, hash, measure.weight(of: value), at: now)
@@ -68,10 +68,10 @@ extension MemoryLevel {
             let end = min(entry.refreshAt, entry.freshUntil)
             return unsafe content.pointee.ticket == entry.ticket && content.pointee.servedUntil == end && now < end
         }
-        guard unsafe content.pointee.ticket == entry.ticket, unsafe content.pointee.hasDetails,
-            let details = unsafe chunk.details, unsafe now < content.pointee.servedUntil
+        guard unsafe content.pointee.ticket == entry.ticket, unsafe content.pointee.hasMetadata,
+            let metadata = unsafe chunk.metadata, unsafe now < content.pointee.servedUntil
         else { return false }
-        return unsafe details[MemoryChunk<Key, Value>.place(of: slot)].version == entry.version
+        return unsafe metadata[MemoryChunk<Key, Value>.place(of: slot)].version == entry.version
     }
 
     @inlinable
@@ -82,7 +82,7 @@ extension MemoryLevel {
         let hash = hash(of: key)
         let slot = slot(for: entry, key, hash)
         let weight = measure.weight(of: entry)
-        if slot.hasDetails {
+        if slot.hasMetadata {
             try keep(consume slot, EntryMetadata(entry), hash, weight, at: now, while: entry.filling)
         } else {
             try keep(consume slot, nil, hash, weight, at: now, while: entry.filling)
@@ -112,7 +112,7 @@ extension MemoryLevel {
             value: entry.value,
             tag: tag(of: hash),
             partition: UInt8(truncatingIfNeeded: partition(of: hash)),
-            hasDetails: entry.hasParticulars,
+            hasMetadata: entry.hasMetadata,
             isSuspect: entry.isSuspect,
             isSealed: entry.seal != nil
         )
@@ -123,7 +123,7 @@ extension MemoryLevel {
     @inline(never)
     func keep(
         _ slot: consuming MemorySlot<Key, Value>,
-        _ particulars: EntryMetadata?,
+        _ metadata: EntryMetadata?,
         _ hash: UInt64,
         _ weight: Int,
         at now: MonotonicInstant,
@@ -145,7 +145,7 @@ extension MemoryLevel {
         unsafe expire(&writer.pointee, at: now, &departures)
         unsafe writer.pointee.put(
             slot,
-            particulars,
+            metadata,
             hash: hash,
             weight: weight,
             at: now,

@@ -8,18 +8,19 @@ public import StrataRedis
 public import ServiceLifecycle
 #endif
 
-/// Follows the configuration of a service while it runs: what can change without a restart does, and of the rest the log has a
-/// line.
+/// Follows the configuration of a service while it runs: what can change without a restart does, and of the rest the
+/// log has a line.
 ///
 /// ```swift
 /// let file = try await ReloadingFileProvider<JSONSnapshot>(filePath: "/etc/shop/config.json")
 /// let config = ConfigReader(provider: file).scoped(to: "strata")
 /// let caches = try RedisCaches(config: config, logger: logger)
-/// let group = ServiceGroup(services: [file, caches, CacheReload(of: caches, from: config, logger: logger)], logger: logger)
+/// let reload = CacheReload(of: caches, from: config, logger: logger)
+/// let group = ServiceGroup(services: [file, caches, reload], logger: logger)
 /// ```
 ///
-/// A configuration is taken as a whole: when one of its values makes no sense, nothing changes, the log names the key, and what
-/// was in force stays so. `docs/configuration.md` says of each key whether a change takes effect.
+/// A configuration is taken as a whole: when one of its values makes no sense, nothing changes, the log names the key,
+/// and what was in force stays so. `docs/configuration.md` says of each key whether a change takes effect.
 public final class CacheReload: Sendable {
     private struct State: Sendable {
         /// What the log has a line of, so that it has one.
@@ -43,7 +44,8 @@ public final class CacheReload: Sendable {
     /// - Parameters:
     ///   - caches: The caches, and the client, that were made from it.
     ///   - config: The same reader.
-    ///   - logger: Gets a line for each change, for each configuration that cannot be used, and for what waits for a restart.
+    ///   - logger: Gets a line for each change, for each configuration that cannot be used, and for what waits for a
+    ///     restart.
     public init(of caches: RedisCaches, from config: ConfigReader, logger: Logger? = nil) {
         self.caches = caches
         self.config = config

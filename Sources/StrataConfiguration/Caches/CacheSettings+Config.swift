@@ -46,7 +46,8 @@ extension RetryPolicy {
 }
 
 extension CacheSettings {
-    /// Settings of a cache from the configuration of a service: the keys that `docs/configuration.md` lists under `defaults`.
+    /// Settings of a cache from the configuration of a service: the keys that `docs/configuration.md` lists under
+    /// `defaults`.
     ///
     /// - Parameters:
     ///   - config: The section of the cache.

@@ -10,8 +10,8 @@ extension RedisConfiguration {
     /// let redis = try RedisClient(RedisConfiguration(config: config.scoped(to: "strata.redis")))
     /// ```
     ///
-    /// Reads the keys that `docs/configuration.md` lists under `redis`, at the reader itself. The server is needed: `url`,
-    /// `endpoints` or `sentinels.endpoints`. Passwords, and the URL, which may hold one, are read as secrets.
+    /// Reads the keys that `docs/configuration.md` lists under `redis`, at the reader itself. The server is needed:
+    /// `url`, `endpoints` or `sentinels.endpoints`. Passwords, and the URL, which may hold one, are read as secrets.
     ///
     /// - Parameter config: The section of the client.
     /// - Throws: ``ConfigurationError``.

@@ -3,8 +3,8 @@ internal import Configuration
 
 /// Tells a key that is not there from one whose value has another type.
 ///
-/// A snapshot throws for both when a value is required, and says nothing of either when it is not. The error for a missing
-/// value is not public, so it is known by an example.
+/// A snapshot throws for both when a value is required, and says nothing of either when it is not. The error for a
+/// missing value is not public, so it is known by an example.
 enum Absence {
     private static let example: (any Error)? = {
         do {

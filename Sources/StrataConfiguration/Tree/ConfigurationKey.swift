@@ -31,7 +31,8 @@ public struct ConfigurationKey: Sendable, Hashable {
 
     /// All keys, in the order of their sections: `redis`, `defaults`, `caches.<name>`, `retry`.
     ///
-    /// The keys of a cache stand for both `defaults` and `caches.<name>`: what is missing in the second counts from the first.
+    /// The keys of a cache stand for both `defaults` and `caches.<name>`: what is missing in the second counts from the
+    /// first.
     public static let all: [ConfigurationKey] = {
         let standard = RedisConfiguration(endpoint: .tcp(host: "localhost"))
         let server = ServerSettings()

@@ -3,8 +3,8 @@ public import Foundation
 
 /// A key that no part of Strata reads: most likely a misspelt one.
 ///
-/// Providers of swift-configuration answer for keys that they are asked for, and do not list those that they have. So this
-/// compares names that you have: those of the environment, or of a file.
+/// Providers of swift-configuration answer for keys that they are asked for, and do not list those that they have. So
+/// this compares names that you have: those of the environment, or of a file.
 ///
 /// ```swift
 /// for key in UnknownKey.find(inJSON: try Data(contentsOf: file), under: "strata", caches: ["products", "sessions"]) {
@@ -56,7 +56,8 @@ public struct UnknownKey: Sendable, Hashable, CustomStringConvertible {
     ///   - data: The file.
     ///   - section: The section of Strata in the file, with dots between its parts; empty for the whole file.
     ///   - caches: The names of the caches; `nil` takes any name for that of a cache.
-    /// - Returns: The unknown ones, in alphabetical order; none for what is no JSON object, which is the provider's to say.
+    /// - Returns: The unknown ones, in alphabetical order; none for what is no JSON object, which is the provider's to
+    ///   say.
     public static func find(inJSON data: Data, under section: String = "", caches: [String]? = nil) -> [UnknownKey] {
         var root = (try? JSONSerialization.jsonObject(with: data)) as? [String: Any] ?? [:]
         for part in section.split(separator: ".") { root = root[String(part)] as? [String: Any] ?? [:] }

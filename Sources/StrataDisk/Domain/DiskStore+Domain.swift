@@ -9,7 +9,8 @@ extension DiskStore {
     /// read often, put memory above it.
     ///
     /// ```swift
-    /// let store = DiskStore(path: "/var/lib/shop/state.sqlite", options: DiskOptions(durability: .power, corruption: .fail))
+    /// let options = DiskOptions(durability: .power, corruption: .fail)
+    /// let store = DiskStore(path: "/var/lib/shop/state.sqlite", options: options)
     /// let flags = MemoryLevel<String, Bool>(limit: .entries(100)).compose(store.domain("flags"))
     /// ```
     ///

@@ -70,7 +70,7 @@ extension DiskLevel {
     ///   - entry: The entry.
     ///   - key: Its key.
     ///   - now: The present time.
-    /// - Returns: What is written, of a version of its own.
+    /// - Returns: What is written, of the version that the entry has below, or of one of its own.
     /// - Throws: What the codec throws.
     func seal(
         _ entry: Entry<Value>,
@@ -79,6 +79,8 @@ extension DiskLevel {
     ) throws -> StoredEntry {
         let (fresh, end) = ends(of: entry, key, now)
         let encoded = try entry.value.map { try codec.seal($0, at: place(key)) } ?? codec.sealAbsence(at: place(key))
+        // What a level below has is the same write here: by its version the levels around know it again.
+        let hasVersion = entry.version != .none && (entry.isFill || entry.hasNewVersion)
         return StoredEntry(
             kind: entry.value == nil ? 1 : 0,
             codec: codec.identifier,
@@ -90,7 +92,7 @@ extension DiskLevel {
             fresh: now.milliseconds(fresh),
             ends: now.milliseconds(end),
             took: entry.fetchDuration.saturatedNanoseconds / 1_000,
-            version: .random(),
+            version: hasVersion ? entry.version : .random(),
             tags: entry.tags,
             payload: encoded.bytes
         )

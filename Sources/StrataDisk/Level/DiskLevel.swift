@@ -21,7 +21,8 @@ public import Strata
 /// | remove, clear | 1 read, and 1 write if there is something to remove |
 ///
 /// Lifetimes are noted by the system's clock, the only one that outlives a restart. When it was set back, entries that
-/// seem to come from the future are misses, but for those that stay fresh without end; set forward, entries expire early.
+/// seem to come from the future are misses, but for those that stay fresh without end; set forward, entries expire
+/// early.
 ///
 /// Encoding and decoding run on the caller's task, everything else on threads of GRDB. A cancelled call is given up.
 public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
@@ -39,8 +40,8 @@ public struct DiskLevel<Key: KeyRepresentable, Value: Sendable>: CacheLevel {
     public let store: DiskStore
     /// The part of the file that belongs to this level.
     public let namespace: String
-    /// How much the level may hold, in bytes: of each entry its value, 128 bytes, and its key and its tags twice, for they stand
-    /// in an index as well; 16 bytes more a tag.
+    /// How much the level may hold, in bytes: of each entry its value, 128 bytes, and its key and its tags twice, for
+    /// they stand in an index as well; 16 bytes more a tag.
     public let limit: Int
     /// How long values are good for that have no lifetime of their own; `nil` for ever.
     public let freshness: FreshnessPolicy?

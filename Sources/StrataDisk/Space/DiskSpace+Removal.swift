@@ -23,7 +23,8 @@ extension DiskSpace {
     func removeAll(tagged tags: [String]) async throws {
         let conditions = Set(tags.map { Self.canonical($0) }).sorted()
             .map { tag in
-                // With the namespace as an argument, or the entries that bear the tag would be looked for again for each row.
+                // With the namespace as an argument, or the entries that bear the tag would be looked for again for
+                // each row.
                 let sql = "id IN (SELECT entry FROM tagged WHERE space = ? AND tag = ?)"
                 return Condition(sql: sql) { [$0, tag] }
             }
@@ -32,7 +33,8 @@ extension DiskSpace {
 
     /// The text under which a tag stands in the file.
     ///
-    /// SQLite compares bytes and ends a text at a zero; texts that Swift calls equal are one tag, and no two others are.
+    /// SQLite compares bytes and ends a text at a zero; texts that Swift calls equal are one tag, and no two others
+    /// are.
     static func canonical(_ tag: String) -> String {
         let bytes = NormalForm.composed(tag)
         guard bytes.contains(0) || bytes.first == UInt8(ascii: "#") else {

@@ -26,12 +26,13 @@ extension DiskSpace {
         return isBeyond ? .max : end
     }
 
-    /// Drops what has expired, and then what was used longest ago, until 70 % of the limit are left; never what does not
-    /// expire, nor what bears the tag of those that are kept until their end.
+    /// Drops what has expired, and then what was used longest ago, until 70 % of the limit are left; never what does
+    /// not expire, nor what bears the tag of those that are kept until their end.
     ///
     /// - Parameters:
     ///   - now: The present time.
-    ///   - isFileFull: Whether a tenth of what the namespace holds goes in any case, as the file has no room for its limit.
+    ///   - isFileFull: Whether a tenth of what the namespace holds goes in any case, as the file has no room for its
+    ///     limit.
     ///   - report: Told the keys of each portion that was dropped.
     /// - Throws: The error of the disk, and what was reported until then is gone.
     func sweep(now: Int64, isFileFull: Bool = false, _ report: ([[UInt8]]) async -> Void) async throws {

@@ -69,8 +69,8 @@ final class DiskSpace: Sendable {
 
     // MARK: Order of use
 
-    /// Notes a use; written together with others, since a write costs far more than a read, and beside the reads, since a
-    /// write waits for those of other processes.
+    /// Notes a use; written together with others, since a write costs far more than a read, and beside the reads, since
+    /// a write waits for those of other processes.
     ///
     /// What a reader cannot read, and its fetches spare, is not used: it has to become the coldest one day.
     func touch(_ entry: StoredEntry) {
@@ -121,8 +121,8 @@ final class DiskSpace: Sendable {
         var isFileFull = false
     }
 
-    /// Keeps an entry in place of any other of its key, and makes room by what has expired; where that is not enough, as
-    /// ``whenFull`` says.
+    /// Keeps an entry in place of any other of its key, and makes room by what has expired; where that is not enough,
+    /// as ``whenFull`` says.
     ///
     /// - Parameters:
     ///   - entry: The entry.
@@ -158,7 +158,8 @@ final class DiskSpace: Sendable {
 
     /// Writes, and once more when the file was full, with room made in this namespace.
     ///
-    /// SQLite fails before the namespace's own limit is looked at: a file is larger than what is counted as its entries.
+    /// SQLite fails before the namespace's own limit is looked at: a file is larger than what is counted as its
+    /// entries.
     private func writing<Result: Sendable>(
         _ key: [UInt8],
         _ size: Int,

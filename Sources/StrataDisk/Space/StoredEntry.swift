@@ -116,8 +116,8 @@ enum TagList {
 }
 
 extension Row {
-    /// A number in a column; `nil` for NULL and whatever else a damaged file has there, where GRDB's own accessors end the
-    /// process.
+    /// A number in a column; `nil` for NULL and whatever else a damaged file has there, where GRDB's own accessors end
+    /// the process.
     func number<Number: FixedWidthInteger>(_ column: Int, _ type: Number.Type) -> Number? {
         Int64.fromDatabaseValue(self[column]).flatMap { Number(exactly: $0) }
     }

@@ -14,8 +14,8 @@ internal import Strata
 /// Several processes may share the file. What is written is there or not there after a crash, never half.
 ///
 /// The file is opened by the first call that needs it, on a thread of its own: nothing here blocks the threads of
-/// tasks. Calls that come meanwhile wait for it, too; one that is cancelled leaves at once. A file that cannot be opened
-/// fails those calls and is tried again by the next. A file that is no database is set aside
+/// tasks. Calls that come meanwhile wait for it, too; one that is cancelled leaves at once. A file that cannot be
+/// opened fails those calls and is tried again by the next. A file that is no database is set aside
 /// (``DiskOptions/corruption``), one of another program is never touched. When the file is moved away or deleted, a new
 /// one takes its place. A file in which damage was met is looked through whole before it is used again.
 public final class DiskStore: Sendable, CustomStringConvertible {

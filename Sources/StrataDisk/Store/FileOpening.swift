@@ -72,8 +72,8 @@ struct FileOpening {
 
     /// Waits for other processes that open the file, as long as for those that write.
     ///
-    /// The system has no lock of files that waits for a limited time, so this asks again and again, on the thread of the
-    /// store's openings.
+    /// The system has no lock of files that waits for a limited time, so this asks again and again, on the thread of
+    /// the store's openings.
     private func take(_ lock: Int32) throws {
         let end = MonotonicInstant.now.advanced(by: options.lockTimeout)
         while flock(lock, LOCK_EX | LOCK_NB) != 0 {
@@ -89,9 +89,9 @@ struct FileOpening {
 
     /// Refuses a database of another program, or of a later release, before it is opened as ours is, which changes it.
     ///
-    /// By SQLite: another way to open and close the file would end the locks that this process has on it by other stores
-    /// (sqlite.org/howtocorrupt.html §2.2). A file that is not there is ours to make, and a damaged one is for ``open(isSuspect:)``.
-    /// One that another program keeps locked is nobody's until it is known whose it is.
+    /// By SQLite: another way to open and close the file would end the locks that this process has on it by other
+    /// stores (sqlite.org/howtocorrupt.html §2.2). A file that is not there is ours to make, and a damaged one is for
+    /// ``open(isSuspect:)``. One that another program keeps locked is nobody's until it is known whose it is.
     private func refuseOthers() throws {
         do {
             try look(isReadOnly: true)

@@ -11,10 +11,11 @@ internal import Glibc
 struct FileOwner {
     let path: String
 
-    /// Makes the file where it is not there, and does not believe one that others have made, or that everybody may write to.
+    /// Makes the file where it is not there, and does not believe one that others have made, or that everybody may
+    /// write to.
     ///
-    /// What SQLite makes beside it takes its mode. What this makes is closed at once, which ends no lock: nobody has one on a
-    /// file that was not there.
+    /// What SQLite makes beside it takes its mode. What this makes is closed at once, which ends no lock: nobody has
+    /// one on a file that was not there.
     ///
     /// - Throws: ``DiskError/Code/cannotOpen``.
     func claim() throws {
@@ -31,8 +32,8 @@ struct FileOwner {
         }
     }
 
-    /// Takes the rights of others away from what is open: an earlier release has made it, or SQLite has where a link leads to, by the
-    /// mask of the process.
+    /// Takes the rights of others away from what is open: an earlier release has made it, or SQLite has where a link
+    /// leads to, by the mask of the process.
     ///
     /// By their names: to open and close them would end locks of this process.
     func shut() {

@@ -25,8 +25,8 @@ final class WriteWait: Sendable {
 
 /// What the connections of a file do while another process has it locked.
 ///
-/// Writes take turns. SQLite would have each of them wait for the whole time once its turn has come, so that the hundredth
-/// waits a hundred times as long. Here one whose time is up when its turn comes asks once.
+/// Writes take turns. SQLite would have each of them wait for the whole time once its turn has come, so that the
+/// hundredth waits a hundred times as long. Here one whose time is up when its turn comes asks once.
 final class WriteTurn: Sendable {
     /// How long SQLite is left alone between two attempts, in microseconds.
     private static let pause: UInt32 = 5_000

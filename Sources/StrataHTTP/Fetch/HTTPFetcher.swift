@@ -16,9 +16,9 @@ public import Strata
 /// A response lives as long as its header fields say (``HTTPLifetime``). One that must not be stored goes to the caller
 /// and is kept nowhere. ``HTTPCache`` is the level that also asks servers whether what it has is still the newest.
 ///
-/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: `HTTPClient.shared` follows
-/// twenty, and not in circles. What they lead to lives no longer than they say themselves, and is not revalidated: by its
-/// validators it would be taken for what the redirect leads to later.
+/// Cancelling a get aborts the transfer. Redirects are followed as the client is configured: `HTTPClient.shared`
+/// follows twenty, and not in circles. What they lead to lives no longer than they say themselves, and is not
+/// revalidated: by its validators it would be taken for what the redirect leads to later.
 public final class HTTPFetcher: Fetcher {
     /// Resources by their URLs and the fields that are sent.
     public typealias Key = HTTPResource
@@ -73,8 +73,10 @@ public final class HTTPFetcher: Fetcher {
             throw HTTPError(.invalidURL)
         }
         do {
-            return try await hosts.run(resource.host) {
-                try await withDeadline { try await self.ask(resource, kept) }
+            // The wait for the host's turn is part of the time: a host that hangs would else have its callers wait in a
+            // line.
+            return try await withDeadline { [hosts] in
+                try await hosts.run(resource.host) { try await self.ask(resource, kept) }
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
@@ -90,8 +92,8 @@ public final class HTTPFetcher: Fetcher {
             throw HTTPError(.invalidURL)
         }
         do {
-            return try await hosts.run(resource.host) {
-                try await withDeadline { try await self.forward(request) }
+            return try await withDeadline { [hosts] in
+                try await hosts.run(resource.host) { try await self.forward(request) }
             }
         } catch {
             if Task.isCancelled { throw CancellationError() }
@@ -123,7 +125,8 @@ public final class HTTPFetcher: Fetcher {
         return reply
     }
 
-    /// The client of the whole process for requests that are sent on: it does not follow redirects, and does not decode.
+    /// The client of the whole process for requests that are sent on: it does not follow redirects, and does not
+    /// decode.
     ///
     /// It lives as long as the process, like the shared one.
     private static let forwarding = HTTPClient(

@@ -1,9 +1,9 @@
 public import Strata
 
 #if canImport(FoundationEssentials)
-internal import FoundationEssentials
+public import FoundationEssentials
 #else
-internal import Foundation
+public import Foundation
 #endif
 
 /// A response with a body, as it is kept.
@@ -32,6 +32,9 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         self.lifetime = lifetime
     }
 
+    /// The body, in the type of Foundation.
+    public var data: Data { Data(body) }
+
     /// The list of the responses that are kept of one URL.
     init(_ variants: HTTPVariants) {
         self.init(status: 0, fields: [:], body: [], lifetime: HTTPLifetime(isStorable: true))
@@ -52,7 +55,8 @@ public struct HTTPContent: Sendable, Hashable, Codable, SchemaVersioned, Costed 
         return conditions
     }
 
-    /// About the bytes that it takes in memory: the body, the fields, and a kibibyte for the key and what goes with an entry.
+    /// About the bytes that it takes in memory: the body, the fields, and a kibibyte for the key and what goes with an
+    /// entry.
     ///
     /// Responses without a body would else cost nothing, and whoever asks for URLs that do not exist would fill memory.
     public var cost: Int {

@@ -70,8 +70,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
 
     /// URL and fields, with what parts them escaped.
     ///
-    /// Levels show the names of their keys to whoever looks into them. So the values of fields that may be secrets, as those of
-    /// `Authorization` and `Cookie`, stand there by their SHA-256.
+    /// Levels show the names of their keys to whoever looks into them. So the values of fields that may be secrets, as
+    /// those of `Authorization` and `Cookie`, stand there by their SHA-256.
     public var keyBytes: [UInt8] {
         var bytes = KeyBytes.joining(url)
         for field in fields {
@@ -85,8 +85,8 @@ public struct HTTPResource: Sendable, Hashable, Codable, KeyRepresentable, Custo
         return bytes
     }
 
-    /// Whether the URL, or the fields by which it is told from others, are so long that it is kept, waited for and remembered
-    /// for nobody: callers choose them, and levels count no keys.
+    /// Whether the URL, or the fields by which it is told from others, are so long that it is kept, waited for and
+    /// remembered for nobody: callers choose them, and levels count no keys.
     var isTooLong: Bool {
         url.utf8.count > 4_096 || fields.reduce(0) { $1.reduce($0) { $0 + $1.utf8.count } } > 4_096
     }

@@ -21,8 +21,8 @@ package struct HTTPConditions {
 
     /// Whether the caller has the response already, so that it need not be sent.
     ///
-    /// `If-None-Match` beats `If-Modified-Since`. Tags are compared weakly. A response without `Last-Modified` counts as
-    /// changed at its date.
+    /// `If-None-Match` beats `If-Modified-Since`. Tags are compared weakly. A response without `Last-Modified` counts
+    /// as changed at its date.
     func isSatisfied(by response: HTTPFields) -> Bool {
         guard tags.isEmpty else {
             if tags == ["*"] { return true }

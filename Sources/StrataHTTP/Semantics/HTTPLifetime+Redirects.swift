@@ -1,5 +1,6 @@
 extension HTTPLifetime {
-    /// That of what a redirect has led to, as far as the redirect allows; one that says nothing of caching bounds nothing.
+    /// That of what a redirect has led to, as far as the redirect allows; one that says nothing of caching bounds
+    /// nothing.
     ///
     /// - Parameters:
     ///   - redirect: The header fields of the redirect.

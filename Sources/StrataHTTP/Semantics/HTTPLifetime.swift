@@ -18,8 +18,8 @@ public struct HTTPLifetime: Sendable, Hashable, Codable {
         public var heuristicLimit: Int
         /// Whether responses are stored that are meant for one user; only for caches that have one.
         public var storesPrivate: Bool
-        /// Fields that are heeded instead of `Cache-Control` and `Expires`, the first that is there, in lower case: none,
-        /// or `["cdn-cache-control"]` (RFC 9213).
+        /// Fields that are heeded instead of `Cache-Control` and `Expires`, the first that is there, in lower case:
+        /// none, or `["cdn-cache-control"]` (RFC 9213).
         public var targetedFields: [String]
         /// Whether parts of a body (status 206) are stored, to answer requests for bytes that lie in them.
         public var storesRanges: Bool

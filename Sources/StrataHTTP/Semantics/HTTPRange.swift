@@ -38,8 +38,8 @@ enum HTTPRange: Hashable {
             || condition == response["last-modified"] && isStrong(date: condition, of: response)
     }
 
-    /// Whether a date tells a representation from any other: one of the second in which it was sent may have changed in it once
-    /// more (RFC 9110 §8.8.2.2).
+    /// Whether a date tells a representation from any other: one of the second in which it was sent may have changed in
+    /// it once more (RFC 9110 §8.8.2.2).
     private static func isStrong(date: String, of response: HTTPFields) -> Bool {
         guard let modified = HTTPDate.seconds(date), let sent = response["date"].flatMap({ HTTPDate.seconds($0) })
         else {

@@ -12,9 +12,9 @@ enum HTTPVary: Hashable {
 
     /// The part of a request by which responses are told apart: `nil` for a field that is not there.
     ///
-    /// Spaces around commas and the number of lines mean nothing. An empty member does where no list was meant, to whoever
-    /// takes the value as it is. In lists of preferences the order and the case mean nothing either: what is preferred is said
-    /// by a weight.
+    /// Spaces around commas and the number of lines mean nothing. An empty member does where no list was meant, to
+    /// whoever takes the value as it is. In lists of preferences the order and the case mean nothing either: what is
+    /// preferred is said by a weight.
     static func selecting(_ names: [String], of request: HTTPFields) -> [(name: String, value: String?)] {
         names.map { name in
             let values = request.values(of: name)

@@ -1,8 +1,10 @@
 /// Cache control that is meant for certain caches alone, such as `CDN-Cache-Control` (RFC 9213).
 ///
-/// Unlike `Cache-Control` it is a dictionary of structured fields (RFC 8941 §3.2): one error makes the whole field void.
+/// Unlike `Cache-Control` it is a dictionary of structured fields (RFC 8941 §3.2): one error makes the whole field
+/// void.
 enum TargetedControl {
-    /// The first of the fields that is there, is no empty one and has no error; `nil` for none, and `Cache-Control` goes.
+    /// The first of the fields that is there, is no empty one and has no error; `nil` for none, and `Cache-Control`
+    /// goes.
     static func control(of fields: HTTPFields, targets: [String]) -> CacheControl? {
         for target in targets {
             let values = fields.values(of: target)

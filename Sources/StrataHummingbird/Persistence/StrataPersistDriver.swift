@@ -22,8 +22,8 @@ public import StrataRedis
 /// | `remove` | forgets the key, in every instance's memory | 1 |
 ///
 /// Values are stored as JSON. A value that cannot be read as the wanted type throws `PersistError.invalidConversion`; a
-/// type that reads the same JSON gets it. A value without an expiry lives on, as long as the level keeps it: a Redis that
-/// is full evicts by its `maxmemory-policy`, and memory without Redis below it evicts by its limit.
+/// type that reads the same JSON gets it. A value without an expiry lives on, as long as the level keeps it: a Redis
+/// that is full evicts by its `maxmemory-policy`, and memory without Redis below it evicts by its limit.
 ///
 /// While Redis is away, values that are known to be current come from memory for some seconds; then every call throws.
 /// Nothing is answered that another instance may have removed meanwhile.
@@ -48,7 +48,8 @@ public struct StrataPersistDriver: PersistDriver {
         )
     }
 
-    /// Values in a level of your choice, which compares and stores in one step: memory, a disk, Redis, or a composition.
+    /// Values in a level of your choice, which compares and stores in one step: memory, a disk, Redis, or a
+    /// composition.
     public init(in level: some AtomicLevel<String, Bytes>) {
         self.level = level
         clock = level.clock ?? .current
@@ -65,8 +66,8 @@ public struct StrataPersistDriver: PersistDriver {
         for _ in 0..<20 {
             if try await level.setIfAbsent(bytes, for: key, lifetime: lifetime) == nil { return }
             guard try await current(key) == nil else { throw PersistError.duplicate }
-            // Another has removed it since; or it is past its end by one clock of the level and not by the other, of which
-            // they differ by some milliseconds.
+            // Another has removed it since; or it is past its end by one clock of the level and not by the other, of
+            // which they differ by some milliseconds.
             try await clock.rest(for: .milliseconds(5))
         }
         throw PersistError.duplicate

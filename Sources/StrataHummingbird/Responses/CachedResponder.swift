@@ -3,7 +3,8 @@ internal import HTTPTypes
 public import Hummingbird
 internal import StrataHTTP
 
-/// A responder of hummingbird whose responses a ``ResponseCache`` keeps: a handler, a group of routes, or a whole router.
+/// A responder of hummingbird whose responses a ``ResponseCache`` keeps: a handler, a group of routes, or a whole
+/// router.
 ///
 /// ```swift
 /// let application = Application(responder: CachedResponder(router.buildResponder(), by: pages))

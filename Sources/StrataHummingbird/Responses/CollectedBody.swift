@@ -12,8 +12,8 @@ enum CollectedBody {
 
     /// Collects a body; one that is larger goes on being written when the result is.
     ///
-    /// A body of a length that is known is not touched when that is above the limit. Others are written in a task of their
-    /// own, since that may have to outlast this call; the task belongs to the result, and ends with it.
+    /// A body of a length that is known is not touched when that is above the limit. Others are written in a task of
+    /// their own, since that may have to outlast this call; the task belongs to the result, and ends with it.
     ///
     /// One that is not as long as was declared is not the whole: it goes to its caller as it is.
     static func of(_ response: Response, upTo limit: Int) async throws -> CollectedBody {

@@ -126,9 +126,9 @@ public final class ResponseCache: Service, Sendable {
 
     /// The URL under which the response to a request is kept; `nil` for a request that goes past the cache.
     ///
-    /// Scheme, host and path come from the caller (by HTTP/2 the scheme, too), and the handler sees them as they are. So no scheme
-    /// may be another than a server's, no host may look like the beginning of a path, and no path may have a fragment, which is no
-    /// part of a URL's key: a response would be kept as another URL's.
+    /// Scheme, host and path come from the caller (by HTTP/2 the scheme, too), and the handler sees them as they are.
+    /// So no scheme may be another than a server's, no host may look like the beginning of a path, and no path may have
+    /// a fragment, which is no part of a URL's key: a response would be kept as another URL's.
     func url(of request: Request) -> String? {
         guard let path = request.head.path, path.hasPrefix("/"),
             !path.utf8.contains(UInt8(ascii: "#"))

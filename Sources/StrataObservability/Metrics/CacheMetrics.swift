@@ -14,13 +14,13 @@ public import ServiceLifecycle
 /// try await metrics.run()  // or give it to a ServiceGroup
 /// ```
 ///
-/// Counters are read from the levels at an interval, so that a hit in memory pays nothing for them. How long a fetch, a wait for
-/// another instance and a call of Redis took is told when it has ended; no hit in memory is among these.
+/// Counters are read from the levels at an interval, so that a hit in memory pays nothing for them. How long a fetch, a
+/// wait for another instance and a call of Redis took is told when it has ended; no hit in memory is among these.
 ///
 /// Make one for a process, and add all its caches. `docs/observability.md` lists the metrics.
 ///
-/// Keep it: what it has added is counted as long as it lives, and the caches are held by it. When it goes, its series stay as
-/// they are, so that the last counts can still be pushed; ``remove(_:)`` ends them.
+/// Keep it: what it has added is counted as long as it lives, and the caches are held by it. When it goes, its series
+/// stay as they are, so that the last counts can still be pushed; ``remove(_:)`` ends them.
 public final class CacheMetrics: Sendable {
     /// Who is told, and under which number.
     private struct Listener: Sendable {
@@ -89,8 +89,8 @@ public final class CacheMetrics: Sendable {
 
     /// Adds all caches of a registry, each by its own name, and those that come later.
     ///
-    /// A cache that has come or gone is noticed when counters are read: until then nothing of a new one is counted, and its name
-    /// is not free. One that comes later by a name that another cache has here is left out.
+    /// A cache that has come or gone is noticed when counters are read: until then nothing of a new one is counted, and
+    /// its name is not free. One that comes later by a name that another cache has here is left out.
     ///
     /// - Parameter registry: The caches by name.
     /// - Throws: ``ObservabilityError/Code/nameTaken`` when another cache has one of the names, and then none is added.
@@ -145,10 +145,11 @@ public final class CacheMetrics: Sendable {
         return true
     }
 
-    /// Takes a cache out, such as that of a tenant who has left: its series end, it is held no longer, and its name is free.
+    /// Takes a cache out, such as that of a tenant who has left: its series end, it is held no longer, and its name is
+    /// free.
     ///
-    /// Counts since the last reading are not exported: call ``record()`` before, if they matter. The calls of a Redis client
-    /// that other added caches use are told on; the series of a server do not end.
+    /// Counts since the last reading are not exported: call ``record()`` before, if they matter. The calls of a Redis
+    /// client that other added caches use are told on; the series of a server do not end.
     ///
     /// - Parameter name: The name that it was added by.
     /// - Returns: Whether there was such a cache.

@@ -15,14 +15,13 @@ public import Tracing
 /// | `cache get` | a read that memory has not answered, or a refresh | `cache.name`, `cache.level`, `cache.result`, `cache.key.hash`, `cache.refresh`, `cache.age`; of a batch `cache.keys` and `cache.hits` |
 /// | `cache fetch`, its child | this read asks the source | `cache.name` |
 ///
-/// The steps of the read are events of its span: their level, their duration in seconds, and whom it waited for. A read that
-/// joins another one is linked to that one's span, and so is a read that waits for another instance, if the tracers of both
-/// follow W3C Trace Context. Spans of the source are children of `cache fetch`. An error is noted by its kind (`error.type`) and
-/// not by its text.
+/// The steps of the read are events of its span: their level, their duration in seconds, and whom it waited for. A read
+/// that joins another one is linked to that one's span, and so is a read that waits for another instance, if the
+/// tracers of both follow W3C Trace Context. Spans of the source are children of `cache fetch`. An error is noted by
+/// its kind (`error.type`) and not by its text.
 ///
 /// A value in the memory of the level inside is returned without a span.
 public struct Traced<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -38,13 +37,13 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         ownTracer = tracer
     }
 
-    /// The short way of the level inside, while there is no tracer: a span needs the long one.
+    /// Joins only while there is no tracer: a span is made by ``entry(for:_:)``.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         guard tracer == nil else { return nil }
         return try await base.join(key, if: isSought)
     }
 
-    /// The level's entry, in a span.
+    /// Reads inside a span.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         guard let tracer, request.rights == nil, request.awaited == nil else {
             return try await base.entry(for: key, request)
@@ -68,7 +67,7 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         }
     }
 
-    /// The level's entries, in one span.
+    /// Reads inside one span for all keys.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         guard let tracer, request.rights == nil, request.awaited == nil else {
             return try await base.entries(for: keys, request)
@@ -81,7 +80,7 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
         }
     }
 
-    /// That of the level inside: a span changes no metric's path.
+    // The label of the level inside: a span changes no metric's path.
     public var label: LevelLabel { base.label }
 
     private var tracer: (any Tracer)? {
@@ -131,8 +130,8 @@ public struct Traced<Base: CacheLevel>: TransparentLevel {
 
     /// Links the span to those of the reads in other processes that it has waited for.
     ///
-    /// What names them has come from Redis, where others may write, so they are no more than linked: no span here is a child of
-    /// theirs.
+    /// What names them has come from Redis, where others may write, so they are no more than linked: no span here is a
+    /// child of theirs.
     private func linkToLeaders(_ steps: ArraySlice<ReadTrace.Step>, _ span: any Span, _ tracer: any Tracer) {
         var linked: Set<TraceParent> = []
         for step in steps {

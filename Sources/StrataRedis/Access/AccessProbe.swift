@@ -2,8 +2,8 @@ internal import Strata
 
 /// How a rule is tried: a command that changes nothing, on a key that does not exist.
 ///
-/// A server looks at a user's rights before it looks at arguments. So where a command would change something even so, it is
-/// given arguments that it refuses.
+/// A server looks at a user's rights before it looks at arguments. So where a command would change something even so,
+/// it is given arguments that it refuses.
 enum AccessProbe {
     /// The command with its arguments.
     ///

@@ -14,8 +14,8 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
         case cache
         /// ``RedisLevel/sweep(rate:progress:)`` beside that.
         case sweep
-        /// What a service does whose configuration has a ``RedisConfiguration/replicaLagLimit``: it reads from replicas beside
-        /// that of ``cache``.
+        /// What a service does whose configuration has a ``RedisConfiguration/replicaLagLimit``: it reads from replicas
+        /// beside that of ``cache``.
         case replicas
         /// What the command line shows of what is in Redis.
         case look
@@ -36,7 +36,8 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
 
     /// What a client of a cluster sends beside that, to find the nodes and to follow slots that move.
     ///
-    /// SLOTS is asked for before Redis 7, and where SHARDS leaves out those of a dead primary's shard (redis/redis#13414).
+    /// SLOTS is asked for before Redis 7, and where SHARDS leaves out those of a dead primary's shard
+    /// (redis/redis#13414).
     private static func commands(for topology: RedisTopology) -> [String] {
         topology == .cluster ? ["cluster|info", "cluster|shards", "cluster|slots", "asking"] : []
     }
@@ -47,10 +48,10 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - purposes: What the user is for.
     ///   - keyspaces: The keyspaces. One of a version is another keyspace than that of the next.
     ///   - database: The database; any but the first takes SELECT.
-    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
-    ///     the right to read keys and no more.
-    ///   - topology: What the servers are: nodes of a cluster are asked for more, and each part of a keyspace has a channel
-    ///     there.
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks
+    ///     is given the right to read keys and no more.
+    ///   - topology: What the servers are: nodes of a cluster are asked for more, and each part of a keyspace has a
+    ///     channel there.
     public init(
         for purposes: Set<Purpose>,
         keyspaces: [Keyspace],
@@ -75,8 +76,8 @@ public struct AccessRules: Sendable, Hashable, CustomStringConvertible {
     ///   - purposes: What the user is for.
     ///   - prefix: The prefix.
     ///   - database: The database; any but the first takes SELECT.
-    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks is given
-    ///     the right to read keys and no more.
+    ///   - serverVersion: The major version of the oldest server that has to know the rules. From 7 on, who only looks
+    ///     is given the right to read keys and no more.
     ///   - topology: What the servers are: nodes of a cluster are asked for more.
     public init(
         for purposes: Set<Purpose>,

@@ -1,16 +1,19 @@
 internal import Strata
 
 extension RedisClient {
-    /// The rules that the user of this client lacks, in the form of ACL SETUSER, such as `+client|tracking` or `~products:*`.
+    /// The rules that the user of this client lacks, in the form of ACL SETUSER, such as `+client|tracking` or
+    /// `~products:*`.
     ///
-    /// Each command is tried over a connection of its own, in a form that changes nothing; no right to look at ACLs is needed.
+    /// Each command is tried over a connection of its own, in a form that changes nothing; no right to look at ACLs is
+    /// needed.
     ///
     /// ```swift
     /// let missing = try await redis.missingRules(of: AccessRules(for: [.cache], keyspaces: ["products"]))
     /// if !missing.isEmpty { logger.error("Redis: ACL SETUSER shop \(missing.joined(separator: " "))") }
     /// ```
     ///
-    /// One round trip for each command and keyspace. In a cluster each primary is asked, since each has users of its own.
+    /// One round trip for each command and keyspace. In a cluster each primary is asked, since each has users of its
+    /// own.
     ///
     /// - Parameter rules: What the user is for.
     /// - Returns: What is missing, at any primary of a cluster; nothing when all is allowed.
@@ -19,7 +22,8 @@ extension RedisClient {
         var missing: Set<String> = []
         for var configuration in try await asked() {
             configuration.connections = 1
-            // Rules are the same in all; whether another one may be selected is tried by itself, and must not end the connection.
+            // Rules are the same in all; whether another one may be selected is tried by itself, and must not end the
+            // connection.
             let database = configuration.database
             configuration.database = 0
             missing.formUnion(try await Self.probing(configuration) { try await $0.tryRules(rules, database) })
@@ -56,7 +60,8 @@ extension RedisClient {
     /// Ends the start of a program whose user may not do what it needs.
     ///
     /// - Parameter rules: What the user is for.
-    /// - Throws: ``RedisError/Code/server`` whose message names each rule that is missing; what ``missingRules(of:)`` throws.
+    /// - Throws: ``RedisError/Code/server`` whose message names each rule that is missing; what ``missingRules(of:)``
+    ///   throws.
     public func requireAccess(_ rules: AccessRules) async throws {
         let missing = try await missingRules(of: rules)
         guard !missing.isEmpty else { return }

@@ -4,8 +4,8 @@ internal import Strata
 extension RedisClient {
     /// A client for the server that a configuration names.
     ///
-    /// Nothing is connected yet. With ``RedisTopology/auto`` the servers are asked whether they are a cluster, for which the
-    /// calling thread waits, for ``RedisConfiguration/connectTimeout`` at most.
+    /// Nothing is connected yet. With ``RedisTopology/auto`` the servers are asked whether they are a cluster, for
+    /// which the calling thread waits, for ``RedisConfiguration/connectTimeout`` at most.
     ///
     /// - Parameters:
     ///   - configuration: The server, limits and timeouts.
@@ -52,8 +52,8 @@ extension RedisClient {
     /// Proof that the cast holds: the initialisers above are the only ones that name a companion.
     var cache: CacheContext { unsafeDowncast(companion, to: CacheContext.self) }
 
-    /// Of which changes the server tells this client: what was configured, or with ``TrackingMode/automatic`` what was chosen
-    /// last.
+    /// Of which changes the server tells this client: what was configured, or with ``TrackingMode/automatic`` what was
+    /// chosen last.
     public var tracking: TrackingMode { cache.meter?.mode ?? configuration.tracking }
 
     var outage: OutageControl { cache.outage }
@@ -78,9 +78,9 @@ extension RedisClient {
 
     /// Sends a command for a fetch when its turn has come.
     ///
-    /// An instance that starts fetches thousands of keys at once. They are not refused for that, as then it would fetch them
-    /// without a lease: half of what a connection may have under way is under way, and the others wait. The wait is part of what
-    /// a call may spend on Redis.
+    /// An instance that starts fetches thousands of keys at once. They are not refused for that, as then it would fetch
+    /// them without a lease: half of what a connection may have under way is under way, and the others wait. The wait
+    /// is part of what a call may spend on Redis.
     func inTurn<Answer>(for key: RedisKey, _ send: () async throws -> Answer) async throws -> Answer {
         let start = MonotonicInstant.now
         return try await responsible(for: key).manyKeys

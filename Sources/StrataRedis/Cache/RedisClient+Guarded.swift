@@ -94,7 +94,10 @@ extension RedisClient {
     private func outcome(of error: any Error, _ role: RedisRole) -> CircuitBreaker.Outcome {
         guard let error = error as? RedisError, error.code != .shutDown, error.code != .overloaded, !error.isOwnDelay
         else { return .unknown }
-        guard error.blamesServer else { return .answered }
+        guard error.blamesServer else {
+            if error.isOfForbiddenName { outage.refusals.note(error, role) }
+            return .answered
+        }
         if error.code == .server { outage.refusals.note(error, role) }
         return .failed
     }

@@ -6,8 +6,8 @@ extension RedisClient {
 
     /// The value of a key as a replica has it.
     ///
-    /// One round trip, while the breaker of the replica is closed and the call's budget lasts; another one for each replica that
-    /// fails.
+    /// One round trip, while the breaker of the replica is closed and the call's budget lasts; another one for each
+    /// replica that fails.
     ///
     /// - Parameters:
     ///   - key: The key.

@@ -145,8 +145,8 @@ extension RedisClient {
         return found
     }
 
-    /// A function that reads a keyspace's marks, for calls from the I/O thread: by the script that makes them where they are
-    /// missing, or for a glimpse by an HMGET, and the script where that does not find them whole.
+    /// A function that reads a keyspace's marks, for calls from the I/O thread: by the script that makes them where
+    /// they are missing, or for a glimpse by an HMGET, and the script where that does not find them whole.
     ///
     /// It holds the way to the server and not the client, so that a listener does not keep the client alive.
     ///

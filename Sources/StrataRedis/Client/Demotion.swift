@@ -2,8 +2,8 @@ internal import Strata
 
 /// When to leave a server that takes no writes.
 ///
-/// After a failover the name leads to another server, and the old one goes on answering reads. A client that is meant to
-/// read from a replica would lose its link with every write it tries, so each time it waits twice as long.
+/// After a failover the name leads to another server, and the old one goes on answering reads. A client that is meant
+/// to read from a replica would lose its link with every write it tries, so each time it waits twice as long.
 struct Demotion: Sendable {
     static let pauses: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
 

@@ -7,8 +7,8 @@ extension RedisClient {
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then remove what
-    ///     others have written in between.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then
+    ///     remove what others have written in between.
     ///   - timeout: How long the call may take.
     /// - Returns: How many of them existed.
     /// - Throws: ``RedisError``; `CancellationError`.
@@ -23,8 +23,8 @@ extension RedisClient {
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then remove what
-    ///     others have written in between.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then
+    ///     remove what others have written in between.
     ///   - timeout: How long the call may take.
     /// - Returns: How many of them existed.
     /// - Throws: ``RedisError``; `CancellationError`.
@@ -72,8 +72,8 @@ extension RedisClient {
 
     /// PEXPIRE: gives a key a new time to live.
     ///
-    /// One round trip. It is not sent again when it is not known whether the server has run it: others may have given the key
-    /// another time to live in between.
+    /// One round trip. It is not sent again when it is not known whether the server has run it: others may have given
+    /// the key another time to live in between.
     ///
     /// - Returns: False when the key does not exist.
     @discardableResult

@@ -102,8 +102,8 @@ extension RedisClient {
     ///   - value: Its new value.
     ///   - lifetime: When the key expires, in whole milliseconds of at least one; `nil` means never.
     ///   - condition: Whether the key has to be absent or present.
-    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then undo what
-    ///     others have written in between, and with a condition be answered otherwise than the first time.
+    ///   - repeatable: Whether it may be sent again when it is not known whether the server has run it. It may then
+    ///     undo what others have written in between, and with a condition be answered otherwise than the first time.
     ///   - timeout: How long the call may take.
     /// - Returns: False when the condition kept the value from being written.
     /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
@@ -148,5 +148,30 @@ extension RedisClient {
             }
         }
         return !reply.isNull
+    }
+
+    /// SET with the bytes of a sequence, such as `Data`.
+    ///
+    /// As the form for `[UInt8]`.
+    ///
+    /// - Throws: ``RedisError``, with ``RedisError/Code/tooLarge`` for a value above ``ReplyLimits/longestValue``;
+    ///   `CancellationError`.
+    @discardableResult
+    public func set(
+        _ key: RedisKey,
+        _ value: some Sequence<UInt8>,
+        expiringIn lifetime: Duration? = nil,
+        if condition: SetCondition = .always,
+        repeatable: Bool = false,
+        timeout: Duration? = nil
+    ) async throws -> Bool {
+        try await set(
+            key,
+            Array(value),
+            expiringIn: lifetime,
+            if: condition,
+            repeatable: repeatable,
+            timeout: timeout
+        )
     }
 }

@@ -15,10 +15,10 @@ internal import Synchronization
 /// let greeting = try await redis.get("greeting")
 /// ```
 ///
-/// Every call has a deadline (``RedisConfiguration/commandTimeout`` unless it states its own) and can be cancelled; both let
-/// the caller go at once and leave the connection as it is. Commands that may be repeated without harm are retried once
-/// after a lost connection, whatever broke it but their own reply, inside the deadline; all others only if they were
-/// certainly not run.
+/// Every call has a deadline (``RedisConfiguration/commandTimeout`` unless it states its own) and can be cancelled;
+/// both let the caller go at once and leave the connection as it is. Commands that may be repeated without harm are
+/// retried once after a lost connection, whatever broke it but their own reply, inside the deadline; all others only if
+/// they were certainly not run.
 public final class RedisClient: Sendable {
     /// What the client was made with.
     public let configuration: RedisConfiguration
@@ -80,10 +80,12 @@ public final class RedisClient: Sendable {
 
     // MARK: Life
 
-    /// Runs until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins; then shuts the client down.
+    /// Runs until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins; then shuts the client
+    /// down.
     ///
-    /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to ``RedisConfiguration/commandTimeout``; cancellation fails
-    /// them at once. Calls made afterwards throw ``RedisError/Code/shutDown``.
+    /// Graceful shutdown repeats failed invalidations and lets calls under way finish for up to
+    /// ``RedisConfiguration/commandTimeout``; cancellation fails them at once. Calls made afterwards throw
+    /// ``RedisError/Code/shutDown``.
     public func run() async throws {
         try start()
         switch await Lifetime.end() {
@@ -113,12 +115,12 @@ public final class RedisClient: Sendable {
 
     /// Sends any command.
     ///
-    /// In a cluster it goes to the node that serves its keys, by their places among its words; to any primary where it has
-    /// none. Keys in different slots are refused with ``RedisError/Code/crossSlot``.
+    /// In a cluster it goes to the node that serves its keys, by their places among its words; to any primary where it
+    /// has none. Keys in different slots are refused with ``RedisError/Code/crossSlot``.
     ///
     /// - Parameters:
-    ///   - command: The name and its arguments, as bytes. Commands that block, subscribe or change the connection's state
-    ///     do not belong on a shared connection; none is checked for.
+    ///   - command: The name and its arguments, as bytes. Commands that block, subscribe or change the connection's
+    ///     state do not belong on a shared connection; none is checked for.
     ///   - repeatable: Whether the command may be sent again when it is not known whether the server has run it.
     ///   - timeout: How long the call may take; ``RedisConfiguration/commandTimeout`` by default.
     /// - Returns: The reply; errors inside an array are values.
@@ -173,7 +175,8 @@ public final class RedisClient: Sendable {
                 expected: expected,
                 isDivisible: isDivisible
             )
-            // Most calls are over after one attempt, which is made here: each function that waits costs the call its share.
+            // Most calls are over after one attempt, which is made here: each function that waits costs the call its
+            // share.
             guard let way = cluster.way(to: call.slot, on: connection) else {
                 return try await cluster.execute(call, on: connection, encode: encode)
             }
@@ -216,7 +219,8 @@ public final class RedisClient: Sendable {
 
     /// An error reply as an error.
     ///
-    /// A server that has become a replica keeps its connections: all of them are given up, so that the name is resolved anew.
+    /// A server that has become a replica keeps its connections: all of them are given up, so that the name is resolved
+    /// anew.
     private func refused(_ text: String) -> RedisError {
         let error = RedisError.reply(text, endpoint: configuration.place)
         if error.isOfReplica, demotion.withLock({ $0.leaves(at: .now) }) {
@@ -250,8 +254,8 @@ public final class RedisClient: Sendable {
 
     /// Sends a command without anybody waiting; see ``Connection/post(deadline:completion:encode:)``.
     ///
-    /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection. A connection to another
-    /// node is not used.
+    /// In a cluster it goes to the node that is known to serve the slot, and follows no redirection. A connection to
+    /// another node is not used.
     func post(
         deadline: MonotonicInstant,
         slot: @autoclosure () -> UInt16? = nil,
@@ -285,7 +289,8 @@ public final class RedisClient: Sendable {
     /// The way for calls from the I/O thread.
     var lookout: Lookout { cluster.map { .cluster(.init($0)) } ?? .connections(group.connections) }
 
-    /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no answer.
+    /// A function that gets what lies under a name, for calls from the I/O thread; `nil` when there is nothing, or no
+    /// answer.
     func valueLook() -> @Sendable ([UInt8], @escaping @Sendable ([UInt8]?) -> Void) -> Void {
         let lookout = lookout
         let timeout = configuration.commandTimeout

@@ -24,7 +24,8 @@ extension RedisClient {
         timeout: Duration? = nil,
         on connection: Connection? = nil
     ) async throws -> RESPValue {
-        // A caller who has left does not come back to send the text; what it leaves behind has to be tidied up all the same.
+        // A caller who has left does not come back to send the text; what it leaves behind has to be tidied up all the
+        // same.
         guard !Task.isCancelled else {
             return try await evaluate("EVAL", script.source, keys, arguments, repetition, timeout, connection)
         }

@@ -1,12 +1,13 @@
 /// Leads a scan: ends one that the server does not end, and begins anew where the server may be another.
 ///
-/// A cursor says something to the very process that has given it. After a restart or a failover it leads to other places, and what
-/// lies between is never found. So after a new connection a scan begins anew, ``mostBeginnings`` times in all: a long one behind
-/// a proxy that ends connections must come to its end. What it finds again is what any scan may find again.
+/// A cursor says something to the very process that has given it. After a restart or a failover it leads to other
+/// places, and what lies between is never found. So after a new connection a scan begins anew, ``mostBeginnings`` times
+/// in all: a long one behind a proxy that ends connections must come to its end. What it finds again is what any scan
+/// may find again.
 ///
-/// SCAN comes to its end after as many steps as the server's table has places for each step's `COUNT`; a table is at most
-/// some hundred times as large as what is in it, and shrinks. A server that never answers with 0 would keep its caller for
-/// ever.
+/// SCAN comes to its end after as many steps as the server's table has places for each step's `COUNT`; a table is at
+/// most some hundred times as large as what is in it, and shrinks. A server that never answers with 0 would keep its
+/// caller for ever.
 struct ScanLimit: Sendable {
     /// How many steps are taken without asking how large the database is: ten million places.
     static let free = 20_000

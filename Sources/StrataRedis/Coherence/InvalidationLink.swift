@@ -125,7 +125,8 @@ final class InvalidationLink: Sendable {
     /// Why the link does not stand, in words; `nil` while it does, and while there is no listener.
     var refusal: String? { listeners.withLock { $0.all.isEmpty ? nil : $0.lastRefusal } }
 
-    /// Has the server tell of every change, or only of what was read, from when another link has taken the place of this one.
+    /// Has the server tell of every change, or only of what was read, from when another link has taken the place of
+    /// this one.
     func track(reads: Bool) {
         listeners.withLock { listeners in
             listeners.tracksReads = reads

@@ -124,7 +124,8 @@ final class KeyspaceCoherence: PartListener {
 
     /// A write with which the level is filled has failed.
     ///
-    /// Where it may have happened all the same, its echo may have been taken for that, and what is kept of the key is older.
+    /// Where it may have happened all the same, its echo may have been taken for that, and what is kept of the key is
+    /// older.
     func failWrite(_ names: KeyNames, _ version: EntryVersion, _ error: any Error) {
         abandonWrite(names, version)
         guard (error as? RedisError)?.effect != .notApplied else { return }

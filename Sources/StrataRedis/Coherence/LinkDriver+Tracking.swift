@@ -1,7 +1,8 @@
 internal import Strata
 
 extension LinkDriver {
-    /// Has the connections for commands tracked while this link is to be told of what they read, and no longer than that.
+    /// Has the connections for commands tracked while this link is to be told of what they read, and no longer than
+    /// that.
     func follow(_ tracking: ReadTracking, now: MonotonicInstant) {
         let losses = tracking.losses
         if losses != seen.losses { tell { $0.readsForgotten(now: now, &$1) } }
@@ -20,8 +21,8 @@ extension LinkDriver {
             if let target = tracking.target, target == other || target == wanted && !tracking.isRefused(for: wanted) {
                 return
             }
-            // The link that was to take this one's place is gone, and what was changed meanwhile with it; or a connection that was
-            // made anew is not tracked.
+            // The link that was to take this one's place is gone, and what was changed meanwhile with it; or a
+            // connection that was made anew is not tracked.
             tell { $0.readsForgotten(now: now, &$1) }
         }
         if tracking.target != wanted { tracking.point(to: wanted, now: now) }

@@ -91,8 +91,8 @@ struct LinkMachine: ~Copyable, Sendable {
 
     /// Listens for these topics.
     ///
-    /// A link that stands is made anew, for its topics are fixed when it subscribes. One that does not stand yet is, too, and that
-    /// is no failure: nobody who waits for it is told.
+    /// A link that stands is made anew, for its topics are fixed when it subscribes. One that does not stand yet is,
+    /// too, and that is no failure: nobody who waits for it is told.
     mutating func listen(to topics: LinkTopics, now: MonotonicInstant, _ notices: inout [Notice]) -> Action? {
         guard topics != self.topics, phase != .closed else { return nil }
         self.topics = topics

@@ -2,9 +2,9 @@ internal import Strata
 
 /// Which of two links serves which keyspaces, so that a keyspace can be added, or the mode changed, without a gap.
 ///
-/// A link's topics are fixed when it subscribes. So a second link is made beside the first, for the topics that are wanted
-/// now. From some moment on both send every notice. When the first has sent the notices of all changes before that moment, it
-/// is closed, and the second takes its place.
+/// A link's topics are fixed when it subscribes. So a second link is made beside the first, for the topics that are
+/// wanted now. From some moment on both send every notice. When the first has sent the notices of all changes before
+/// that moment, it is closed, and the second takes its place.
 struct LinkSuccession: Sendable {
     /// The link that serves the keyspaces.
     private(set) var active = 0
@@ -46,7 +46,8 @@ struct LinkSuccession: Sendable {
         reconcile()
     }
 
-    /// The active link is to be replaced by another that is made from now on, although it listens to all that is wanted.
+    /// The active link is to be replaced by another that is made from now on, although it listens to all that is
+    /// wanted.
     ///
     /// A link cannot log in anew: once it listens, the server takes nothing else from it.
     mutating func renew() {

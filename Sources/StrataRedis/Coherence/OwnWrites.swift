@@ -10,8 +10,8 @@ internal import Strata
 /// connections have read the key, each is told. A held notice is believed as soon as no answer can clear it any more:
 /// the write is refused, another write begins, or too many looks were taken.
 ///
-/// Where the server tells only of what this process has read, a write may have no echo. So one that is over is forgotten when
-/// the link has told of everything from before its end.
+/// Where the server tells only of what this process has read, a write may have no echo. So one that is over is
+/// forgotten when the link has told of everything from before its end.
 ///
 /// Every notice ends in one of two ways: it is believed, or a look that was sent after it finds this process's version.
 ///

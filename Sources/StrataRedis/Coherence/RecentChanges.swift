@@ -2,9 +2,9 @@ internal import Strata
 
 /// When the keys of a keyspace were last changed, as far as this instance knows.
 ///
-/// A replica may lack the latest changes. One that this instance has made or was told of must not be undone by a read, so the
-/// replica has to have everything from before it. Keys share rows, so that the memory is bounded: a key may count as changed
-/// that is not, and never the other way round.
+/// A replica may lack the latest changes. One that this instance has made or was told of must not be undone by a read,
+/// so the replica has to have everything from before it. Keys share rows, so that the memory is bounded: a key may
+/// count as changed that is not, and never the other way round.
 final class RecentChanges: Sendable {
     /// 8 bytes each.
     static let rows = 1_024

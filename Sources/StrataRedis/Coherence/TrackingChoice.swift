@@ -1,11 +1,12 @@
 internal import Strata
 
-/// Chooses of which changes the server is to tell a client: of all, or of what it has read (``TrackingMode/automatic``).
+/// Chooses of which changes the server is to tell a client: of all, or of what it has read
+/// (``TrackingMode/automatic``).
 ///
-/// What counts is the server's processor time. One more listener of a broadcast costs it little, as a message is written once
-/// for all keys that have changed in a round of its loop; a notice to one who has read a key is a message of its own. A look at
-/// all changes is needed to compare, so the choice for single keys is given up when they cost more than all changes did when
-/// they were told last. Costs by `load fanout`.
+/// What counts is the server's processor time. One more listener of a broadcast costs it little, as a message is
+/// written once for all keys that have changed in a round of its loop; a notice to one who has read a key is a message
+/// of its own. A look at all changes is needed to compare, so the choice for single keys is given up when they cost
+/// more than all changes did when they were told last. Costs by `load fanout`.
 ///
 /// A value without I/O: rates in, choice out.
 struct TrackingChoice: Sendable {

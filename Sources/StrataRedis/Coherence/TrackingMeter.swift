@@ -2,7 +2,8 @@ internal import Logging
 internal import Strata
 internal import Synchronization
 
-/// Measures what a client is told and reads, and has the mode of its links changed when another would cost the server less.
+/// Measures what a client is told and reads, and has the mode of its links changed when another would cost the server
+/// less.
 ///
 /// To know what would be told of single keys it keeps what the server's table would have of one key in sixteen.
 final class TrackingMeter: Sendable {

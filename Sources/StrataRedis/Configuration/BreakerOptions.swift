@@ -11,8 +11,8 @@
 public struct BreakerOptions: Sendable, Hashable {
     /// How far back calls count.
     public var window: Duration
-    /// How many calls must have ended within the window before their share of failures says anything; and how many failures
-    /// in a row say enough, whatever was before.
+    /// How many calls must have ended within the window before their share of failures says anything; and how many
+    /// failures in a row say enough, whatever was before.
     public var minimumCalls: Int
     /// From which share of failed calls on no more are made, from 0 to 1; above 1 means never.
     public var failureShare: Double

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Asks a source of credentials, one question at a time, and keeps the last answer.
 final class CredentialKeeper: Sendable {
     /// After this long a question counts as lost.
-    static let patience: Duration = .seconds(30)
+    static let answerTimeout: Duration = .seconds(30)
 
     private struct State: Sendable {
         var current: RedisCredentials?
@@ -30,15 +30,15 @@ final class CredentialKeeper: Sendable {
     private let changes = Atomic<UInt64>(0)
     private let told = Atomic<UInt64>(0)
     private let ends = Atomic<UInt64>(0)
-    private let patience: Duration
+    private let answerTimeout: Duration
     /// Those who wait for an answer.
     private let answers = Flights<Int, Void>(clock: .system)
 
     init(
-        patience: Duration = CredentialKeeper.patience,
+        answerTimeout: Duration = CredentialKeeper.answerTimeout,
         _ source: @escaping @Sendable () async throws -> RedisCredentials
     ) {
-        self.patience = patience
+        self.answerTimeout = answerTimeout
         self.source = source
     }
 
@@ -54,7 +54,8 @@ final class CredentialKeeper: Sendable {
     /// Why the last question had no answer, if so.
     var failure: RedisError? { state.withLock { $0.failure } }
 
-    /// Why the last question had no answer, once for each kind of failure until there is one: the nodes of a cluster share a source.
+    /// Why the last question had no answer, once for each kind of failure until there is one: the nodes of a cluster
+    /// share a source.
     func takeNews() -> RedisError? {
         state.withLock { state in
             guard state.told != state.failure?.kind else { return nil }
@@ -63,7 +64,8 @@ final class CredentialKeeper: Sendable {
         }
     }
 
-    /// Whether a server's refusal of what was answered is to be told: once for each kind, until there is another answer.
+    /// Whether a server's refusal of what was answered is to be told: once for each kind, until there is another
+    /// answer.
     func isNews(_ refusal: RedisError) -> Bool {
         let news = news
         return state.withLock { state in
@@ -83,8 +85,8 @@ final class CredentialKeeper: Sendable {
 
     /// The ``generation`` for which connections that stand are to log in anew.
     ///
-    /// What an attempt to connect has found out is only its own: a source that signs a new token each time would else have
-    /// every attempt bring about others.
+    /// What an attempt to connect has found out is only its own: a source that signs a new token each time would else
+    /// have every attempt bring about others.
     var news: UInt64 { told.load(ordering: .sequentiallyConsistent) }
 
     /// How many questions have ended, with an answer or without.
@@ -128,7 +130,7 @@ final class CredentialKeeper: Sendable {
         on executor: (any TaskExecutor)? = nil,
         _ finished: @escaping @Sendable () -> Void
     ) -> Lost? {
-        if state.question != nil, state.askedAt.duration(to: now) < patience {
+        if state.question != nil, state.askedAt.duration(to: now) < answerTimeout {
             state.waiting.append(finished)
             return nil
         }
@@ -148,7 +150,8 @@ final class CredentialKeeper: Sendable {
         return lost
     }
 
-    /// Asks, unless somebody has within an interval: the nodes of a cluster share a source, and one of them asks for all.
+    /// Asks, unless somebody has within an interval: the nodes of a cluster share a source, and one of them asks for
+    /// all.
     ///
     /// - Parameters:
     ///   - interval: How often the source is to be asked.
@@ -166,7 +169,8 @@ final class CredentialKeeper: Sendable {
                 lost = ask(&state, at: now, finished)
                 state.isNews = true
             } else {
-                // Attempts to connect have asked meanwhile, again and again: this is the turn of what they have found out.
+                // Attempts to connect have asked meanwhile, again and again: this is the turn of what they have found
+                // out.
                 told.store(generation, ordering: .sequentiallyConsistent)
             }
             return (lost, state.askedAt.advanced(by: interval))
@@ -178,8 +182,8 @@ final class CredentialKeeper: Sendable {
 
     /// Asks, and returns when there is an answer to a question that was asked after the call had begun.
     ///
-    /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` when there is none for so long that the question counts as lost;
-    ///   `CancellationError`.
+    /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` when there is none for so long that the question
+    ///   counts as lost; `CancellationError`.
     func answer() async throws {
         // A question that is under way may have been asked before what the caller knows of.
         let earlier = state.withLock { $0.number }
@@ -196,7 +200,7 @@ final class CredentialKeeper: Sendable {
     private func nextAnswer() async throws {
         do {
             // A source may hang for ever: who waits for it must not keep it.
-            _ = try await answers.join(0, limit: WaitLimit(sinceJoining: patience)) { [weak self] _ in
+            _ = try await answers.join(0, limit: WaitLimit(sinceJoining: answerTimeout)) { [weak self] _ in
                 await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                     guard let self else { return continuation.resume() }
                     self.ask { continuation.resume() }
@@ -208,7 +212,7 @@ final class CredentialKeeper: Sendable {
     }
 
     private var late: RedisError {
-        RedisError(code: .timeout, message: "the source of credentials has not answered within \(patience)")
+        RedisError(code: .timeout, message: "the source of credentials has not answered within \(answerTimeout)")
     }
 
     /// The task is owned: it is cancelled when it takes too long, and with the keeper.

@@ -17,12 +17,12 @@ import Glibc
 /// ```
 ///
 /// It is asked when a connection is made, every so often while the client is in use, and by
-/// ``RedisClient/refreshCredentials()``. When the answer is another than before, connections that stand log in again between
-/// two commands, and the invalidation link is replaced by one of the new user without a gap: no call fails for it. As long as
-/// a source fails, what it said before stays in force.
+/// ``RedisClient/refreshCredentials()``. When the answer is another than before, connections that stand log in again
+/// between two commands, and the invalidation link is replaced by one of the new user without a gap: no call fails for
+/// it. As long as a source fails, what it said before stays in force.
 ///
-/// So to change a password: let the server accept both (`ACL SETUSER cache >NEW`), change it here, then take the old one away
-/// (`ACL SETUSER cache <OLD`).
+/// So to change a password: let the server accept both (`ACL SETUSER cache >NEW`), change it here, then take the old
+/// one away (`ACL SETUSER cache <OLD`).
 public struct CredentialSource: Sendable, CustomStringConvertible, CustomReflectable {
     /// The longest password file.
     static let longestFile = 4096
@@ -37,8 +37,9 @@ public struct CredentialSource: Sendable, CustomStringConvertible, CustomReflect
     ///
     /// - Parameters:
     ///   - interval: How often it is asked while the client is in use; a minute by default.
-    ///   - ask: Gives the credentials. Only the first connection waits for it, for ``RedisConfiguration/connectTimeout`` at most;
-    ///     later ones are made with what is known. One call is under way at a time, and is cancelled after 30 s.
+    ///   - ask: Gives the credentials. Only the first connection waits for it, for
+    ///     ``RedisConfiguration/connectTimeout`` at most; later ones are made with what is known. One call is under way
+    ///     at a time, and is cancelled after 30 s.
     public init(
         every interval: Duration = .seconds(60),
         _ ask: @escaping @Sendable () async throws -> RedisCredentials
@@ -70,14 +71,14 @@ public struct CredentialSource: Sendable, CustomStringConvertible, CustomReflect
 
     /// A file whose only line is the password, read for each connection and every ten seconds.
     ///
-    /// It has to be a regular file of the process's user (or of root) that nobody else may read or write (mode 0600 or 0400),
-    /// of 4 KiB at most.
+    /// It has to be a regular file of the process's user (or of root) that nobody else may read or write (mode 0600 or
+    /// 0400), of 4 KiB at most.
     ///
     /// - Parameters:
     ///   - path: The file.
     ///   - username: The user; `nil` means the server's default user.
-    /// - Returns: The source. It fails with ``RedisError/Code/invalidConfiguration`` for a file that others may use, and for one
-    ///   that cannot be read.
+    /// - Returns: The source. It fails with ``RedisError/Code/invalidConfiguration`` for a file that others may use,
+    ///   and for one that cannot be read.
     public static func file(_ path: String, username: String? = nil) -> CredentialSource {
         CredentialSource(every: .seconds(10), isQuick: true) {
             RedisCredentials(username: username, password: Secret(try SecretFile.read(path)))

@@ -21,7 +21,8 @@ enum InstanceName {
     /// `host/pid`.
     static let current = "\(host)/\(process)"
 
-    /// A name as `CLIENT SETNAME` takes it: 200 characters at most, with `_` for spaces and what is not printable ASCII.
+    /// A name as `CLIENT SETNAME` takes it: 200 characters at most, with `_` for spaces and what is not printable
+    /// ASCII.
     static func connectionName(_ name: String) -> String {
         String(
             decoding: name.utf8.prefix(200).map { (0x21...0x7e).contains($0) ? $0 : UInt8(ascii: "_") },

@@ -9,7 +9,7 @@ internal import Strata
 /// | tls | none; `rediss://` sets it | see ``TLSOptions`` |
 /// | connectTimeout | 500 ms | a cache has to lose faster than its source answers |
 /// | commandTimeout | 1 s | a bound for a call that states none of its own |
-/// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller with a second half of it |
+/// | redisBudget | 500 ms | bridges a fork of the server or a lost packet, and leaves a caller half of a second |
 /// | inFlightLimit | 8192 | replies owed per connection, then calls fail at once |
 /// | queuedBytesLimit | 16 MiB | bytes not yet sent per connection, then calls fail at once |
 /// | healthWindow | 2 s | no call was answered in time for so long with replies owed: the connection is dead |
@@ -21,7 +21,8 @@ internal import Strata
 /// | linkPingInterval, linkPingTimeout | 1 s each | memory is trusted for at most 2 × the first + the second |
 /// | replicaLagLimit | none | reading from replicas is a decision: they may lack what was acknowledged |
 public struct RedisConfiguration: Sendable {
-    /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, which counts for nothing else.
+    /// Where the server listens; with ``RedisTopology/sentinel`` the first of the Sentinels, which counts for nothing
+    /// else.
     public var endpoint: RedisEndpoint
     /// What stands behind the address; one server by default.
     public var topology = RedisTopology.single
@@ -53,8 +54,8 @@ public struct RedisConfiguration: Sendable {
     ///
     /// Without spaces or control characters. With `nil` the connections have no name.
     public var clientName: String? = "strata"
-    /// What this process calls itself in leases and in the names of its connections, so that others can tell whom they wait
-    /// for; host and process by default.
+    /// What this process calls itself in leases and in the names of its connections, so that others can tell whom they
+    /// wait for; host and process by default.
     public var instanceName = InstanceName.current
     /// How many connections calls are spread over.
     public var connections = 1
@@ -64,8 +65,8 @@ public struct RedisConfiguration: Sendable {
     public var commandTimeout: Duration = .seconds(1)
     /// How long a single call of a cache may wait for Redis in all its steps together.
     ///
-    /// Each step's command may take what is left of it, and ``commandTimeout`` at most. Neither the source's time counts nor
-    /// the wait for another instance's fetch. Commands that are sent to the client directly have no budget.
+    /// Each step's command may take what is left of it, and ``commandTimeout`` at most. Neither the source's time
+    /// counts nor the wait for another instance's fetch. Commands that are sent to the client directly have no budget.
     public var redisBudget: Duration = .milliseconds(500)
     /// When caches stop asking a server that fails, and try again.
     public var breaker = BreakerOptions()
@@ -81,7 +82,8 @@ public struct RedisConfiguration: Sendable {
     public var queuedBytesLimit = 16 << 20
     /// With replies owed and no call answered in time for this long, a connection counts as dead.
     ///
-    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life, and so is a large value that keeps going out.
+    /// A large reply that keeps coming, 16 KiB in this time, is a sign of life, and so is a large value that keeps
+    /// going out.
     public var healthWindow: Duration = .seconds(2)
     /// After this long without traffic a connection is pinged.
     public var keepalive: Duration = .seconds(15)
@@ -93,12 +95,13 @@ public struct RedisConfiguration: Sendable {
     public var linkPingInterval: Duration = .seconds(1)
     /// How long the invalidation link may take to answer a ping until it counts as lost.
     public var linkPingTimeout: Duration = .seconds(1)
-    /// By how much a value from a replica may be older than what its primary has acknowledged; `nil`, the default, reads none.
+    /// By how much a value from a replica may be older than what its primary has acknowledged; `nil`, the default,
+    /// reads none.
     ///
-    /// For a cluster only. While the primary of a key does not answer, caches read the key from a replica that is known to have
-    /// everything from before this time. What was removed since may come back in such a read, so no level keeps it. The client
-    /// then has a connection to two replicas of each primary that it uses, and asks them and the primary how far they are: 16
-    /// times in this time, and each second at least. The shortest limit is 100 ms.
+    /// For a cluster only. While the primary of a key does not answer, caches read the key from a replica that is known
+    /// to have everything from before this time. What was removed since may come back in such a read, so no level keeps
+    /// it. The client then has a connection to two replicas of each primary that it uses, and asks them and the primary
+    /// how far they are: 16 times in this time, and each second at least. The shortest limit is 100 ms.
     public var replicaLagLimit: Duration?
     /// What a reply may cost.
     public var replyLimits = ReplyLimits()
@@ -115,18 +118,20 @@ public struct RedisConfiguration: Sendable {
         self.sentinels = sentinels
     }
 
-    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=n]`,
+    /// A configuration from a URL: `redis://[[user]:password@]host[:port][/database]`,
+    /// `unix://[[user]:password@]/path[?db=n]`,
     /// `redis-sentinel://[[user]:password@]host[:port],host[:port]…[/database]?master=name`,
     /// `redis-cluster://[[user]:password@]host[:port],host[:port]…`; with TLS `rediss://`, `rediss-sentinel://` and
     /// `rediss-cluster://`.
     ///
-    /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels have for
-    /// the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves; `replicaLagLimit`, in milliseconds, for a
-    /// cluster (``replicaLagLimit``); `tracking`, `broadcast`, `per-key` or `automatic` (``tracking``). The schemes for TLS take ``tls`` from
-    /// `ca`, `cert`, `key`, `server-name`, `tls13=true` and `dangerously-accept-any-certificate=true`; without any, the server
-    /// is verified as ``TLSOptions`` says.
+    /// Parameters: `topology`, one of `single`, `sentinel`, `cluster`, `auto`; `master`, the name that the Sentinels
+    /// have for the primary; `sentinelUser` and `sentinelPassword`, for the Sentinels themselves; `replicaLagLimit`, in
+    /// milliseconds, for a cluster (``replicaLagLimit``); `tracking`, `broadcast`, `per-key` or `automatic`
+    /// (``tracking``). The schemes for TLS take ``tls`` from `ca`, `cert`, `key`, `server-name`, `tls13=true` and
+    /// `dangerously-accept-any-certificate=true`; without any, the server is verified as ``TLSOptions`` says.
     ///
-    /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any error.
+    /// - Parameter url: The URL; its password is kept as a ``Secret``, and neither it nor the user name is part of any
+    ///   error.
     /// - Throws: ``RedisError/Code/invalidConfiguration`` when the URL is malformed, without quoting it.
     public init(url: String) throws {
         let url = try RedisURL(url)
@@ -181,7 +186,8 @@ public struct RedisConfiguration: Sendable {
             let printable = clientName.utf8.allSatisfy { (0x21...0x7e).contains($0) }
             try require(printable && !clientName.isEmpty, "clientName holds a space or a control character")
         }
-        // A node's were looked at with the client's: files that cannot be used any more are no reason to have no client for it.
+        // A node's were looked at with the client's: files that cannot be used any more are no reason to have no client
+        // for it.
         if !isNode { try tls?.validate(for: endpoint) }
         try validateTopology()
         try endpoint.validate()

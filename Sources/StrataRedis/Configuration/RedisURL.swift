@@ -7,11 +7,11 @@ internal import Strata
 /// Forms: `redis://[[user]:password@]host[:port][/database]`, `unix://[[user]:password@]/path[?db=database]`,
 /// `redis-sentinel://[[user]:password@]host[:port][,host[:port]…][/database]?master=name` and
 /// `redis-cluster://[[user]:password@]host[:port][,host[:port]…]`, with TLS `rediss://`, `rediss-sentinel://` and
-/// `rediss-cluster://`; the port is 6379, a Sentinel's 26379, and the database 0 by default. User, password, host, path and
-/// parameters are percent-decoded.
+/// `rediss-cluster://`; the port is 6379, a Sentinel's 26379, and the database 0 by default. User, password, host, path
+/// and parameters are percent-decoded.
 ///
-/// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of it
-/// would be taken for the host.
+/// It is taken apart byte by byte: for a `Character`, an `@` before a combining mark is no `@`, and what is in front of
+/// it would be taken for the host.
 struct RedisURL {
     typealias Bytes = ArraySlice<UInt8>
 
@@ -82,8 +82,8 @@ struct RedisURL {
         from rest: inout Bytes,
         isUnix: Bool
     ) throws(RedisError) -> (String?, Secret?) {
-        // The last @ ends the user information: an unescaped one inside a password is then still not taken for a host. A
-        // path may have one, too, so for a Unix socket it has to be the last with a slash behind it.
+        // The last @ ends the user information: an unescaped one inside a password is then still not taken for a host.
+        // A path may have one, too, so for a Unix socket it has to be the last with a slash behind it.
         let authority = isUnix ? rest : rest.prefix { $0 != UInt8(ascii: "/") }
         let end = authority.indices.last { index in
             guard rest[index] == UInt8(ascii: "@") else { return false }
@@ -124,8 +124,8 @@ struct RedisURL {
             host = authority[..<colon]
             port = try Self.port(authority[colon...])
         }
-        // Stricter than the system's resolver: in a host with other characters there is a part of a malformed URL, maybe of
-        // its password, and a host is printed.
+        // Stricter than the system's resolver: in a host with other characters there is a part of a malformed URL,
+        // maybe of its password, and a host is printed.
         let name = try decode(host, part: "host")
         guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ isHostByte($0, isNumeric: isNumeric) })
         else {

@@ -1,17 +1,17 @@
 /// How a connection is encrypted, and how the server proves who it is.
 ///
-/// Without any change: TLS 1.2 or later; the certificate of the server has to be for the host of the endpoint (a name, or an
-/// address among the certificate's addresses), and signed by an authority that the system trusts. The name is also asked for
-/// (SNI). Sessions are resumed when a connection is made again.
+/// Without any change: TLS 1.2 or later; the certificate of the server has to be for the host of the endpoint (a name,
+/// or an address among the certificate's addresses), and signed by an authority that the system trusts. The name is
+/// also asked for (SNI). Sessions are resumed when a connection is made again.
 ///
 /// ```swift
 /// var configuration = try RedisConfiguration(url: "rediss://cache.example.com:6380")
 /// configuration.tls?.authorities = "/etc/redis/ca.pem"
 /// ```
 ///
-/// Files are in PEM. They are read by the first connection, and again by each new one when they have changed: a certificate is
-/// replaced without a restart. Where the new files cannot be used, those read before stay in force, and the log has a warning.
-/// A connection that stands keeps the certificate it was made with.
+/// Files are in PEM. They are read by the first connection, and again by each new one when they have changed: a
+/// certificate is replaced without a restart. Where the new files cannot be used, those read before stay in force, and
+/// the log has a warning. A connection that stands keeps the certificate it was made with.
 ///
 /// | setting | default | why |
 /// |---|---|---|
@@ -35,8 +35,8 @@ public struct TLSOptions: Sendable, Hashable {
     public var requiresTLS13 = false
     /// Whether anybody may pass for the server: its certificate is not looked at.
     ///
-    /// Passwords and values can then be read and changed by whoever is on the way. The log has a warning. Never set it outside
-    /// of a test; name the server's authority in ``authorities`` instead, be it the certificate itself.
+    /// Passwords and values can then be read and changed by whoever is on the way. The log has a warning. Never set it
+    /// outside of a test; name the server's authority in ``authorities`` instead, be it the certificate itself.
     public var dangerouslyAcceptsAnyCertificate = false
 
     /// Options, each at its default.

@@ -11,14 +11,14 @@ public enum TrackingMode: String, Sendable, Hashable, CaseIterable {
     ///
     /// The server remembers who has read what, in a table with room for `tracking-table-max-keys` keys (a million by
     /// default). A write that nobody holds costs no message; one that many hold costs several times as much as in
-    /// ``broadcast``. When a connection for commands is lost, memory begins anew, as it does with the link. Observers of a
-    /// level hear only of what the instance has read (``RedisLevel/changes(bufferingNewest:)``).
+    /// ``broadcast``. When a connection for commands is lost, memory begins anew, as it does with the link. Observers
+    /// of a level hear only of what the instance has read (``RedisLevel/changes(bufferingNewest:)``).
     case perKey = "per-key"
     /// What costs the server less, by what this instance is told and reads: ``broadcast`` at first.
     ///
-    /// Every ten seconds the instance compares the changes that it was told with those among them that it had read. It goes to
-    /// ``perKey`` when that would cost the server less than 70 % in two intervals one after the other, and back when it costs
-    /// more than the broadcast did. When it goes to ``perKey``, memory begins anew. ``RedisClient/tracking`` says what is
-    /// chosen.
+    /// Every ten seconds the instance compares the changes that it was told with those among them that it had read. It
+    /// goes to ``perKey`` when that would cost the server less than 70 % in two intervals one after the other, and back
+    /// when it costs more than the broadcast did. When it goes to ``perKey``, memory begins anew.
+    /// ``RedisClient/tracking`` says what is chosen.
     case automatic
 }

@@ -1,10 +1,10 @@
 /// When the I/O thread looks for the next event itself for a moment, and does not sleep until it is woken for it.
 ///
-/// Being woken costs a thread on an idle processor 20 to 30 µs, which is most of what a lone call to a server on the same
-/// machine takes: 72 µs with two threads to be woken, 37 µs with one. So after an event the thread keeps looking for
-/// ``span``, but only where that has paid: every span in vain doubles the number of waits that are slept through before the
-/// next attempt, and every success ends that. A server that takes longer than the span costs one span in 256 waits; many
-/// calls at once, which keep the thread awake by themselves, cost none.
+/// Being woken costs a thread on an idle processor 20 to 30 µs, which is most of what a lone call to a server on the
+/// same machine takes: 72 µs with two threads to be woken, 37 µs with one. So after an event the thread keeps looking
+/// for ``span``, but only where that has paid: every span in vain doubles the number of waits that are slept through
+/// before the next attempt, and every success ends that. A server that takes longer than the span costs one span in 256
+/// waits; many calls at once, which keep the thread awake by themselves, cost none.
 ///
 /// Spinning for about the price of the sleep is what adaptive mutexes and Go's scheduler do.
 struct BusyWait {

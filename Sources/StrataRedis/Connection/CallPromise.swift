@@ -5,6 +5,11 @@ enum CallPromise: Sendable {
     /// A function that is called on the I/O thread; it must not block.
     case callback(@Sendable (Result<RESPValue, RedisError>) -> Void)
 
+    /// Whether the call is the client's own: nobody waits for it.
+    var isOwn: Bool {
+        if case .callback = self { true } else { false }
+    }
+
     @inline(__always)
     func complete(with outcome: Result<RESPValue, RedisError>) {
         switch self {

@@ -8,8 +8,8 @@ extension [Connection] {
     var firstUsable: Connection { first(where: \.isUsable) ?? self[0] }
 }
 
-/// One multiplexed connection as callers see it: every task encodes its command straight into the outgoing buffer and waits
-/// for its reply; the I/O thread sends whatever has gathered in one write.
+/// One multiplexed connection as callers see it: every task encodes its command straight into the outgoing buffer and
+/// waits for its reply; the I/O thread sends whatever has gathered in one write.
 final class Connection: Sendable {
     typealias Promise = CallPromise
 
@@ -22,7 +22,8 @@ final class Connection: Sendable {
         self.wakeup = wakeup
     }
 
-    /// Whether it stands, or was never needed yet; of several connections one that was lost is left out until it stands again.
+    /// Whether it stands, or was never needed yet; of several connections one that was lost is left out until it stands
+    /// again.
     var isUsable: Bool { usable.load(ordering: .relaxed) }
 
     /// Notes that it stands, or was lost.
@@ -46,8 +47,8 @@ final class Connection: Sendable {
         asking: Bool = false,
         encode: (inout CommandWriter) -> Void
     ) async throws -> RESPValue {
-        // Zero until the call has its number. A cancellation that comes earlier finds nothing to do here; the caller looks
-        // for it once the number is stored, so one of the two always sees the other.
+        // Zero until the call has its number. A cancellation that comes earlier finds nothing to do here; the caller
+        // looks for it once the number is stored, so one of the two always sees the other.
         let number = Atomic<UInt64>(0)
         return try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
@@ -84,8 +85,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// Logs in with the credentials that are in force now, between two calls; one that does not stand is made without waiting
-    /// any longer, for it may be what the old ones have kept from standing.
+    /// Logs in with the credentials that are in force now, between two calls; one that does not stand is made without
+    /// waiting any longer, for it may be what the old ones have kept from standing.
     ///
     /// - Parameters:
     ///   - deadline: When to give up.
@@ -114,7 +115,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// Whether a call that failed so says that the credentials in force will not do; else the next connection begins with them.
+    /// Whether a call that failed so says that the credentials in force will not do; else the next connection begins
+    /// with them.
     private func refusesLogin(_ error: RedisError) -> Bool {
         switch error.code {
         case .timeout, .protocolViolation, .shutDown: true
@@ -147,7 +149,14 @@ final class Connection: Sendable {
                     )
                 }
                 return .success(
-                    try machine.submit(promise, deadline: deadline, now: .coarse, expecting: expected, encode: encode)
+                    try machine.submit(
+                        promise,
+                        deadline: deadline,
+                        now: .coarse,
+                        isOwn: promise.isOwn,
+                        expecting: expected,
+                        encode: encode
+                    )
                 )
             } catch {
                 return .failure(error)

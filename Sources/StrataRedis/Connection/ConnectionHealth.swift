@@ -2,8 +2,9 @@ internal import Strata
 
 /// What a connection knows of how well it is served: by its server, and by its own thread.
 ///
-/// A call's time as its task sees it says little of the server: on a busy machine most of it may be spent on the way to a
-/// processor. So the thread takes down when bytes were sent and when replies were read, and whether it was late itself.
+/// A call's time as its task sees it says little of the server: on a busy machine most of it may be spent on the way to
+/// a processor. So the thread takes down when bytes were sent and when replies were read, and whether it was late
+/// itself.
 struct ConnectionHealth: Sendable {
     /// How often the thread looks at a connection that is owed replies, in nanoseconds.
     static let tick: Int64 = 50_000_000
@@ -44,8 +45,9 @@ struct ConnectionHealth: Sendable {
 
     /// So much has been sent by now.
     ///
-    /// What the system takes after it has refused some is a sign of life, too: the server reads a large value, or many. One that
-    /// stands still lets no more through than fits into the buffers on the way, and those fill at the speed of the network.
+    /// What the system takes after it has refused some is a sign of life, too: the server reads a large value, or many.
+    /// One that stands still lets no more through than fits into the buffers on the way, and those fill at the speed of
+    /// the network.
     @inline(__always)
     mutating func progressed(to sent: UInt64, isBacked: Bool, at now: MonotonicInstant) {
         if let mark = backlog, sent >= mark + UInt64(Self.progress) {

@@ -1,7 +1,8 @@
 internal import Strata
 
 extension ConnectionMachine {
-    /// Takes a call behind ASKING, which lets a node of a cluster serve the next command for a slot that is on its way to it.
+    /// Takes a call behind ASKING, which lets a node of a cluster serve the next command for a slot that is on its way
+    /// to it.
     ///
     /// Nothing can come between the two.
     ///

@@ -4,8 +4,8 @@ extension ConnectionMachine {
     /// Whether other credentials are in force than those that the last handshake has logged in with.
     var isLoginOutdated: Bool { login.isOutdated(settings.handshake) }
 
-    /// Takes AUTH with the credentials that are in force now; while an attempt is under way, too, behind its handshake, which may
-    /// have begun with those before.
+    /// Takes AUTH with the credentials that are in force now; while an attempt is under way, too, behind its handshake,
+    /// which may have begun with those before.
     ///
     /// A connection that waits to be made is made at once: the credentials may be what has kept it from standing.
     ///

@@ -94,8 +94,8 @@ extension ConnectionMachine {
 
     /// Whether so many replies are owed to commands of which something was sent.
     ///
-    /// A reply that comes before its command is an answer to nothing, and would be a stranger's value. The first byte is
-    /// enough: a server may refuse a command before it has read all of it.
+    /// A reply that comes before its command is an answer to nothing, and would be a stranger's value. The first byte
+    /// is enough: a server may refuse a command before it has read all of it.
     private func isOwed(_ count: Int, unsent: Int) -> Bool {
         let last = order.held.count + count
         return count == 0 || last <= slots.count && slots[last - 1].start < sentBytes(unsent: unsent)

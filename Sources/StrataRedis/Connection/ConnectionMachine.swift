@@ -11,15 +11,15 @@ internal import Strata
 ///                   waiting ◀───────────────────────────────────────────┘ closed
 /// ```
 ///
-/// Replies are matched to calls by order alone. A call that was cancelled or timed out leaves its slot in the queue: its
-/// late reply is taken off and dropped, and no other call is disturbed. So one reply that is lost on the way would give
-/// every later call another's: ``OrderCheck`` finds that out. The stream is given up on a reply that nobody is owed, on one
-/// of a kind that its command does not have, on a protocol violation, when replies are out of order, and when for the
-/// health window no call is answered in time although replies are owed.
+/// Replies are matched to calls by order alone. A call that was cancelled or timed out leaves its slot in the queue:
+/// its late reply is taken off and dropped, and no other call is disturbed. So one reply that is lost on the way would
+/// give every later call another's: ``OrderCheck`` finds that out. The stream is given up on a reply that nobody is
+/// owed, on one of a kind that its command does not have, on a protocol violation, when replies are out of order, and
+/// when for the health window no call is answered in time although replies are owed.
 ///
-/// Calls are accepted while the connection is made for the first time or again after a loss; once an attempt has failed,
-/// or several connections in a row were lost before they had stood for ``ConnectionSettings/stableAfter``, they are refused
-/// at once with its error, until a connection stands.
+/// Calls are accepted while the connection is made for the first time or again after a loss; once an attempt has
+/// failed, or several connections in a row were lost before they had stood for ``ConnectionSettings/stableAfter``, they
+/// are refused at once with its error, until a connection stands.
 struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     typealias Completion = (promise: Promise, outcome: Result<RESPValue, RedisError>)
 
@@ -119,6 +119,8 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     ///   - promise: Completed exactly once, unless the call is refused.
     ///   - deadline: When the caller gives up.
     ///   - now: The time.
+    ///   - isOwn: Whether it is a call of the client's own, such as the end of a lease or a breaker's PING: those are
+    ///     few and short, and have room when callers have filled the limits.
     ///   - expected: What kinds of replies the command has.
     ///   - encode: Writes the command.
     /// - Returns: The call's number.
@@ -128,13 +130,14 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         _ promise: Promise,
         deadline: MonotonicInstant,
         now: MonotonicInstant,
+        isOwn: Bool = false,
         expecting expected: ReplyKinds = .any,
         encode: (inout CommandWriter) -> Void
     ) throws(RedisError) -> UInt64 {
-        try checkAdmission()
+        try checkAdmission(isOwn: isOwn)
         let before = outgoing.count
         encode(&outgoing)
-        guard outgoing.count <= settings.queuedBytesLimit || before == 0 else {
+        guard outgoing.count <= settings.queuedBytesLimit || before == 0 || isOwn else {
             outgoing.truncate(to: before)
             throw overloaded("more than \(settings.queuedBytesLimit) bytes would wait to be sent")
         }
@@ -164,15 +167,17 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
         return slots[Int(number - headNumber)].promise.take()
     }
 
-    func checkAdmission() throws(RedisError) {
+    /// - Throws: ``RedisError`` when a call is refused.
+    func checkAdmission(isOwn: Bool = false) throws(RedisError) {
         guard !draining, phase != .closed else { throw .shutDown(settings.endpoint) }
         switch phase {
         case .opening, .handshaking, .waiting:
             if hasFailed, let lastError { throw lastError }
         default: break
         }
-        guard slots.count < settings.inFlightLimit else {
-            throw overloaded("\(settings.inFlightLimit) replies are owed already")
+        let limit = settings.inFlightLimit
+        guard slots.count < (isOwn ? limit + max(limit / 4, 16) : limit) else {
+            throw overloaded("\(limit) replies are owed already")
         }
     }
 
@@ -306,8 +311,8 @@ struct ConnectionMachine<Promise: Sendable>: ~Copyable, Sendable {
     }
 
     /// - Parameters:
-    ///   - error: What the call at the head gets. A reply that breaks the protocol is that one's; the others have only lost
-    ///     the connection, and may be made again.
+    ///   - error: What the call at the head gets. A reply that breaks the protocol is that one's; the others have only
+    ///     lost the connection, and may be made again.
     ///   - sent: How many bytes of the stream were sent.
     ///   - completions: Gets the calls.
     private mutating func failAll(_ error: RedisError, sent: UInt64, _ completions: inout [Completion]) {

@@ -64,7 +64,8 @@ final class CredentialDriver: LoopDriver {
 
     func handle(events: Int16, now: MonotonicInstant) {}
 
-    /// Logs that the source fails: with an old answer connections stand and come back, until the old password is taken away.
+    /// Logs that the source fails: with an old answer connections stand and come back, until the old password is taken
+    /// away.
     private func lookAtFailure() {
         ended = source.keeper.endings
         guard let failure = source.keeper.takeNews() else { return }

@@ -8,8 +8,8 @@ import Musl
 import Glibc
 #endif
 
-/// Makes one connection without blocking: finds out where the server is, resolves the name on a thread of its own, tries
-/// address after address, and has the server prove who it is where the connection is encrypted.
+/// Makes one connection without blocking: finds out where the server is, resolves the name on a thread of its own,
+/// tries address after address, and has the server prove who it is where the connection is encrypted.
 ///
 /// Lives on the I/O thread.
 final class Dialer {

@@ -1,5 +1,5 @@
-/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, READONLY, CLIENT SETNAME; PING where nothing else would
-/// tell whether a Redis server listens that lets us in.
+/// The commands that open a connection, sent in one write: AUTH, HELLO, SELECT, READONLY, CLIENT SETNAME; PING where
+/// nothing else would tell whether a Redis server listens that lets us in.
 ///
 /// HELLO keeps the protocol at RESP2, and says what the server is: see ``misplacement(_:endpoint:isNamed:)``.
 struct Handshake: Sendable {
@@ -125,7 +125,8 @@ struct Handshake: Sendable {
     }
 
     private func refusal(of step: Step, _ text: String, endpoint: String) -> RedisError? {
-        // An ACL may forbid naming the connection, and some servers and proxies have no CLIENT at all, which harms nobody.
+        // An ACL may forbid naming the connection, and some servers and proxies have no CLIENT at all, which harms
+        // nobody.
         if step == .name && !refusesAll(text) { return nil }
         var error = RedisError.reply(text, endpoint: endpoint)
         error.effect = .notApplied
@@ -133,7 +134,8 @@ struct Handshake: Sendable {
         if text.hasPrefix("ERR max number of clients") {
             error.message = "the server takes no more clients"
         } else if step == .authenticate {
-            // A server that does not have the command quotes its arguments, so nothing but the code of its answer is kept.
+            // A server that does not have the command quotes its arguments, so nothing but the code of its answer is
+            // kept.
             let code = RedisError.printableCode(of: text)
             error.serverMessage = code
             error.message = Self.reason(of: text, code)

@@ -10,8 +10,8 @@ import Glibc
 
 /// The I/O thread of a client, which the clients of a cluster's nodes share.
 ///
-/// It drives groups of connections. It starts with the first group and ends with the last; a group that comes after that
-/// starts it anew. So there is never more than one thread, and none while there is nothing to drive.
+/// It drives groups of connections. It starts with the first group and ends with the last; a group that comes after
+/// that starts it anew. So there is never more than one thread, and none while there is nothing to drive.
 ///
 /// Proof that it ends: the thread keeps the loop and its groups alive, and lets go of a group when all its drivers have
 /// finished. Each client stops its group when it is shut down, or when nobody refers to it any more.
@@ -36,7 +36,8 @@ final class IOLoop: Sendable {
     /// - Throws: ``RedisError`` when the system gives no thread.
     func add(_ group: ConnectionGroup) throws {
         try state.withLock { state in
-            // Under the lock, or a group could rely on a thread that does not come to be. It happens once in a loop's life.
+            // Under the lock, or a group could rely on a thread that does not come to be. It happens once in a loop's
+            // life.
             if !state.isRunning {
                 guard NativeThread.start(name: "strata-redis", run: { [self] in run() }) == 0 else {
                     throw RedisError(code: .connectionFailed, message: "the system gives no thread for I/O")

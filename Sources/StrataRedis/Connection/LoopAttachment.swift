@@ -11,7 +11,8 @@ protocol LoopAttachment: AnyObject, Sendable {
     /// The server at the other end is not the one to talk to: everything is to be made anew.
     func leave(_ error: RedisError)
 
-    /// The client logs in as somebody else from now on: what stands is to be replaced, and what waits need not wait any longer.
+    /// The client logs in as somebody else from now on: what stands is to be replaced, and what waits need not wait any
+    /// longer.
     ///
     /// - Parameter isFirst: Whether it could not log in before, so that nothing stands.
     func loginChanged(isFirst: Bool)

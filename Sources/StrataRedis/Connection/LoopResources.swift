@@ -10,8 +10,8 @@ final class LoopResources {
 
     /// The certificates and keys of a configuration; `nil` where nothing is encrypted.
     ///
-    /// Shared, so that the files that were read for one node of a cluster serve for all: one that shows up while the files are
-    /// being replaced is reached with those that were in force.
+    /// Shared, so that the files that were read for one node of a cluster serve for all: one that shows up while the
+    /// files are being replaced is reached with those that were in force.
     func material(of configuration: RedisConfiguration, logger: Logger?) -> TLSMaterial? {
         guard let options = configuration.tls else { return nil }
         if let material = materials[options] { return material }

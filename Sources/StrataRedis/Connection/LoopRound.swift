@@ -14,8 +14,8 @@ import Glibc
 struct LoopRound: ~Copyable {
     /// For how long events are handled, in nanoseconds, before deadlines are looked at again and commands are sent.
     ///
-    /// One group is handled in any case, and reads a bounded number of bytes. Those that are left come first in the next
-    /// round. So nodes that send without end hold up the others' replies and deadlines for that long.
+    /// One group is handled in any case, and reads a bounded number of bytes. Those that are left come first in the
+    /// next round. So nodes that send without end hold up the others' replies and deadlines for that long.
     static let slice: Int64 = 2_000_000
 
     final class Member {

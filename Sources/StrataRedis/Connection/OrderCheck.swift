@@ -2,14 +2,14 @@ internal import Strata
 
 /// Whether replies still belong to the calls that they are handed to.
 ///
-/// RESP2 has no numbers: replies are matched by order alone, and when one is lost on the way every later call gets another's,
-/// for as long as the connection lives. So the server is asked for a nonce (a PING with an argument), which has to come at its
-/// place: ten times a second while calls are under way, and at once when a call has timed out that was sent. After a timeout the
-/// replies before the nonce are held back until it is here.
+/// RESP2 has no numbers: replies are matched by order alone, and when one is lost on the way every later call gets
+/// another's, for as long as the connection lives. So the server is asked for a nonce (a PING with an argument), which
+/// has to come at its place: ten times a second while calls are under way, and at once when a call has timed out that
+/// was sent. After a timeout the replies before the nonce are held back until it is here.
 ///
-/// A proxy that answers PING by itself, without the argument, or knows no argument, can show nothing: its connections are given
-/// up after a timeout, and not asked else. A server that refuses PING for now, as one does that could not save or loads its
-/// data, shows nothing for now.
+/// A proxy that answers PING by itself, without the argument, or knows no argument, can show nothing: its connections
+/// are given up after a timeout, and not asked else. A server that refuses PING for now, as one does that could not
+/// save or loads its data, shows nothing for now.
 struct OrderCheck: Sendable {
     /// How long between two nonces while nothing is suspected, in nanoseconds.
     static let interval: Int64 = 100_000_000
@@ -111,14 +111,15 @@ extension RESPValue {
         return words.contains("ping") || words.contains("wrong number of arg") || words.contains("unknown command")
     }
 
-    /// Whether this is what a server answers PING with that serves reads all the same: it could not save its data, or the user
-    /// may not ask.
+    /// Whether this is what a server answers PING with that serves reads all the same: it could not save its data, or
+    /// the user may not ask.
     var isRefusedPing: Bool {
         guard case .error(let text) = self else { return false }
         return text.hasPrefix("MISCONF ") || text.hasPrefix("NOPERM ")
     }
 
-    /// Whether this is what a server answers everything with for now: it loads its data, runs a script, or waits for its primary.
+    /// Whether this is what a server answers everything with for now: it loads its data, runs a script, or waits for
+    /// its primary.
     fileprivate var isUnreadiness: Bool {
         guard case .error(let text) = self else { return false }
         return ["LOADING ", "BUSY ", "MASTERDOWN "].contains { text.hasPrefix($0) }

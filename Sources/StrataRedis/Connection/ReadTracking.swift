@@ -2,10 +2,10 @@ internal import Strata
 
 /// Has a server remember what the connections of a client read, and tell a link when one of these keys changes.
 ///
-/// What is remembered is lost with its connection, and the server says nothing about that. So whoever keeps what was read
-/// has to know of each loss, and must not rely on a connection from which nothing has come for a while: it may be gone at
-/// the other end. A connection is relied on from its first tracked read until it has answered that it is tracked no longer;
-/// see `Models/tracking.pml`.
+/// What is remembered is lost with its connection, and the server says nothing about that. So whoever keeps what was
+/// read has to know of each loss, and must not rely on a connection from which nothing has come for a while: it may be
+/// gone at the other end. A connection is relied on from its first tracked read until it has answered that it is
+/// tracked no longer; see `Models/tracking.pml`.
 ///
 /// All calls come on the I/O thread.
 final class ReadTracking: Sendable {
@@ -49,7 +49,8 @@ final class ReadTracking: Sendable {
     /// Whether a connection is relied on.
     var isRelied: Bool { state.withLock { $0.lines.contains { $0.isRelied } } }
 
-    /// Everything that was changed before this instant at the server has been told, as far as connections are concerned.
+    /// Everything that was changed before this instant at the server has been told, as far as connections are
+    /// concerned.
     var certain: MonotonicInstant {
         state.withLock { state in
             state.lines.reduce(.distantFuture) { $1.isRelied ? min($0, $1.proof) : $0 }

@@ -3,8 +3,8 @@ internal import Strata
 /// How long to wait before connecting again.
 ///
 /// Full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter", 2015): anything from nothing to a bound that
-/// doubles with each failed attempt. Wrong credentials, certificates and servers do not mend by themselves and wait for at
-/// least half the upper bound, unless other credentials have come to be in force meanwhile.
+/// doubles with each failed attempt. Wrong credentials, certificates and servers do not mend by themselves and wait for
+/// at least half the upper bound, unless other credentials have come to be in force meanwhile.
 enum ReconnectDelay {
     static func next(
         _ range: ClosedRange<Int64>,

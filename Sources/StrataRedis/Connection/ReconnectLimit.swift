@@ -2,8 +2,8 @@ internal import Strata
 
 /// How often a client begins to connect, over all its connections and the invalidation link.
 ///
-/// The generic cell rate algorithm (ITU-T I.371): so many at once, then one for each interval. Whoever has to wait is given
-/// a turn of its own, so that nobody who asks more often takes it. Belongs to the I/O thread.
+/// The generic cell rate algorithm (ITU-T I.371): so many at once, then one for each interval. Whoever has to wait is
+/// given a turn of its own, so that nobody who asks more often takes it. Belongs to the I/O thread.
 final class ReconnectLimit {
     /// Five in a second.
     static let interval: Int64 = 200_000_000

@@ -9,7 +9,8 @@ final class SecureSocket {
     private let session: TLSSession
     /// How many plain bytes are in the record that is on its way.
     private var underWay = 0
-    /// So often the socket is read at a time: a server that never stops sending what is no data must not hold the thread.
+    /// So often the socket is read at a time: a server that never stops sending what is no data must not hold the
+    /// thread.
     private static let mostPulls = 8
     /// How the connection has ended, told when what came before was taken.
     private var ending: Socket.Transfer?
@@ -71,7 +72,8 @@ final class SecureSocket {
 
     /// Why the time of the handshake was up.
     ///
-    /// - Parameter isKnown: Whether the server has spoken TLS before: then it is silent for now, and speaks no plain text.
+    /// - Parameter isKnown: Whether the server has spoken TLS before: then it is silent for now, and speaks no plain
+    ///   text.
     /// - Returns: The error of the attempt.
     func overdue(isKnown: Bool) -> RedisError {
         guard session.hasHeard || isKnown else {
@@ -95,8 +97,8 @@ final class SecureSocket {
 
     /// Sends the first bytes of a buffer.
     ///
-    /// They count as moved when the system has taken the whole record that they are in: before that the server can read none of
-    /// them.
+    /// They count as moved when the system has taken the whole record that they are in: before that the server can read
+    /// none of them.
     func send(_ bytes: UnsafeRawBufferPointer) -> Socket.Transfer {
         if underWay == 0 {
             // What is left of the handshake, or answers an update of keys, goes first.
@@ -158,8 +160,8 @@ final class SecureSocket {
         return transfer
     }
 
-    /// A server that does not want this client says why and closes: what it has said is read before what the system says of
-    /// bytes that nobody takes any more.
+    /// A server that does not want this client says why and closes: what it has said is read before what the system
+    /// says of bytes that nobody takes any more.
     private func blockedOrBroken() -> Socket.Transfer {
         let transfer = flush()
         guard case .failed = transfer else { return transfer }

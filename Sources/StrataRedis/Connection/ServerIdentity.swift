@@ -1,7 +1,7 @@
 /// What a server says it is, in its answer to `HELLO`.
 ///
-/// The command is allowed to every user that has logged in, and Redis, Valkey and their relatives have it since Redis 6.0. So
-/// it tells what INFO and ROLE would, for which a user may lack the permission.
+/// The command is allowed to every user that has logged in, and Redis, Valkey and their relatives have it since Redis
+/// 6.0. So it tells what INFO and ROLE would, for which a user may lack the permission.
 struct ServerIdentity: Sendable, Hashable {
     enum Mode: String, Sendable {
         case standalone

@@ -21,8 +21,8 @@ protocol ServerLocator: AnyObject {
     /// Counts the servers that were found one after the other: connections to an earlier one are to be left.
     var generation: UInt64 { get }
 
-    /// Whether there is reason to believe that the server is another by now: nothing is sent to it meanwhile, and nothing taken
-    /// from it. It lasts for a moment, and every driver is asked again when it ends.
+    /// Whether there is reason to believe that the server is another by now: nothing is sent to it meanwhile, and
+    /// nothing taken from it. It lasts for a moment, and every driver is asked again when it ends.
     var isInDoubt: Bool { get }
 
     /// Changes when an attempt to connect is worth more than it was: who waits for the next one need not.

@@ -111,7 +111,8 @@ final class Socket {
     }
 
     /// Keepalive finds a peer that vanished while the link is idle; it does not run while sent bytes wait for their
-    /// acknowledgement, which is what TCP_USER_TIMEOUT bounds (StackExchange.Redis#1848: 15 minutes of outage without it).
+    /// acknowledgement, which is what TCP_USER_TIMEOUT bounds (StackExchange.Redis#1848: 15 minutes of outage without
+    /// it).
     private static func configureTCP(_ descriptor: Int32) {
         set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         resetWhenClosed(descriptor)
@@ -128,8 +129,8 @@ final class Socket {
 
     /// Lets the close reset the connection.
     ///
-    /// Otherwise the system goes on sending what the server has not acknowledged, for minutes after nobody answers for it
-    /// any more: a write that was given up would be carried out long after newer ones. When all went well nothing is
+    /// Otherwise the system goes on sending what the server has not acknowledged, for minutes after nobody answers for
+    /// it any more: a write that was given up would be carried out long after newer ones. When all went well nothing is
     /// unsent, and a reset is as good an end as another.
     private static func resetWhenClosed(_ descriptor: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)

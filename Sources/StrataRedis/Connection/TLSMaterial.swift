@@ -67,11 +67,11 @@ final class TLSMaterial {
 
     /// What is in force now.
     ///
-    /// Files that have changed and cannot be used are no reason to give up those that were read before: they may be half
-    /// written, or a key be there before its certificate. They are tried again at the next connection.
+    /// Files that have changed and cannot be used are no reason to give up those that were read before: they may be
+    /// half written, or a key be there before its certificate. They are tried again at the next connection.
     private func context() throws(RedisError) -> TLSContext {
         let stamps = options.files.all.map { Stamp($0) }
-        if let current, current.stamps == stamps { return current.context }
+        if let current, current.stamps == stamps, !current.context.isDoubtful { return current.context }
         do throws(RedisError) {
             let context = try options.context()
             current = (context, stamps)

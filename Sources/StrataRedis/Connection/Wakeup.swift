@@ -8,11 +8,12 @@ import Musl
 import Glibc
 #endif
 
-/// The descriptor by which other threads wake the I/O thread out of `poll`, and the state that spares most of those writes.
+/// The descriptor by which other threads wake the I/O thread out of `poll`, and the state that spares most of those
+/// writes.
 ///
-/// The thread announces that it is about to sleep, then looks once more, under each connection's lock, whether something
-/// waits. A caller adds its command under that lock and looks at the state afterwards. Whoever comes second at the lock
-/// sees what the other did, so no wake-up is lost.
+/// The thread announces that it is about to sleep, then looks once more, under each connection's lock, whether
+/// something waits. A caller adds its command under that lock and looks at the state afterwards. Whoever comes second
+/// at the lock sees what the other did, so no wake-up is lost.
 final class Wakeup: Sendable {
     /// Readable when the thread is to wake.
     let descriptor: Int32

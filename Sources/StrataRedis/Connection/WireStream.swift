@@ -73,7 +73,8 @@ final class WireStream {
     /// - Parameters:
     ///   - buffer: Where the bytes go first.
     ///   - replies: Gets the replies that are whole, empty when `accept` is called the next time.
-    ///   - accept: Called after each read with what it has brought, and how many bytes that were. Returns false when the stream is to be left alone.
+    ///   - accept: Called after each read with what it has brought, and how many bytes that were. Returns false when
+    ///     the stream is to be left alone.
     /// - Returns: Why the connection is broken, if it is.
     func receive(
         through buffer: UnsafeMutableRawBufferPointer,
@@ -121,7 +122,8 @@ final class WireStream {
 
     /// Receives once.
     ///
-    /// With `pulls` the socket is read. What TLS has read already is taken to its end without, for no event tells of it.
+    /// With `pulls` the socket is read. What TLS has read already is taken to its end without, for no event tells of
+    /// it.
     @inline(__always)
     private func receive(into buffer: UnsafeMutableRawBufferPointer, pulls: Bool) -> Socket.Transfer {
         if let secure { return secure.receive(into: buffer, pulls: pulls) }

@@ -2,29 +2,30 @@ internal import Strata
 
 /// Decides whether what an instance's memory holds is older than what Redis holds.
 ///
-/// Redis is looked at, then the instance is asked, then Redis is looked at again. If both looks see the same, Redis held that
-/// when memory was looked at, because no version comes back: each write has a stamp of its own. Stamps have no order, so
-/// another stamp in memory proves nothing by itself: it may be newer, of a value whose store Redis has refused, or that was
-/// fetched while Redis did not answer. An observation is an inconsistency for certain when memory serves the entry fresh, on
-/// the strength of a link, and one of three holds:
+/// Redis is looked at, then the instance is asked, then Redis is looked at again. If both looks see the same, Redis
+/// held that when memory was looked at, because no version comes back: each write has a stamp of its own. Stamps have
+/// no order, so another stamp in memory proves nothing by itself: it may be newer, of a value whose store Redis has
+/// refused, or that was fetched while Redis did not answer. An observation is an inconsistency for certain when memory
+/// serves the entry fresh, on the strength of a link, and one of three holds:
 ///
-/// 1. **It was superseded.** Redis was seen to hold this very stamp before the first look, which sees another or none. Each
-///    stamp stands in Redis once, without a gap. So it was replaced before memory was looked at.
-/// 2. **It is from before the change.** The entry was in memory when the change was made, and has another stamp than Redis,
-///    or none. Every change of a key voids what memory had of it, whoever made it. Two bounds decide the order, both on this
-///    process's clock. The instance tells how long the entry has been there at the least, so it came before (answer read −
-///    age). The monitor's link tells up to which instant all changes have been told (see ``LinkMachine``), so a change that
-///    is told later was made later. If the entry came before that instant, it came before the change.
-/// 3. **It is void.** Memory holds the stamp that Redis holds, and the numbers in Redis, read before the instance was asked,
-///    void it: its own number is below that of a tag or of the last clear.
+/// 1. **It was superseded.** Redis was seen to hold this very stamp before the first look, which sees another or none.
+///    Each stamp stands in Redis once, without a gap. So it was replaced before memory was looked at.
+/// 2. **It is from before the change.** The entry was in memory when the change was made, and has another stamp than
+///    Redis, or none. Every change of a key voids what memory had of it, whoever made it. Two bounds decide the order,
+///    both on this process's clock. The instance tells how long the entry has been there at the least, so it came
+///    before (answer read − age). The monitor's link tells up to which instant all changes have been told (see
+///    ``LinkMachine``), so a change that is told later was made later. If the entry came before that instant, it came
+///    before the change.
+/// 3. **It is void.** Memory holds the stamp that Redis holds, and the numbers in Redis, read before the instance was
+///    asked, void it: its own number is below that of a tag or of the last clear.
 ///
-/// What is proved in no such way is undecided, and counts neither as consistent nor as inconsistent. Nor does what memory
-/// would not serve without asking below (void, expired, suspect), what it serves marked as stale, or what was read while the
-/// instance's link was down and ends within seconds.
+/// What is proved in no such way is undecided, and counts neither as consistent nor as inconsistent. Nor does what
+/// memory would not serve without asking below (void, expired, suspect), what it serves marked as stale, or what was
+/// read while the instance's link was down and ends within seconds.
 ///
-/// The monitor looks again before it reports, so an entry that is being voided is none. What it cannot exclude: instances
-/// that lie; a program that writes an older envelope back byte by byte; a failover that brings an older version back, where
-/// the monitor's own link has not noticed it yet.
+/// The monitor looks again before it reports, so an entry that is being voided is none. What it cannot exclude:
+/// instances that lie; a program that writes an older envelope back byte by byte; a failover that brings an older
+/// version back, where the monitor's own link has not noticed it yet.
 struct ConsistencyJudge: Sendable {
     enum Verdict: Sendable, Hashable {
         case consistent

@@ -1,7 +1,8 @@
 public import Strata
 
 extension ConsistencyMonitor: ConsistencyCounted {
-    /// What ``report`` has, for metrics; the nines are those of its buckets that are no older than as many spans as it keeps.
+    /// What ``report`` has, for metrics; the nines are those of its buckets that are no older than as many spans as it
+    /// keeps.
     public var consistencyCounts: ConsistencyCounts {
         let report = report
         let buckets = report.buckets(at: elapsed)

@@ -13,17 +13,17 @@ public import ServiceLifecycle
 /// ```
 ///
 /// It follows the changes in a keyspace as an instance does. Some time after a change, 100 ms, 1 s, 3 s and a minute by
-/// default, it asks the instances that run a ``FleetMember`` which version of the key their memory holds, and compares that
-/// with Redis. It is the idea of Meta's Polaris ("Cache made consistent", 2022). ``report`` has the number of nines by delay,
-/// ``inconsistencies(bufferingNewest:)`` each finding with its cause. What counts as an inconsistency is proved to be one;
-/// `ConsistencyJudge` in the sources has the argument.
+/// default, it asks the instances that run a ``FleetMember`` which version of the key their memory holds, and compares
+/// that with Redis. It is the idea of Meta's Polaris ("Cache made consistent", 2022). ``report`` has the number of
+/// nines by delay, ``inconsistencies(bufferingNewest:)`` each finding with its cause. What counts as an inconsistency
+/// is proved to be one; `ConsistencyJudge` in the sources has the argument.
 ///
-/// It never reads or tells a value, and changes nothing but the answers that instances leave in Redis for 10 s. It takes a
-/// user for ``AccessRules/Purpose/inspect``. For each followed change and each delay Redis answers four small commands, and one
-/// for each instance; instances get ten questions a second at most, with 32 keys at most each.
+/// It never reads or tells a value, and changes nothing but the answers that instances leave in Redis for 10 s. It
+/// takes a user for ``AccessRules/Purpose/inspect``. For each followed change and each delay Redis answers four small
+/// commands, and one for each instance; instances get ten questions a second at most, with 32 keys at most each.
 ///
-/// An instance whose link is dead hears no question either, so it is counted as silent; its memory trusts itself no longer than
-/// seconds after that.
+/// An instance whose link is dead hears no question either, so it is counted as silent; its memory trusts itself no
+/// longer than seconds after that.
 public final class ConsistencyMonitor: Sendable {
     private struct State: Sendable {
         var report: ConsistencyReport
@@ -67,9 +67,10 @@ public final class ConsistencyMonitor: Sendable {
     ///   - keyspace: The keyspace.
     ///   - delays: How long after a change to look; 1 ms to an hour each, up to eight of them, else the nearest.
     ///   - rate: How many changes to follow in a second; 1 to 60, 20 by default. Others are not looked at.
-    ///   - bucketLength: The span of time that ``ConsistencyReport/buckets`` count by; a second at the least, a minute by default.
-    ///   - mostInstances: How many instances to ask; 1 to 1000, 100 by default. Of more, those with the lowest numbers, which are
-    ///     random.
+    ///   - bucketLength: The span of time that ``ConsistencyReport/buckets`` count by; a second at the least, a minute
+    ///     by default.
+    ///   - mostInstances: How many instances to ask; 1 to 1000, 100 by default. Of more, those with the lowest numbers,
+    ///     which are random.
     ///   - logger: Gets a line for each inconsistency, ten in a minute at most.
     public init(
         _ redis: RedisClient,
@@ -167,8 +168,9 @@ public final class ConsistencyMonitor: Sendable {
 
     /// Takes what is due, as often as a question may be sent.
     ///
-    /// Second looks go first. What is due waits in the schedule meanwhile, which gives up what has become too late; were it
-    /// taken at once, it would wait behind them for longer and longer, and be counted by a delay that was not kept.
+    /// Second looks go first. What is due waits in the schedule meanwhile, which gives up what has become too late;
+    /// were it taken at once, it would wait behind them for longer and longer, and be counted by a delay that was not
+    /// kept.
     private func check() async {
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled {

@@ -24,7 +24,8 @@ public struct ConsistencyReport: Sendable, Hashable {
 
         /// The number of nines: 3 for 99.9 % of the checks with a consistent result, 4 for 99.99 %.
         ///
-        /// Without an inconsistency it is what so many checks show at the least: 3 for a thousand. `nil` without a check.
+        /// Without an inconsistency it is what so many checks show at the least: 3 for a thousand. `nil` without a
+        /// check.
         public var nines: Double? { checks == 0 ? nil : Self.logarithm(Double(checks) / Double(max(inconsistent, 1))) }
 
         static func + (left: Counts, right: Counts) -> Counts {

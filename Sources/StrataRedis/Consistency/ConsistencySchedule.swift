@@ -2,8 +2,8 @@ internal import Strata
 
 /// What is to be checked, and when.
 ///
-/// A key waits once for each delay. All of it is bounded: what is heard in a second by the rate, what waits by the rate and
-/// the delays, and what is remembered of keys by ``mostKeys``.
+/// A key waits once for each delay. All of it is bounded: what is heard in a second by the rate, what waits by the rate
+/// and the delays, and what is remembered of keys by ``mostKeys``.
 struct ConsistencySchedule: Sendable {
     /// A look that is due after a change.
     struct Check: Sendable {
@@ -68,13 +68,14 @@ struct ConsistencySchedule: Sendable {
 
     /// A key has changed.
     ///
-    /// One change is told twice, as a notice and as a message. A key that waits for its first check is followed already, so what
-    /// is told of it meanwhile counts for nothing.
+    /// One change is told twice, as a notice and as a message. A key that waits for its first check is followed
+    /// already, so what is told of it meanwhile counts for nothing.
     ///
     /// - Parameters:
     ///   - name: The name of its value.
     ///   - part: The part that it lies in.
-    ///   - isFirst: Whether this is heard for the first time, so that the change was made no earlier than the link has proved.
+    ///   - isFirst: Whether this is heard for the first time, so that the change was made no earlier than the link has
+    ///     proved.
     ///   - now: The time.
     ///   - key: The key; `nil` where it is none that can be followed.
     mutating func changed(
@@ -117,8 +118,8 @@ struct ConsistencySchedule: Sendable {
 
     private func waitsForFirst(_ name: RedisKey) -> Bool { waiting.contains(Place(name: name, delay: 0)) }
 
-    /// Changes are no longer told: what waits was heard of before, and may have changed unheard since; and a server that takes
-    /// over may bring back an older version.
+    /// Changes are no longer told: what waits was heard of before, and may have changed unheard since; and a server
+    /// that takes over may bring back an older version.
     mutating func lost() {
         abandoned += waiting.count
         queues = delays.map { _ in [] }

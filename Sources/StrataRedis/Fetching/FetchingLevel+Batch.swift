@@ -7,9 +7,10 @@ extension FetchingLevel {
     /// The entries of several keys: one MGET, one round of scripts for the leases of the missing keys, and one fetch of
     /// the keys whose lease this instance got, if the source takes several.
     ///
-    /// What the MGET finds is served by it. Each other key has a flight of its own: while Redis answers, batches that overlap,
-    /// and single reads, fetch no key twice. Callers that read the same keys in the same order at the same time share the
-    /// MGET. Batches of more than 1 000 keys are read in pieces of that size, with limits and a budget for each.
+    /// What the MGET finds is served by it. Each other key has a flight of its own: while Redis answers, batches that
+    /// overlap, and single reads, fetch no key twice. Callers that read the same keys in the same order at the same
+    /// time share the MGET. Batches of more than 1 000 keys are read in pieces of that size, with limits and a budget
+    /// for each.
     ///
     /// - Returns: The entries in the order of the keys; a key that is named twice is read once.
     /// - Throws: The first key's failure, unless the request leaves out failures; `CancellationError`.

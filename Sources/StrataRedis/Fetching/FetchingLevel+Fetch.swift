@@ -178,7 +178,8 @@ extension FetchingLevel {
 
     /// Fetches without a lease, under this process's limit.
     ///
-    /// A fetch of several keys counts as one. A key whose slot was left, because another instance was fetching it, is fetched alone.
+    /// A fetch of several keys counts as one. A key whose slot was left, because another instance was fetching it, is
+    /// fetched alone.
     func fetchUncoordinated(
         _ key: Key,
         _ names: KeyNames,

@@ -6,9 +6,9 @@ extension FetchingLevel {
     /// While another process has the lease, this one waits for an event of the key, and not for the lease: the stored
     /// value, an end without a value, or an invalidation. Without the link it looks again at random intervals. In any
     /// case it competes again when the lease could have ended. It fetches nothing beside a lease that stands: a caller
-    /// that has waited for ``LeaseOptions/waitLimit`` gives up. The exception is one that has waited for five leases in turn
-    /// which brought no value that it may use: the source says that its answers are not to be kept, and all instances would
-    /// fetch one after the other.
+    /// that has waited for ``LeaseOptions/waitLimit`` gives up. The exception is one that has waited for five leases in
+    /// turn which brought no value that it may use: the source says that its answers are not to be kept, and all
+    /// instances would fetch one after the other.
     ///
     /// - Parameters:
     ///   - key: The key.

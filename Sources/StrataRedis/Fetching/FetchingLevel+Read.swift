@@ -97,7 +97,8 @@ extension FetchingLevel {
         }
     }
 
-    /// The entry that a read is served by a verdict, whose refresh is begun where that is due; `nil` for one that it is not.
+    /// The entry that a read is served by a verdict, whose refresh is begun where that is due; `nil` for one that it is
+    /// not.
     func serve(
         _ finding: RedisLevel<Key, Value>.Finding,
         by verdict: Verdict,
@@ -170,8 +171,8 @@ extension FetchingLevel {
 
     /// Fetches for a read that waits for nobody, and for all who come while it does.
     ///
-    /// While others fetch, it gets the spare entry, or fetches beside them: then nothing is stored in Redis, and the levels above
-    /// keep the value unless the key changes meanwhile.
+    /// While others fetch, it gets the spare entry, or fetches beside them: then nothing is stored in Redis, and the
+    /// levels above keep the value unless the key changes meanwhile.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -242,7 +243,8 @@ extension FetchingLevel {
         }
     }
 
-    /// Does a read that nobody joins: in a task of its own where it says how long it waits, for that covers the look in Redis.
+    /// Does a read that nobody joins: in a task of its own where it says how long it waits, for that covers the look in
+    /// Redis.
     func alone(
         _ request: ReadRequest,
         since start: MonotonicInstant,

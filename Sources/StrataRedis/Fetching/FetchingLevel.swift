@@ -6,9 +6,9 @@ internal import Synchronization
 /// Within this process, callers of one key join one flight. Across processes a lease in Redis decides which instance
 /// fetches, and the others wait for the value. The guarantee, for one key: at most one instance fetches at a time, as
 /// long as its lease is renewed in time and the primary neither loses data nor fails over. Otherwise several may fetch;
-/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does not
-/// wait for others (``/Strata/ReadOptions/waitsForOthers``), may fetch beside another instance. An instance never stores a fetched value when its lease does not stand at
-/// that moment.
+/// each caller still gets a right value. A read that leaves Redis out (``/Strata/ReadOptions/skipsReading``), or does
+/// not wait for others (``/Strata/ReadOptions/waitsForOthers``), may fetch beside another instance. An instance never
+/// stores a fetched value when its lease does not stand at that moment.
 ///
 /// ``RedisLevel/freshness`` says how long values are fresh, when stale ones are served, and how long callers wait. A
 /// fetch without callers goes on in the background within its limits; ``drain(within:)`` waits for it.
@@ -254,24 +254,21 @@ public final class FetchingLevel<Key: KeyRepresentable, Value: Sendable>: Source
 
     // MARK: Coherence
 
-    /// The Redis level's.
     public var gate: FillGate? { level.gate }
 
-    /// The Redis level's.
     public func fingerprint(of key: Key) -> UInt64 { level.fingerprint(of: key) }
 
     /// Whether it was made by ``RedisLevel/fetchingPerCall(_:)``.
     public var lacksSource: Bool { source.isPerCall }
 
-    /// The Redis level's.
+    /// The clock of the client of Redis.
     public var clock: CacheClock? { time }
 
     var time: CacheClock { level.redis.clock }
 
-    /// The Redis level's.
+    /// The policy of the level in Redis.
     public var policy: FreshnessPolicy? { level.policy }
 
-    /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { level.origin }
 
     /// The Redis level over a fetcher.
@@ -326,8 +323,8 @@ extension RedisLevel {
         FetchingLevel(self, options, Fetch(terms, clock: redis.clock, fetch))
     }
 
-    /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing value
-    /// once.
+    /// This level with a place for sources below it: each call brings its own, and the whole fleet fetches a missing
+    /// value once.
     ///
     /// ```swift
     /// let products = MemoryLevel<Int, Product>(limit: .entries(10_000))

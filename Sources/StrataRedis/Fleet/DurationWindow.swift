@@ -2,8 +2,8 @@ internal import Strata
 
 /// How long work took in the last half minute or so, for medians and percentiles.
 ///
-/// A histogram with eight classes for each doubling: a percentile is at most an eighth too high. Two windows of 15 seconds
-/// each, of which the older one goes when the newer is full.
+/// A histogram with eight classes for each doubling: a percentile is at most an eighth too high. Two windows of 15
+/// seconds each, of which the older one goes when the newer is full.
 struct DurationWindow: Sendable {
     private static let length: Int64 = 15_000_000_000
     private static let classes = 8 * 42

@@ -26,8 +26,8 @@ package struct FleetInstance: Sendable {
 
 /// The instances of a keyspace, as far as they have listed themselves, and what they answer.
 ///
-/// Whoever may write to the keyspace may write what is read here. So all of it is bounded: how many instances there are, how
-/// long a record or an answer is, and how long one is waited for.
+/// Whoever may write to the keyspace may write what is read here. So all of it is bounded: how many instances there
+/// are, how long a record or an answer is, and how long one is waited for.
 package struct FleetInspector: Sendable {
     /// What is known of the instances.
     package struct Listing: Sendable {

@@ -5,7 +5,8 @@ public import Strata
 public import ServiceLifecycle
 #endif
 
-/// Lets this process be seen by `stratactl`: lists it among the instances of a keyspace, and answers questions about it.
+/// Lets this process be seen by `stratactl`: lists it among the instances of a keyspace, and answers questions about
+/// it.
 ///
 /// ```swift
 /// let member = FleetMember()
@@ -13,36 +14,36 @@ public import ServiceLifecycle
 /// try await member.run()  // or give it to a ServiceGroup
 /// ```
 ///
-/// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its breakers
-/// and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry in its memory
-/// ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a value. Who asks
-/// needs the right to publish on the channel of the keyspace, as a cache and ``AccessRules/Purpose/inspect`` have it. The
-/// instance itself needs no more than a cache does.
+/// An instance tells its name, host, process and release, how long it has been listed, its counters by level, its
+/// breakers and its link, how long fetches and calls of Redis take, the hottest keys in its memory, and when an entry
+/// in its memory ends, the stamp of the write that it comes from, and when it last heard of changes. It never tells a
+/// value. Who asks needs the right to publish on the channel of the keyspace, as a cache and
+/// ``AccessRules/Purpose/inspect`` have it. The instance itself needs no more than a cache does.
 ///
 /// A new instance fills its memory with what is hot in others that run a member; see
 /// ``/Strata/CacheLevel/warm(fromInstancesOf:_:reading:)``.
 ///
-/// It also reads keys through the cache when it is asked to, which `stratactl warm` does: at most ``warmRate`` a second, so that
-/// who may publish on the channel costs the source no more than by invalidating.
+/// It also reads keys through the cache when it is asked to, which `stratactl warm` does: at most ``warmRate`` a
+/// second, so that who may publish on the channel costs the source no more than by invalidating.
 ///
-/// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most each;
-/// four of them with the hottest keys, of 256 KiB at most.
-/// Records vanish 15 s after the last one. Failures are of no account to the cache: they are tried again and logged once.
+/// It writes one record of a few KiB every five seconds, and answers 20 questions a second at most, with 32 KiB at most
+/// each; four of them with the hottest keys, of 256 KiB at most. Records vanish 15 s after the last one. Failures are
+/// of no account to the cache: they are tried again and logged once.
 public final class FleetMember: Sendable {
     /// How often the instance tells that it is there.
     public let interval: Duration
     /// How many keys a second, of each cache, are read because somebody asks for it.
     public let warmRate: Int
     private let logger: Logger?
-    private let seats = Locked<[FleetSeat]>([])
+    private let registrations = Locked<[FleetRegistration]>([])
 
     /// A member without a cache.
     ///
     /// - Parameters:
-    ///   - interval: How often the instance tells that it is there; within 1 to 60 seconds, 5 seconds by default. A fifth of it
-    ///     is left to chance.
-    ///   - warmRate: How many keys a second, of each cache, are read because somebody asks for it; 0 to 1000, 50 by default. 0
-    ///     reads none.
+    ///   - interval: How often the instance tells that it is there; within 1 to 60 seconds, 5 seconds by default. A
+    ///     fifth of it is left to chance.
+    ///   - warmRate: How many keys a second, of each cache, are read because somebody asks for it; 0 to 1000, 50 by
+    ///     default. 0 reads none.
     ///   - logger: Gets a line when the instance cannot be listed, and when it can again.
     public init(interval: Duration = .seconds(5), warmRate: Int = 50, logger: Logger? = nil) {
         self.interval = min(max(interval, .seconds(1)), .seconds(60))
@@ -52,8 +53,9 @@ public final class FleetMember: Sendable {
 
     /// Adds a cache, before ``run()``.
     ///
-    /// Keys are looked up in memory by their bytes. That works for keys of the types that are keys by themselves, such as
-    /// `String`, `Int` and `UUID`, and for those whose raw value is one; for others `stratactl why` says that it is not known.
+    /// Keys are looked up in memory by their bytes. That works for keys of the types that are keys by themselves, such
+    /// as `String`, `Int` and `UUID`, and for those whose raw value is one; for others `stratactl why` says that it is
+    /// not known.
     ///
     /// - Parameters:
     ///   - cache: Usually the whole composition: its levels and counters are told.
@@ -75,7 +77,7 @@ public final class FleetMember: Sendable {
                 return .failed
             }
         }
-        let seat = FleetSeat(
+        let registration = FleetRegistration(
             level.redis,
             level.keyspace,
             level.coherence == .tracking ? level.shared : nil,
@@ -93,23 +95,24 @@ public final class FleetMember: Sendable {
         } hottest: { most in
             memory?.hottest(most).map(\.keyBytes)
         }
-        seats.withLock { $0.append(seat) }
+        registrations.withLock { $0.append(registration) }
     }
 
-    /// Lists the instance and answers, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins.
+    /// Lists the instance and answers, until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown
+    /// begins.
     ///
-    /// Returns without an error in both cases. After graceful shutdown the instance is no longer listed; after a cancellation
-    /// its record vanishes by itself.
+    /// Returns without an error in both cases. After graceful shutdown the instance is no longer listed; after a
+    /// cancellation its record vanishes by itself.
     public func run() async {
-        let seats = seats.withLock { $0 }
+        let registrations = registrations.withLock { $0 }
         await withTaskGroup { group in
-            for seat in seats { group.addTask { await seat.run() } }
+            for registration in registrations { group.addTask { await registration.run() } }
             _ = await Lifetime.end()
             group.cancelAll()
         }
         guard !Task.isCancelled else { return }
         await withTaskGroup { group in
-            for seat in seats { group.addTask { await seat.leave() } }
+            for registration in registrations { group.addTask { await registration.leave() } }
         }
     }
 }

@@ -2,12 +2,12 @@
 enum FleetScripts {
     /// Lists an instance until it has been silent for a while.
     ///
-    /// KEYS: the index, the record's name. ARGV: the instance; how many ms it is listed; where the look for instances that are
-    /// gone goes on; the record.
+    /// KEYS: the index, the record's name. ARGV: the instance; how many ms it is listed; where the look for instances
+    /// that are gone goes on; the record.
     ///
-    /// The index has the instant until which each instance is listed, in ms of the server's clock. Each call looks at a few
-    /// fields and removes those that have passed or make no sense, so an index that others have filled shrinks again. Above
-    /// 4096 instances no other is listed.
+    /// The index has the instant until which each instance is listed, in ms of the server's clock. Each call looks at a
+    /// few fields and removes those that have passed or make no sense, so an index that others have filled shrinks
+    /// again. Above 4096 instances no other is listed.
     ///
     /// Answers {where the look goes on, whether the instance is listed}.
     static let register = RedisScript(

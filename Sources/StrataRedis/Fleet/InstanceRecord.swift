@@ -2,8 +2,8 @@ internal import Strata
 
 /// What an instance tells of itself, as CBOR; docs/internals/wire-format.md has its form.
 ///
-/// It comes from others, so it may say anything: negative counts, texts that act on a terminal. ``InstanceFigures`` makes
-/// figures of it.
+/// It comes from others, so it may say anything: negative counts, texts that act on a terminal. ``InstanceFigures``
+/// makes figures of it.
 package struct InstanceRecord: Codable, Sendable, Hashable {
     package struct Level: Codable, Sendable, Hashable {
         /// Its place in the composition, such as `composed.memory`.
@@ -40,8 +40,8 @@ package struct InstanceRecord: Codable, Sendable, Hashable {
     package var durations: [String: Durations]
     /// The hottest keys in memory, escaped; `nil` where nothing has asked for them.
     package var hottest: [String]?
-    /// The highest invalidation number that it knows, of the keyspace or of each part; `nil` for a level without a link, and
-    /// from older releases.
+    /// The highest invalidation number that it knows, of the keyspace or of each part; `nil` for a level without a
+    /// link, and from older releases.
     package var numbers: [UInt64]?
 
     private static let codec = Codec<Self>.cbor

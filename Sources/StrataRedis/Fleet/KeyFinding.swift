@@ -26,7 +26,8 @@ package struct KeyFinding: Codable, Sendable, Hashable {
     package var state: String
     /// Whether the entry says that there is no value.
     package var isAbsence = false
-    /// Milliseconds until it is no longer fresh, and no longer of use; negative when that has passed, `nil` when it never does.
+    /// Milliseconds until it is no longer fresh, and no longer of use; negative when that has passed, `nil` when it
+    /// never does.
     package var freshFor: Int?
     package var staleFor: Int?
     /// Milliseconds since it was stored here.

@@ -1,14 +1,15 @@
 internal import Strata
 
-/// Reads keys through a cache because somebody has asked for it: one question at a time, and not too many keys a second.
+/// Reads keys through a cache because somebody has asked for it: one question at a time, and not too many keys a
+/// second.
 final class KeyWarmer: Sendable {
     /// Reads a key, given as bytes, and says what has come of it.
     typealias Read = @Sendable ([UInt8]) async -> WarmAnswer.Outcome
 
     /// How many reads run at once.
     private static let concurrency = 8
-    /// After that, keys whose turn has not come are not read any more: who has asked waits no longer.
-    private static let patience: Duration = .seconds(20)
+    /// Keys whose turn has not come by then are not read: the instance that asked waits no longer.
+    private static let timeLimit: Duration = .seconds(20)
 
     private let rate: Int
     private let read: Read
@@ -45,7 +46,7 @@ final class KeyWarmer: Sendable {
                 }
                 let due = turn(number, from: turns)
                 do { try await Task.pause(for: MonotonicInstant.now.duration(to: due)) } catch { break }
-                guard start.duration(to: .now) < Self.patience else { break }
+                guard start.duration(to: .now) < Self.timeLimit else { break }
                 group.addTask { [read] in (number, await read(key)) }
                 running += 1
                 begun += 1

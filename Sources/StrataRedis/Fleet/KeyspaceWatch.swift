@@ -26,7 +26,8 @@ package enum WatchEvent: Sendable, Hashable {
 
 /// Hears what happens in a keyspace, for tools: it listens as an instance does, and to the leases beside.
 ///
-/// Nothing is written. In a cluster all primaries tell what is published, so the same message within a second counts once.
+/// Nothing is written. In a cluster all primaries tell what is published, so the same message within a second counts
+/// once.
 package final class KeyspaceWatch: LinkListener, PartListener {
     private struct State: Sendable {
         var leftOut = 0

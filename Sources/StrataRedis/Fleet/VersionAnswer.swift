@@ -27,7 +27,8 @@ package struct VersionAnswer: Codable, Sendable, Hashable {
     package var link: String?
     /// Of how many milliseconds the instance remembers what it has heard of keys.
     package var reach: Int
-    /// How many milliseconds ago it began to be told last, was last told no more, and last heard of tags and of a clear.
+    /// How many milliseconds ago it began to be told last, was last told no more, and last heard of tags and of a
+    /// clear.
     package var listening: Int?
     package var untrusted: Int?
     package var tags: Int?

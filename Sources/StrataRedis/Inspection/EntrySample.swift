@@ -16,7 +16,8 @@ package struct EntrySample: Sendable {
     /// Of a keyspace that was not looked at.
     package init() {}
 
-    /// How many of all values are void, if those that were not looked at are like the others; `nil` where none was looked at.
+    /// How many of all values are void, if those that were not looked at are like the others; `nil` where none was
+    /// looked at.
     package var estimatedVoid: Int? { estimate(void) }
     /// The same of those with one of the tags.
     package var estimatedTagged: Int? { estimate(tagged) }

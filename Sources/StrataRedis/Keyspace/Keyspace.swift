@@ -9,8 +9,8 @@ internal import Strata
 /// | `<prefix>:<name>:t:marks` | the numbers of invalidations by tag and by clear |
 /// | channel `<prefix>:<name>:ev` | what keys cannot tell |
 ///
-/// In a cluster there are sixteen marks, `<prefix>:<name>:t:marks:{n}`, and channels `<prefix>:<name>:ev:n`, one for each
-/// sixteenth of the slots.
+/// In a cluster there are sixteen marks, `<prefix>:<name>:t:marks:{n}`, and channels `<prefix>:<name>:ev:n`, one for
+/// each sixteenth of the slots.
 ///
 /// The braces put value and lease into one slot of a cluster, so that one script can change both. User keys are
 /// percent-encoded (`%`, `{`, `}` and control bytes), which is injective and leaves ordinary keys readable. An empty
@@ -38,8 +38,8 @@ public struct Keyspace: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     ///
     /// - Parameters:
     ///   - name: The name of the cache, the same in all instances that share it.
-    ///   - prefix: Tells applications apart that share a database. What shares a server and not a database needs none, but is told
-    ///     of the other's changes to keys of the same names: it only asks Redis again.
+    ///   - prefix: Tells applications apart that share a database. What shares a server and not a database needs none,
+    ///     but is told of the other's changes to keys of the same names: it only asks Redis again.
     public init(_ name: String, prefix: String = "strata") {
         self.name = name
         self.prefix = prefix

@@ -1,7 +1,8 @@
 /// One of the sixteen parts of a keyspace in a cluster: those of its keys that lie in 1 024 neighbouring slots.
 ///
-/// Each part is what a whole keyspace is on a single server: it has marks of its own, numbers of its own, and is trusted by
-/// itself. So what a value is judged by depends on its name alone and never on where its slot lies at the moment.
+/// Each part is what a whole keyspace is on a single server: it has marks of its own, numbers of its own, and is
+/// trusted by itself. So what a value is judged by depends on its name alone and never on where its slot lies at the
+/// moment.
 struct KeyspacePart: Sendable, Hashable {
     /// How many parts there are; the same for all instances, for ever.
     static let count = 16

@@ -1,9 +1,9 @@
 /// The scripts that change a value only if it is still the one that was read.
 ///
 /// KEYS are the value's and the lease's name, in that order. Each change has a version of its own, and none comes back:
-/// so a script that arrives late, or a second time, finds another version and does nothing. Only that there is no value may come
-/// back; until when a change of that may be applied is the caller's to see to. What is written is read behind the
-/// write, as ``LeaseScripts`` say.
+/// so a script that arrives late, or a second time, finds another version and does nothing. Only that there is no value
+/// may come back; until when a change of that may be applied is the caller's to see to. What is written is read behind
+/// the write, as ``LeaseScripts`` say.
 enum ChangeScripts {
     /// Stores a value in the place of the one that was read, and ends any lease as a set does.
     ///
@@ -54,8 +54,8 @@ enum ChangeScripts {
 
     /// Removes the value that was read, and ends any lease as a removal does.
     ///
-    /// ARGV: until when it may be applied in ms of the server's clock, the version stamp that was read, the channel, the
-    /// message.
+    /// ARGV: until when it may be applied in ms of the server's clock, the version stamp that was read, the channel,
+    /// the message.
     ///
     /// Answers as `replace`, but cannot tell an earlier call of itself from another's removal.
     static let removeUnchanged = RedisScript(
@@ -75,11 +75,11 @@ enum ChangeScripts {
 
     /// Compares the value with a late write, and ends what may have asked the source before that was written.
     ///
-    /// ARGV: the stamp of the write, the bytes with which the stamps of late writes begin, the step (`l`ooks, `s`ettles,
-    /// `f`orgets), the channel, and two messages: that the key was removed, and that a lease has ended.
+    /// ARGV: the stamp of the write, the bytes with which the stamps of late writes begin, the step (`l`ooks,
+    /// `s`ettles, `f`orgets), the channel, and two messages: that the key was removed, and that a lease has ended.
     ///
-    /// Answers 1 for this write; 2 for another late one, which is left alone; 0 for neither, and then the key is removed as by
-    /// a removal, unless the step only looks. A step that forgets removes this write, too, and answers 0.
+    /// Answers 1 for this write; 2 for another late one, which is left alone; 0 for neither, and then the key is
+    /// removed as by a removal, unless the step only looks. A step that forgets removes this write, too, and answers 0.
     static let settle = RedisScript(
         name: "settle",
         digest: "a4d5c4df3720f8713e5ef8438b436522c8b52308",

@@ -147,8 +147,8 @@ struct Lease: Sendable {
                 } catch let error as RedisError where error.code == .connectionLost && error.effect == .ambiguous {
                     let left = MonotonicInstant.now.duration(to: end)
                     guard left > .zero else { throw error }
-                    // What was sent may still be on its way, and arrive after a removal has ended the lease: it would bring it
-                    // back. So another record is asked for, behind the end of the first.
+                    // What was sent may still be on its way, and arrive after a removal has ended the lease: it would
+                    // bring it back. So another record is asked for, behind the end of the first.
                     lease.postEnd(on: connection)
                     lease.record = record()
                     return try await lease.ask(terms, left, on: connection)
@@ -282,8 +282,8 @@ struct Lease: Sendable {
 
     /// Runs a script without waiting, by its text: no caller would be left to send the text when the server lacks it.
     ///
-    /// What is lost with its connection is sent again, `attempts` times in all: a client whose connections end one after the
-    /// other refuses calls at once, with the error of a lost connection too.
+    /// What is lost with its connection is sent again, `attempts` times in all: a client whose connections end one
+    /// after the other refuses calls at once, with the error of a lost connection too.
     private func post(
         _ script: RedisScript,
         _ arguments: [[UInt8]],

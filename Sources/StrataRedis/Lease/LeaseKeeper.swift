@@ -6,8 +6,8 @@ internal import Strata
 /// delay the next one. A failed renewal is tried again while the lease can still stand. Holding a lease costs no task;
 /// only a renewal does.
 ///
-/// A lease ends at the server, whose time goes on in any case: renewals go by the system's clock. How long a lease is renewed in
-/// all goes by the running time of the cache's.
+/// A lease ends at the server, whose time goes on in any case: renewals go by the system's clock. How long a lease is
+/// renewed in all goes by the running time of the cache's.
 final class LeaseKeeper: Watched {
     private struct Held: Sendable {
         let lease: Lease
@@ -32,8 +32,10 @@ final class LeaseKeeper: Watched {
 
     private struct State: Sendable {
         var held: [UInt64: Held] = [:]
-        /// The tokens of those under which a read fills a level above others.
+        /// The tokens of those under which a read fills a level above others, and the same as a set: a lease has its
+        /// own.
         var toFill: [UInt64: [UInt8]] = [:]
+        var tokensToFill: Set<[UInt8]> = []
         var lastNumber: UInt64 = 0
         /// Whether the client has ended, and renews nothing more.
         var isStopped = false
@@ -80,7 +82,10 @@ final class LeaseKeeper: Watched {
         let number = state.withLock { state in
             state.lastNumber += 1
             state.held[state.lastNumber] = held
-            if isToFill { state.toFill[state.lastNumber] = lease.token }
+            if isToFill {
+                state.toFill[state.lastNumber] = lease.token
+                state.tokensToFill.insert(lease.token)
+            }
             return state.lastNumber
         }
         watch.schedule(self, by: held.due)
@@ -89,18 +94,21 @@ final class LeaseKeeper: Watched {
 
     /// Stops renewing a lease; a renewal on its way finds it gone, or is the last.
     func giveBack(_ number: UInt64) {
-        state.withLock { state in (state.held[number], state.toFill[number]) = (nil, nil) }
+        state.withLock { state in
+            state.held[number] = nil
+            if let token = state.toFill.removeValue(forKey: number) { state.tokensToFill.remove(token) }
+        }
     }
 
     /// Whether a read of this process holds the lease with this token, and asks the levels below.
     ///
-    /// O(such leases).
-    func isToFill(_ token: [UInt8]) -> Bool { state.withLock { $0.toFill.values.contains(token) } }
+    func isToFill(_ token: [UInt8]) -> Bool { state.withLock { $0.tokensToFill.contains(token) } }
 
-    /// The client ends in a moment: the leases of fetches are ended while calls are still taken, and their holders told.
+    /// The client ends in a moment: the leases of fetches are ended while calls are still taken, and their holders
+    /// told.
     ///
-    /// Whoever waits for one would else wait until it has run out. Other work may go on without the client, and has the rest of
-    /// its lease for that.
+    /// Whoever waits for one would else wait until it has run out. Other work may go on without the client, and has the
+    /// rest of its lease for that.
     func endFetches() {
         let ending = state.withLock { state in
             let ending = state.isStopped ? [:] : state.held.filter { $0.value.endsWithClient }

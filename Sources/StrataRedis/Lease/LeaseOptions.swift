@@ -20,8 +20,8 @@ public struct LeaseOptions: Sendable, Hashable {
     /// How long a caller waits while other processes fetch; then it gets a stale value, if it may, or
     /// ``/Strata/CacheError/Code/timeout``.
     ///
-    /// It does not fetch beside them, unless five in turn have brought nothing. A caller never waits longer than the policy
-    /// allows (``/Strata/FreshnessPolicy/hardTimeout``).
+    /// It does not fetch beside them, unless five in turn have brought nothing. A caller never waits longer than the
+    /// policy allows (``/Strata/FreshnessPolicy/hardTimeout``).
     public var waitLimit: Duration
     /// How long no instance tries a failed fetch again; doubled with each failure in a row.
     ///

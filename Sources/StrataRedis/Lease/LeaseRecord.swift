@@ -4,7 +4,7 @@ internal import Strata
 ///
 /// | form | bytes |
 /// |---|---|
-/// | held | `T`, a token of 16 random bytes, the holder's name; then, if its read is traced, a space and the `traceparent` of that |
+/// | held | `T`, a token of 16 random bytes, the holder's name; of a traced read also a space and its `traceparent` |
 /// | failed | `F`, the number of failures in a row in decimal, `:`, what went wrong |
 ///
 /// A release that knows nothing of traces takes the last part for the end of the name, which it only shows.

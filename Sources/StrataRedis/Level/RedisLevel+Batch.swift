@@ -6,8 +6,8 @@ extension RedisLevel {
 
     /// The entries of several keys, by one MGET, and one HMGET where tags' numbers have to be asked for.
     ///
-    /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one MGET for each
-    /// slot, and a node that fails has failed for its own keys alone.
+    /// Of more than 1 000 keys each thousand is read by itself, with a budget of its own. In a cluster there is one
+    /// MGET for each slot, and a node that fails has failed for its own keys alone.
     ///
     /// - Throws: ``RedisError``; in a cluster the first failed key's, unless the request leaves out failures.
     ///   `CancellationError`.
@@ -67,6 +67,11 @@ extension RedisLevel {
             try Task.checkCancellation()
         } else {
             outcomes = try await look(upTogether: names, tickets, pending)
+        }
+        if request.bases != nil {
+            for (name, outcome) in zip(names, outcomes) {
+                if case .success(let finding) = outcome { forget(name, where: finding, request) }
+            }
         }
         if let recorder = request.recorder, !recorder.isOfSeveral {
             let isComplete = outcomes.allSatisfy { (try? $0.get())?.entry != nil }

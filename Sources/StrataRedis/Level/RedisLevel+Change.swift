@@ -1,15 +1,16 @@
 public import Strata
 
-// An update reads the envelope and replaces it by a script that compares the version stamp. A late or repeated script finds
-// another version, so sending one again does no harm; what cannot be told afterwards is an error that says so. Unlike a failed
-// set, a failed update removes nothing: the old value is as right as the new one.
+// An update reads the envelope and replaces it by a script that compares the version stamp. A late or repeated script
+// finds another version, so sending one again does no harm; what cannot be told afterwards is an error that says so.
+// Unlike a failed set, a failed update removes nothing: the old value is as right as the new one.
 extension RedisLevel: AtomicLevel {
     /// What Redis has of a key, past memory.
     ///
     /// One round trip while the link stands, otherwise two.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict`` while a failed removal of the key waits to be repeated;
-    ///   ``/Strata/CacheError/Code/codec`` for a value of a newer release, which is left alone; ``RedisError``;
+    ///   ``/Strata/CacheError/Code/codec`` for a value of a newer release, or of another codec or type, which is left
+    ///   alone; ``RedisError``;
     ///   `CancellationError`.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         if shared.arrival.isPending { await linkArrives() }
@@ -44,6 +45,9 @@ extension RedisLevel: AtomicLevel {
         if finding.belongsToNewerRelease {
             throw CacheError(code: .codec, message: "a newer release has written the value; it is not changed")
         }
+        if try await isOfAnotherMaking(finding, bytes, names, pending) {
+            throw CacheError(code: .codec, message: "another codec or type has written the value; it is not changed")
+        }
         // What is stored now, or made of a value that this instance wants to remove, might be removed with that.
         let isPending = if case .void(_, because: .invalidationPending) = finding { true } else { false }
         if isPending || pending == .everything || finding.entry.map({ pending.covers($0.tags) }) == true {
@@ -51,19 +55,39 @@ extension RedisLevel: AtomicLevel {
             throw CacheError(code: .conflict, message: "a failed removal of the key has not been repeated yet")
         }
         var mark = ChangeMark(stamp: bytes.map { Envelope.stamp(of: $0) }, takenAt: start)
-        // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no later one. Nor
-        // does what came before a value that is valid, of which this instance may not have heard.
+        // Of nothing nothing is made: what has voided the value that lies there, and was not told here yet, voids no
+        // later one. Nor does what came before a value that is valid, of which this instance may not have heard.
         mark.asOf = max(asOf, finding.entry?.asOf ?? tags.asOf)
         mark.isLive = finding.entry != nil
         mark.tags = finding.entry?.tags ?? []
         return (finding, mark)
     }
 
+    /// Whether another codec, compression, protection or type has written the value, and nothing has voided it.
+    ///
+    /// It is right for those that can read it, so nothing takes its place as though there were none. What is damaged is
+    /// nobody's.
+    private func isOfAnotherMaking(
+        _ finding: Finding,
+        _ bytes: [UInt8]?,
+        _ names: KeyNames,
+        _ pending: PendingInvalidations.Reach
+    ) async throws -> Bool {
+        guard case .unusable(let fault, _) = finding, let bytes else { return false }
+        switch fault {
+        case .unknownContent, .undecodable: break
+        default: return false
+        }
+        guard let envelope = try? Envelope(bytes, keyHash: names.keyHash) else { return true }
+        return try await end(of: envelope, names, pending) == nil
+    }
+
     /// Replaces an entry that an invalidation up to a number has voided, which has not been told here yet.
     ///
     /// What is made of the entry bears the number, and no later report could void it any more.
     ///
-    /// One round trip while such a report may be on its way; none otherwise, and none where the server was asked already.
+    /// One round trip while such a report may be on its way; none otherwise, and none where the server was asked
+    /// already.
     private func confirmed(
         _ finding: Finding,
         of names: KeyNames,
@@ -80,8 +104,9 @@ extension RedisLevel: AtomicLevel {
 
     /// Replaces or removes the value that was read, if it is still there.
     ///
-    /// One round trip; more where connections end on the way, within the client's budget. Two more where a tag of the old value is
-    /// not among those of the new one: what voids the old one meanwhile voids what is made of it, and would not be seen any more.
+    /// One round trip; more where connections end on the way, within the client's budget. Two more where a tag of the
+    /// old value is not among those of the new one: what voids the old one meanwhile voids what is made of it, and
+    /// would not be seen any more.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict``; ``/Strata/CacheError/Code/outcomeUnknown`` when the answer was
     ///   lost and what is there does not tell; what ``commit(_:for:)`` throws, and then nothing was changed.
@@ -89,7 +114,7 @@ extension RedisLevel: AtomicLevel {
         let names = names(for: key)
         if entry == nil {
             shared.changes?.begins(names.fingerprint)
-            shared.gate.void(names.fingerprint)
+            void(names)
         }
         let before = shared.ticket(for: names.fingerprint)
         do {
@@ -99,14 +124,15 @@ extension RedisLevel: AtomicLevel {
         } catch {
             // The server may have done it all the same.
             if !CacheError.isConflict(error) {
-                shared.gate.void(names.fingerprint, because: entry == nil ? .removed : .replaced)
+                void(names, because: entry == nil ? .removed : .replaced)
             }
             throw error
         }
         guard entry != nil else {
-            shared.gate.void(names.fingerprint)
+            void(names)
             return .void
         }
+        redis.cache.tags.void(names, in: keyspace, because: .replaced, but: shared.tags(of: names.part))
         return shared.gate.renew(before, for: names.fingerprint) ?? .void
     }
 
@@ -131,8 +157,8 @@ extension RedisLevel: AtomicLevel {
     /// Removes what was just stored, if an invalidation has voided the value that it was made of before it was there.
     ///
     /// - Throws: ``/Strata/CacheError/Code/conflict`` when it was, and is gone;
-    ///   ``/Strata/CacheError/Code/outcomeUnknown`` when that is not known; a removal that has failed is repeated, also of what
-    ///   others have made of the value meanwhile.
+    ///   ``/Strata/CacheError/Code/outcomeUnknown`` when that is not known; a removal that has failed is repeated, also
+    ///   of what others have made of the value meanwhile.
     private func takeBack(
         _ sealed: Sealed,
         _ names: KeyNames,
@@ -144,7 +170,7 @@ extension RedisLevel: AtomicLevel {
         } catch let error as RedisError {
             throw outcomeUnknown(error)
         }
-        shared.gate.void(names.fingerprint)
+        void(names)
         do {
             try await remove(names, ChangeMark(stamp: Envelope.stamp(of: sealed.bytes), takenAt: mark.takenAt))
         } catch let error as CacheError where error.code == .conflict {
@@ -182,8 +208,9 @@ extension RedisLevel: AtomicLevel {
 
     /// Sends a change, and again when the answer was lost, as long as the budget lasts.
     ///
-    /// A stamp that was read never comes back, so an attempt that arrives after a later one does nothing. That there is no value
-    /// may come back: then a second attempt waits until the first can no longer be applied, and there is no third.
+    /// A stamp that was read never comes back, so an attempt that arrives after a later one does nothing. That there is
+    /// no value may come back: then a second attempt waits until the first can no longer be applied, and there is no
+    /// third.
     func apply(
         _ script: RedisScript,
         _ names: KeyNames,
@@ -296,8 +323,8 @@ extension RedisLevel: AtomicLevel {
 
     /// Seals an entry that follows from one that was read.
     ///
-    /// A lifetime that begins with the reading ends early by the error of the clock: otherwise each change would make the
-    /// next one's longer by that.
+    /// A lifetime that begins with the reading ends early by the error of the clock: otherwise each change would make
+    /// the next one's longer by that.
     private func seal(_ entry: Entry<Value>, _ names: KeyNames, after mark: ChangeMark) async throws -> Sealed {
         guard entry.storedAt != .distantPast, entry.freshUntil != .distantFuture else {
             return try await seal(entry, names, fetchedSince: mark.takenAt.advanced(by: .zero - entry.fetchDuration))

@@ -24,8 +24,8 @@ extension RedisLevel {
     /// The changes in the keyspace, as this instance hears of them.
     ///
     /// When an element arrives, memory above has dropped the key already. A slow reader loses the oldest elements.
-    /// Nothing comes where ``coherence`` is not ``Coherence/tracking``. With ``TrackingMode/perKey`` changes come of what this
-    /// instance has read, and of no other key.
+    /// Nothing comes where ``coherence`` is not ``Coherence/tracking``. With ``TrackingMode/perKey`` changes come of
+    /// what this instance has read, and of no other key.
     ///
     /// - Parameter limit: How many elements wait at most for a reader.
     /// - Returns: The changes from now on. Ending the task that reads ends it.

@@ -1,8 +1,8 @@
 package import Strata
 
-// What an earlier process held is asked for by the header of what Redis holds now. It is believed by the rules of a read: the
-// ticket is taken first, then Redis is looked at, then the numbers of tags and clears. A version never comes back, so what
-// bears the stamp that Redis holds is what Redis holds.
+// What an earlier process held is asked for by the header of what Redis holds now. It is believed by the rules of a
+// read: the ticket is taken first, then Redis is looked at, then the numbers of tags and clears. A version never comes
+// back, so what bears the stamp that Redis holds is what Redis holds.
 extension RedisLevel: ConfirmingLevel {
     /// The keyspace, with its version, and the codec.
     package var confirmation: ConfirmationPlace<Key, Value>? {
@@ -13,7 +13,8 @@ extension RedisLevel: ConfirmingLevel {
 
     package func readyToConfirm(within limit: Duration) async throws { try await ready(within: limit) }
 
-    /// What has become of entries: one GETRANGE of 86 bytes each, all at once, and one HMGET where tags have to be asked for.
+    /// What has become of entries: one GETRANGE of 86 bytes each, all at once, and one HMGET where tags have to be
+    /// asked for.
     package func confirm(_ held: [HeldEntry<Key>]) async throws -> [EntryConfirmation] {
         let names = held.map { self.names(for: $0.key) }
         // Both before Redis is looked at: a change that comes later shows in them.

@@ -162,7 +162,7 @@ extension RedisLevel {
     }
 
     /// Why an envelope that can be read, whatever its value is, is void; `nil` where it stands.
-    private func end(
+    func end(
         of envelope: Envelope,
         _ names: KeyNames,
         _ pending: PendingInvalidations.Reach
@@ -178,7 +178,8 @@ extension RedisLevel {
 
     /// Whether a value lies there that a newer release has written, so that none takes its place.
     ///
-    /// One round trip where its header says so, and another as for any value with tags: what is damaged or void holds up nobody.
+    /// One round trip where its header says so, and another as for any value with tags: what is damaged or void holds
+    /// up nobody.
     ///
     /// - Parameters:
     ///   - header: The first bytes of what lies there.
@@ -273,8 +274,8 @@ extension RedisLevel {
     ///   - entry: The entry to write.
     ///   - names: The names of the key.
     ///   - start: An instant no later than the start of its fetch. The written time of storing, minus the duration of
-    ///     the fetch, is never later: a repeated invalidation tells by it whether the value is older. An entry that comes
-    ///     from a level below is as old as it was there.
+    ///     the fetch, is never later: a repeated invalidation tells by it whether the value is older. An entry that
+    ///     comes from a level below is as old as it was there.
     /// - Returns: The bytes, and the entry as others will read it.
     /// - Throws: ``RedisError``; ``/Strata/CacheError/Code/codec``; ``/Strata/CacheError/Code/tooLarge``;
     ///   `CancellationError`.

@@ -1,8 +1,8 @@
 internal import Strata
 
-// What a read has found below this level may be older than what others have written since. So it is stored as a fetched value
-// is: under a lease that was taken before the level below was asked. A set or a removal ends the lease, and what other
-// programs write shows in the version stamp.
+// What a read has found below this level may be older than what others have written since. So it is stored as a fetched
+// value is: under a lease that was taken before the level below was asked. A set or a removal ends the lease, and what
+// other programs write shows in the version stamp.
 extension RedisLevel {
     /// Takes the right to fill a key.
     ///

@@ -6,8 +6,8 @@ extension RedisLevel {
 
     /// Whether a value has not ended, and was not stored in the future.
     ///
-    /// The server's clock was set back since, or another server is the primary whose clock is behind: the value would live for
-    /// longer than its lifetime. One that is fresh without end outlives none.
+    /// The server's clock was set back since, or another server is the primary whose clock is behind: the value would
+    /// live for longer than its lifetime. One that is fresh without end outlives none.
     func isInTime(_ entry: Entry<some Sendable>) -> Bool {
         let now = redis.clock.now
         guard now < entry.staleUntil else { return false }
@@ -15,8 +15,8 @@ extension RedisLevel {
             || entry.freshUntil >= now.advanced(by: EntryLifetime.longest / 2)
     }
 
-    /// The server's clock for a value that was stored at a time of it: read anew where that seems to be in the future, for the clock
-    /// may have been set forward, or another server be the primary, since it was read.
+    /// The server's clock for a value that was stored at a time of it: read anew where that seems to be in the future,
+    /// for the clock may have been set forward, or another server be the primary, since it was read.
     ///
     /// One round trip a second at most, for values from the future.
     func offset(of storedAt: Int64?, _ names: KeyNames) async throws -> Int64 {

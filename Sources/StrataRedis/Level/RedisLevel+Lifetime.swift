@@ -1,6 +1,7 @@
 public import Strata
 
-// The checksum of an envelope covers its header and its value, so the value is read; it is neither decoded nor sent again.
+// The checksum of an envelope covers its header and its value, so the value is read; it is neither decoded nor sent
+// again.
 extension RedisLevel {
     /// Gives the value in Redis another lifetime, unless it changes meanwhile.
     ///
@@ -12,11 +13,11 @@ extension RedisLevel {
         let names = names(for: key)
         do {
             let isChanged = try await redis.budgeted { try await changeLifetime(names, change) }
-            if isChanged { shared.gate.void(names.fingerprint, because: .replaced) }
+            if isChanged { void(names, because: .replaced) }
             return isChanged
         } catch {
             // The server may have done it all the same.
-            if !CacheError.isConflict(error) { shared.gate.void(names.fingerprint, because: .replaced) }
+            if !CacheError.isConflict(error) { void(names, because: .replaced) }
             throw error
         }
     }

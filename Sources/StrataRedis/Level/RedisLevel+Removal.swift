@@ -10,8 +10,8 @@ extension RedisLevel {
     ///   - lifetime: How long what it removes may live.
     ///   - body: The removal.
     /// - Returns: Whether it was carried out; false when it is kept.
-    /// - Throws: What `body` throws, unless the failure is an outage, the removal may be deferred, and there was room for
-    ///   it.
+    /// - Throws: What `body` throws, unless the failure is an outage, the removal may be deferred, and there was room
+    ///   for it.
     @discardableResult
     func removing(
         _ targets: [PendingInvalidations.Target],

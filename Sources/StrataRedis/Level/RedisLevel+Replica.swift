@@ -1,7 +1,7 @@
 internal import Strata
 
-// A replica may lack what its primary has acknowledged, for as long as the configuration allows. So it is read only where the
-// primary does not answer, and what it answers is given to callers and kept by no level: its ticket is void.
+// A replica may lack what its primary has acknowledged, for as long as the configuration allows. So it is read only
+// where the primary does not answer, and what it answers is given to callers and kept by no level: its ticket is void.
 extension RedisLevel {
     /// What a replica has of a key whose primary has failed.
     ///

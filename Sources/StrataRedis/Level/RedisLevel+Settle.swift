@@ -5,16 +5,17 @@ extension RedisLevel {
     ///
     /// One round trip; no value is sent.
     ///
-    /// - Throws: ``RedisError``; `CancellationError`. The key is then void for this instance, unless it was only looked at.
+    /// - Throws: ``RedisError``; `CancellationError`. The key is then void for this instance, unless it was only looked
+    ///   at.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         let names = names(for: key)
         if write.step != .looks { shared.changes?.begins(names.fingerprint) }
         do {
             let standing = try await redis.budgeted { try await self.standing(of: names, write) }
-            if standing == .gone, write.step != .looks { shared.gate.void(names.fingerprint) }
+            if standing == .gone, write.step != .looks { void(names) }
             return standing
         } catch {
-            if write.step != .looks { shared.gate.void(names.fingerprint) }
+            if write.step != .looks { void(names) }
             throw error
         }
     }

@@ -16,7 +16,7 @@ public import Strata
 /// | get of several keys | 1 MGET |
 /// | set | 1 script |
 /// | remove | 1 script |
-/// | fill, as the upper level of a composition | 2 scripts: a lease before the lower level is asked, the store after it |
+/// | fill, as the upper level of a composition | 2 scripts: a lease before the lower level is asked, then the store |
 /// | invalidate tags, clear | 1 script, whatever the number of entries; 16 at once in a cluster |
 ///
 /// Without a link (``coherence``), a get sends an HMGET beside its GET, and a set one before its script. Every ten
@@ -28,8 +28,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     public let keyspace: Keyspace
     /// How long values are fresh, and how long callers wait.
     ///
-    /// It may be changed at any time: what is stored from then on, and who waits from then on, goes by the new policy. What
-    /// lies in Redis keeps the lifetime that it was stored with.
+    /// It may be changed at any time: what is stored from then on, and who waits from then on, goes by the new policy.
+    /// What lies in Redis keeps the lifetime that it was stored with.
     public var freshness: FreshnessPolicy {
         get { terms.value }
         set {
@@ -179,8 +179,23 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             request.recorder?.failed(error, at: .redis, from: start)
             finding = spare
         }
+        forget(names, where: finding, request)
         note(finding, request.recorder, since: start)
         return finding
+    }
+
+    /// Voids what memory has of a key that Redis does not have any more, while nothing tells of removals.
+    ///
+    /// Else it would be served when the source fails. Only a read for which memory has something says so.
+    func forget(_ names: KeyNames, where finding: Finding, _ request: ReadRequest) {
+        guard request.basis != nil || request.bases != nil else { return }
+        switch finding {
+        case .nothing, .void: break
+        case .entry, .unusable: return
+        }
+        let part = shared.gate.part(of: names.fingerprint)
+        guard shared.gate.trustedUntil(ofPart: part) <= .now else { return }
+        shared.gate.void(names.fingerprint, because: .changedElsewhere)
     }
 
     // MARK: Writing
@@ -209,9 +224,10 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
             }
         } catch {
             // The server may have written it all the same.
-            fillGate.void(names.fingerprint, because: .replaced)
+            void(names, because: .replaced)
             throw error
         }
+        redis.cache.tags.void(names, in: keyspace, because: .replaced, but: shared.tags(of: names.part))
         return fillGate.renew(before, for: names.fingerprint) ?? .void
     }
 
@@ -224,8 +240,8 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
     /// - Throws: ``RedisError``; `CancellationError`.
     public func remove(_ key: Key) async throws {
         let names = names(for: key)
-        fillGate.void(names.fingerprint)
-        defer { fillGate.void(names.fingerprint) }
+        void(names)
+        defer { void(names) }
         shared.changes?.begins(names.fingerprint)
         let isDone = try await removing([.key(names, keyspace)], for: longestLifetime) {
             _ = try await counting {
@@ -239,12 +255,17 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
 
     // MARK: Coherence
 
-    /// The gate of this level.
+    /// Voids what is kept of a key above this level, and above others of its keyspace on this client.
+    func void(_ names: KeyNames, because cause: VoidCause = .removed) {
+        fillGate.void(names.fingerprint, because: cause)
+        redis.cache.tags.void(names, in: keyspace, because: cause, but: shared.tags(of: names.part))
+    }
+
     public var gate: FillGate? { fillGate }
 
     private var fillGate: FillGate { shared.gate }
 
-    /// The client's.
+    /// The clock of the client.
     public var clock: CacheClock? { redis.clock }
 
     /// ``freshness``.
@@ -279,10 +300,9 @@ public final class RedisLevel<Key: KeyRepresentable, Value: Sendable>: CacheLeve
         )
     }
 
-    /// ``/Strata/EntryOrigin/redis``.
     public var origin: EntryOrigin? { .redis }
 
-    /// True.
+    /// Always `true`: Redis keeps values.
     public var isStorage: Bool { true }
 
     // MARK: Inside

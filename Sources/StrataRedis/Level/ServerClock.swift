@@ -3,8 +3,8 @@ internal import Strata
 /// The server's clock as this process knows it: one TIME now and then, and the monotonic clock in between.
 ///
 /// Absolute times in Redis are the server's, so the wall clocks of instances do not matter. The error is at most half
-/// the round trip of the last measurement, plus what the clocks drift apart in twice ten seconds. One whose round trip was longer
-/// than a call may take is none: a process that was stopped meanwhile finds the answer when it goes on.
+/// the round trip of the last measurement, plus what the clocks drift apart in twice ten seconds. One whose round trip
+/// was longer than a call may take is none: a process that was stopped meanwhile finds the answer when it goes on.
 final class ServerClock: Sendable {
     private struct State {
         /// Server time minus monotonic time, in nanoseconds.

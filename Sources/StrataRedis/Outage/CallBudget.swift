@@ -38,8 +38,8 @@ final class CallBudget: Sendable {
         return try await wait()
     }
 
-    /// Runs steps that go on at the same time: together they are charged for as long as they take, and each may take all that
-    /// is left.
+    /// Runs steps that go on at the same time: together they are charged for as long as they take, and each may take
+    /// all that is left.
     ///
     /// Otherwise a batch over the slots of a cluster would have spent its budget by their number.
     static func together<Result>(_ steps: () async throws -> Result) async rethrows -> Result {

@@ -6,15 +6,15 @@ internal import Synchronization
 ///
 /// A task repeats them: at once, because a cancelled caller is no outage, then after growing pauses and when a
 /// connection is made. It tries the first alone and, when that has succeeded, the others, several at a time and at a
-/// bounded rate; in a cluster those of each node by themselves. The task ends with the last one, and with the client, which it
-/// does not keep alive.
+/// bounded rate; in a cluster those of each node by themselves. The task ends with the last one, and with the client,
+/// which it does not keep alive.
 final class InvalidationReplay: Sendable {
     /// How many are sent at a time, and the shortest time for that: 2 000 a second from each instance to each server.
     private static let batch = 32
     private static let batchInterval: Duration = .milliseconds(16)
     private static let pause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(2)
-    /// For those that are refused for good: a missing permission does not mend by itself, and thousands that go on asking are a
-    /// load.
+    /// For those that are refused for good: a missing permission does not mend by itself, and thousands that go on
+    /// asking are a load.
     private static let refusedPause: ClosedRange<Duration> = .milliseconds(100) ... .seconds(120)
     /// The shortest time for which one is kept: other instances may have stored values with longer lifetimes.
     static let shortestMemory: Duration = .seconds(86_400)
@@ -206,8 +206,8 @@ final class InvalidationReplay: Sendable {
         }
     }
 
-    /// What a worker tells: an outage and a refusal once each, and neither for what a caller has left, or for one bad moment, which
-    /// the first repetition mends.
+    /// What a worker tells: an outage and a refusal once each, and neither for what a caller has left, or for one bad
+    /// moment, which the first repetition mends.
     private struct Notices {
         private var isOutageTold = false
         private var isRefusalTold = false
@@ -276,7 +276,8 @@ final class InvalidationReplay: Sendable {
         }
     }
 
-    /// Carries out what is pending and due, at all nodes of a cluster at once: one that stands still keeps no other waiting.
+    /// Carries out what is pending and due, at all nodes of a cluster at once: one that stands still keeps no other
+    /// waiting.
     ///
     /// What was not tried yet when one has failed is left.
     private func attempt(_ client: RedisClient, by deadline: MonotonicInstant, early: Bool = false) async -> Round {
@@ -303,9 +304,9 @@ final class InvalidationReplay: Sendable {
 
     /// Carries out those of one server: the first alone, then several at a time, until one fails.
     ///
-    /// A node of a cluster that refuses one may take the others where only the one's slot is on its way. So may any server that
-    /// refuses one for good, for want of a permission. One that refuses all for a time, as in a cluster that is down, is not asked
-    /// again in this round: others wait for its end.
+    /// A node of a cluster that refuses one may take the others where only the one's slot is on its way. So may any
+    /// server that refuses one for good, for want of a permission. One that refuses all for a time, as in a cluster
+    /// that is down, is not asked again in this round: others wait for its end.
     private func attempt(
         _ intents: [PendingInvalidations.Intent],
         _ client: RedisClient,

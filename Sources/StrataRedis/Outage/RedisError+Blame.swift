@@ -3,8 +3,9 @@ extension RedisError {
     ///
     /// A cache sends the same few commands for every key. A server that refuses one of them does not serve the role,
     /// whatever the reason: its state (LOADING, READONLY, OOM), its place (MOVED), the user's permissions (NOPERM), or
-    /// an unknown command (ERR, or NOSCRIPT after the script's text was sent). Only the value of one key (WRONGTYPE)
-    /// says nothing about others. Neither does a call that this process refused itself, or for which it was too late.
+    /// an unknown command (ERR, or NOSCRIPT after the script's text was sent). Only the value of one key (WRONGTYPE),
+    /// and a key or channel that the user may not access, say nothing about others. Neither does a call that this
+    /// process refused itself, or for which it was too late.
     var blamesServer: Bool {
         switch code {
         case .timeout: !isOwnDelay
@@ -17,7 +18,10 @@ extension RedisError {
         }
     }
 
-    private var isOfOneKey: Bool { serverCode == "WRONGTYPE" }
+    private var isOfOneKey: Bool { serverCode == "WRONGTYPE" || isOfForbiddenName }
+
+    /// Whether the user may not access a key or a channel, of one keyspace perhaps; it may run the command.
+    var isOfForbiddenName: Bool { serverCode == "NOPERM" && serverMessage?.contains(" access ") == true }
 
     /// Whether the server refuses to write because it is a replica.
     var isOfReplica: Bool { code == .server && serverCode == "READONLY" }

@@ -41,7 +41,8 @@ final class RefusalLog: Sendable {
         return metadata
     }
 
-    /// The command that a user may not run, or that the server does not have, if the refusal names it; nothing else of it.
+    /// The command that a user may not run, or that the server does not have, if the refusal names it; nothing else of
+    /// it.
     static func command(in text: String) -> String? {
         let beginnings = ["has no permissions to run the '", "ERR unknown command '", "ERR unknown command `"]
         for beginning in beginnings {

@@ -2,8 +2,8 @@ public import Strata
 
 /// A cache that ``RedisCaches`` has made: memory above Redis, with a place for a source at the bottom.
 ///
-/// It has all that a composition has: `get` with or without a source, `set`, `update`, tags, traces. `upper` is its memory,
-/// `lower.level` the level in Redis.
+/// It has all that a composition has: `get` with or without a source, `set`, `update`, tags, traces. `upper` is its
+/// memory, `lower.level` the level in Redis.
 public typealias NamedCache<Key: KeyRepresentable, Value: Sendable> = Composed<
     MemoryLevel<Key, Value>, FetchingLevel<Key, Value>
 >

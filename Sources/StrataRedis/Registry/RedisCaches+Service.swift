@@ -9,11 +9,13 @@ extension RedisCaches {
     /// How long the end of a service waits for background work of the caches.
     public static let drainLimit: Duration = .seconds(5)
 
-    /// Runs the client and its caches until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown begins.
+    /// Runs the client and its caches until the task is cancelled or, in a `ServiceGroup`, until graceful shutdown
+    /// begins.
     ///
-    /// At the beginning it waits until the caches are told of changes, and logs when they are, or why they are not within ten
-    /// seconds; they work meanwhile. At the end it lets the caches finish what goes on in the background, for
-    /// ``drainLimit`` at most, and then shuts the client down as ``RedisClient/run()`` does. A cancelled task ends both at once.
+    /// At the beginning it waits until the caches are told of changes, and logs when they are, or why they are not
+    /// within ten seconds; they work meanwhile. At the end it lets the caches finish what goes on in the background,
+    /// for ``drainLimit`` at most, and then shuts the client down as ``RedisClient/run()`` does. A cancelled task ends
+    /// both at once.
     ///
     /// Do not list the client in the same group.
     public func run() async throws {

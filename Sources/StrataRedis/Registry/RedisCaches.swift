@@ -13,8 +13,9 @@ public import Strata
 /// let product = try await products.get(42) { try await database.product(42) }
 /// ```
 ///
-/// Each name has a keyspace, a memory level and settings of its own. A cache is made when it is asked for first, and is the same
-/// one for all who ask. Give the caches to a `ServiceGroup` in the client's place: they run it, and end it after their own work.
+/// Each name has a keyspace, a memory level and settings of its own. A cache is made when it is asked for first, and is
+/// the same one for all who ask. Give the caches to a `ServiceGroup` in the client's place: they run it, and end it
+/// after their own work.
 public final class RedisCaches: Sendable {
     /// The server.
     public let redis: RedisClient
@@ -88,8 +89,8 @@ public final class RedisCaches: Sendable {
     ///   - codec: How values become bytes; `nil` takes what the settings say.
     ///   - fetch: The source.
     /// - Returns: The cache.
-    /// - Throws: ``/Strata/CacheError/Code/nameTaken`` when the name has a cache, for that has another source or none; else
-    ///   as `cache(_:_:_:)`.
+    /// - Throws: ``/Strata/CacheError/Code/nameTaken`` when the name has a cache, for that has another source or none;
+    ///   else as `cache(_:_:_:)`.
     @discardableResult
     public func makeCache<Key: KeyRepresentable, Value: Codable & Sendable>(
         _ name: String,

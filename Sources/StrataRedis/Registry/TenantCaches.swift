@@ -14,8 +14,8 @@ public typealias TenantCache<Key: KeyRepresentable, Value: Sendable> = TenantLev
 /// try await acme.drop(clearing: true)
 /// ```
 ///
-/// It is a value: a tenant costs nothing until it has entries. All tenants of a name share its memory limit, its keyspace and
-/// its link, so any number of them may come and go.
+/// It is a value: a tenant costs nothing until it has entries. All tenants of a name share its memory limit, its
+/// keyspace and its link, so any number of them may come and go.
 public struct TenantCaches: Sendable {
     /// Whose caches these are.
     public let name: String
@@ -60,10 +60,11 @@ public struct TenantCaches: Sendable {
 
     /// Voids what all caches have of the tenant, in Redis and in the memory of every instance.
     ///
-    /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, whatever they void. The bytes leave Redis
-    /// when they expire, or by a sweep.
+    /// One round trip for each cache whose keys name tenants, and sixteen in a cluster, whatever they void. The bytes
+    /// leave Redis when they expire, or by a sweep.
     ///
-    /// - Parameter mode: What becomes of it while Redis is away; `nil`, the default, for what each cache's settings say.
+    /// - Parameter mode: What becomes of it while Redis is away; `nil`, the default, for what each cache's settings
+    ///   say.
     /// - Throws: The error of the first cache that could not be reached, when all were tried; with
     ///   ``/Strata/RemovalMode/deferred`` no error of an outage.
     public func clear(_ mode: RemovalMode? = nil) async throws {

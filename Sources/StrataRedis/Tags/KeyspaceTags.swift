@@ -39,6 +39,9 @@ final class KeyspaceTags: ServerKeyKeeper {
     /// As long as no number is known, it is older than all.
     var asOf: InvalidationNumber { max(1, gate.sequence(ofPart: gatePart)) }
 
+    /// Voids what the memory above this level has of a key.
+    func void(_ names: KeyNames, because cause: VoidCause) { gate.void(names.fingerprint, because: cause) }
+
     /// Whether entries can be judged without asking the server.
     var isKnown: Bool { .coarse < gate.trustedUntil(ofPart: gatePart) && table.withLock { $0.standing != nil } }
 
@@ -233,7 +236,8 @@ final class KeyspaceTags: ServerKeyKeeper {
             }
     }
 
-    /// Whether an entry is valid by numbers that a replica has; false also when those are behind what this instance knows.
+    /// Whether an entry is valid by numbers that a replica has; false also when those are behind what this instance
+    /// knows.
     func admits(_ asOf: InvalidationNumber, _ tags: [TagName], by read: RedisClient.TagNumbers) -> Bool {
         guard let marks = read.marks, marks.sequence >= highest, read.damaged.isEmpty,
             (marks.clear...marks.sequence).contains(asOf)
@@ -274,15 +278,16 @@ final class KeyspaceTags: ServerKeyKeeper {
         isKnown ? asOf : try await ask(redis).sequence
     }
 
-    /// Asks for the number where none is known yet: an entry without one counts as older than all, and is void where it is stored.
+    /// Asks for the number where none is known yet: an entry without one counts as older than all, and is void where it
+    /// is stored.
     ///
-    /// No round trip but that one, in a process that has not been told the number and has not read an entry either. Without an
-    /// answer what is known stays.
+    /// No round trip but that one, in a process that has not been told the number and has not read an entry either.
+    /// Without an answer what is known stays.
     ///
     /// - Parameters:
     ///   - redis: The server.
-    ///   - isUnread: The key was not read, which asks for the number where the link does not tell it. Then one that was known
-    ///     may be old.
+    ///   - isUnread: The key was not read, which asks for the number where the link does not tell it. Then one that was
+    ///     known may be old.
     func learn(_ redis: RedisClient, isUnread: Bool = false) async {
         func isUnknown() -> Bool { gate.sequence(ofPart: gatePart) == 0 || isUnread && !isKnown }
         guard isUnknown() else { return }

@@ -31,10 +31,22 @@ final class TagDirectory: Sendable {
         }
     }
 
+    /// Voids what the memories above all levels of a keyspace have of a key, but for those above one level, which
+    /// knows.
+    ///
+    /// What one level has changed is told to the others by the link as well, a moment later.
+    func void(_ names: KeyNames, in keyspace: Keyspace, because cause: VoidCause, but own: KeyspaceTags) {
+        let others = entries.withLock { entries -> [Entry] in
+            guard let all = entries[Place(keyspace, names.part)], all.count > 1 else { return [] }
+            return all
+        }
+        for other in others where other.tags !== own { other.tags?.void(names, because: cause) }
+    }
+
     /// Takes a number for an invalidation, and tells all levels of it.
     ///
-    /// The question bears the highest number that one of them knows, as an invalidation by a caller does: a server that knows only
-    /// lower ones has lost data, and a number from it alone would hide that.
+    /// The question bears the highest number that one of them knows, as an invalidation by a caller does: a server that
+    /// knows only lower ones has lost data, and a number from it alone would hide that.
     ///
     /// - Parameters:
     ///   - scope: What is invalidated.

@@ -21,8 +21,8 @@ struct TagEvent: Sendable, Hashable {
     /// How the name begins that tells the database: no tag's text has this byte.
     private static let databaseSign: [UInt8] = [UInt8(ascii: "="), 0xff]
 
-    /// The tags in a message, behind the database where that is not 0: channels know no databases, and each has numbers of its
-    /// own.
+    /// The tags in a message, behind the database where that is not 0: channels know no databases, and each has numbers
+    /// of its own.
     static func payload(of names: [TagName], database: Int = 0) -> [UInt8] {
         var payload: [UInt8] = []
         if database != 0 { append(databaseSign + Array(String(database).utf8), to: &payload) }

@@ -2,9 +2,10 @@ internal import Strata
 
 /// The numbers of the tags that an instance knows, in bounded memory.
 ///
-/// Numbers are kept in two generations. When the young one is full it becomes the old one, and what was old is forgotten, so
-/// that a large working set is never forgotten at once. A tag is kept as 128 bits of hashes, half of them keyed at random in
-/// each process: 24 bytes a tag, whatever its length, in tables that grow by doubling and are three quarters full at most.
+/// Numbers are kept in two generations. When the young one is full it becomes the old one, and what was old is
+/// forgotten, so that a large working set is never forgotten at once. A tag is kept as 128 bits of hashes, half of them
+/// keyed at random in each process: 24 bytes a tag, whatever its length, in tables that grow by doubling and are three
+/// quarters full at most.
 struct TagNumbers: Sendable {
     /// How many tags a generation has.
     static let generation = 1 << 19

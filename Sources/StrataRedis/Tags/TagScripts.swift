@@ -34,10 +34,14 @@ enum TagScripts {
     /// The HDEL removes nothing, and is there because the server no longer checks its memory limit after a first write,
     /// as after the UNLINK. An invalidation must not fail because there is no room for values.
     ///
+    /// The invalidation is in force before it is published. Where the caller may not publish it stands all the same,
+    /// and the notice of the hash tells the others: an error would have it repeated, with a new number each time, which
+    /// would void what was stored since.
+    ///
     /// Answers {sequence, clear mark}, and after an invalidation the sequence before it.
     static let advance = RedisScript(
         name: "advance",
-        digest: "84f197a223017eed73f1794aa11158ddd80d3677",
+        digest: "f4b5d8d457f422f8a741b95974566f0e5e30b610",
         source: """
             local function number(text)
               if text and #text <= 16 and string.find(text, '^%d+$') then return tonumber(text) end
@@ -111,7 +115,7 @@ enum TagScripts {
               redis.call('HSET', KEYS[1], 'n', step[1])
             end
             keep()
-            redis.call('PUBLISH', ARGV[2], kind .. string.format('%.0f:%.0f:', before, s) .. ARGV[5])
+            redis.pcall('PUBLISH', ARGV[2], kind .. string.format('%.0f:%.0f:', before, s) .. ARGV[5])
             return {s, c, before}
             """
     )

@@ -4,8 +4,8 @@ internal import Strata
 ///
 /// While the link stands the table has the sequence, the clear mark and, for every tag, either its number or the fact
 /// that it is not above ``Standing/floor``: the link reports every invalidation since. So an entry whose fetch began at
-/// the floor or later needs no look-up, and an older one only for the tags that are not in the table. When tags are forgotten
-/// to make room the floor rises to the highest of their numbers.
+/// the floor or later needs no look-up, and an older one only for the tags that are not in the table. When tags are
+/// forgotten to make room the floor rises to the highest of their numbers.
 ///
 /// A value without I/O: events in, effects out.
 struct TagTable: Sendable {
@@ -33,8 +33,8 @@ struct TagTable: Sendable {
         var epoch: UInt64
         /// The highest number that this instance knows: a server that knows only lower ones has lost data.
         var known: InvalidationNumber
-        /// Whether marks that are whole are only read: no script, for which a server that is paused for writes keeps the
-        /// reads behind it waiting.
+        /// Whether marks that are whole are only read: no script, for which a server that is paused for writes keeps
+        /// the reads behind it waiting.
         var isGlimpse = false
     }
 
@@ -105,8 +105,8 @@ struct TagTable: Sendable {
     /// The hash has changed: by a step that the link reports, too, or in another way.
     ///
     /// Every instance hears of every step. If each asked each time, the server would answer more questions than it has
-    /// invalidations. So a report that comes with a step that was told without a gap is believed to be that step's, until the
-    /// link answers: one look then is for all of them. A report by itself is looked at at once.
+    /// invalidations. So a report that comes with a step that was told without a gap is believed to be that step's,
+    /// until the link answers: one look then is for all of them. A report by itself is looked at at once.
     mutating func hashChanged() -> Effects {
         guard isListening else { return Effects() }
         if awaitsReport && standing != nil {
@@ -123,8 +123,8 @@ struct TagTable: Sendable {
 
     /// Everything has arrived that was changed before an instant.
     ///
-    /// - Parameter told: The instant; of a part it is the earliest of its nodes', so another node's PONG proves nothing of the
-    ///   one that has the marks.
+    /// - Parameter told: The instant; of a part it is the earliest of its nodes', so another node's PONG proves nothing
+    ///   of the one that has the marks.
     /// - Returns: The effects.
     mutating func pong(told: MonotonicInstant) -> Effects {
         guard isListening else { return Effects() }
@@ -191,7 +191,8 @@ struct TagTable: Sendable {
             }
         } else {
             let sequence = max(marks.sequence, told)
-            // The answer overtook the link: what that told before may be outdated, and so may numbers that are on their way.
+            // The answer overtook the link: what that told before may be outdated, and so may numbers that are on their
+            // way.
             if marks.sequence > told { beginTable() } else { epoch += 1 }
             standing = Standing(
                 marks: TagMarks(sequence: sequence, clear: max(marks.clear, toldClear)),

@@ -4,8 +4,8 @@ internal import Strata
 /// Finds the primary by asking Sentinels, for all connections of a client and its link.
 ///
 /// At most ``askers`` of them are asked at a time, and one search serves all who want to connect. When a search finds
-/// another server than the one before, every connection to the old one is left: see ``ServerLocator/generation``. A Sentinel
-/// that tells of failovers is listened to; what it tells begins a search, for which calls wait a moment.
+/// another server than the one before, every connection to the old one is left: see ``ServerLocator/generation``. A
+/// Sentinel that tells of failovers is listened to; what it tells begins a search, for which calls wait a moment.
 ///
 /// Lives on the I/O thread.
 final class PrimaryLocator: ServerLocator, LoopDriver {
@@ -13,7 +13,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
     static let askers = 8
     /// For how long what was found serves those who come after: connections that were lost together come one by one.
     private static let freshness: Duration = .milliseconds(50)
-    /// How long between two searches that Sentinels have caused at the least; doubled with each that has settled nothing.
+    /// How long between two searches that Sentinels have caused at the least; doubled with each that has settled
+    /// nothing.
     private static let hintInterval: Duration = .milliseconds(100)
     /// How many searches in a row may find the known primary without all Sentinels naming it, until that is believed.
     private static let confirmations = 6
@@ -149,9 +150,9 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
 
     /// A Sentinel tells of a failover.
     ///
-    /// The known primary is in doubt until the next search has ended, unless the message names it. It matters to an instance
-    /// that stood still together with the old primary: when both go on, the message lies in the socket, and the old primary
-    /// would still answer as before.
+    /// The known primary is in doubt until the next search has ended, unless the message names it. It matters to an
+    /// instance that stood still together with the old primary: when both go on, the message lies in the socket, and
+    /// the old primary would still answer as before.
     func toldOfFailover(to promoted: RedisEndpoint?, now: MonotonicInstant) {
         hinted()
         guard now >= nextDoubt, promoted == nil || promoted != current else { return }
@@ -163,9 +164,9 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
 
     /// A Sentinel tells of a failover, or could not tell of one for a while.
     ///
-    /// Sentinels learn of a failover one after the other, and may be slow to answer. So the search is repeated until it has
-    /// found another primary, all have named the known one, or enough searches have: a healthy server that is no longer the
-    /// primary tells nobody itself.
+    /// Sentinels learn of a failover one after the other, and may be slow to answer. So the search is repeated until it
+    /// has found another primary, all have named the known one, or enough searches have: a healthy server that is no
+    /// longer the primary tells nobody itself.
     func hinted() {
         isHinted = true
         unsettled = 0
@@ -207,7 +208,8 @@ final class PrimaryLocator: ServerLocator, LoopDriver {
         if hasCause { judge(search, verdict) }
         switch verdict {
         case .success(let found):
-            // Most name an older primary. They may not have heard of a failover yet, and who has did not answer in time.
+            // Most name an older primary. They may not have heard of a failover yet, and who has did not answer in
+            // time.
             if found.epoch < epoch { hinted() }
             epoch = found.epoch
             hasSentinels = !search.isSingle

@@ -2,12 +2,12 @@ internal import Strata
 
 /// One search for the primary: who is asked, what they have answered, and what that amounts to.
 ///
-/// Whoever knows a primary is believed; of several the one with the newest configuration, which a failover numbers. So the
-/// others get a moment to answer, too: a Sentinel that was cut off may still name the old primary. An answer that is older
-/// than what this client has acted on counts only if most Sentinels give it.
+/// Whoever knows a primary is believed; of several the one with the newest configuration, which a failover numbers. So
+/// the others get a moment to answer, too: a Sentinel that was cut off may still name the old primary. An answer that
+/// is older than what this client has acted on counts only if most Sentinels give it.
 struct PrimarySearch: Sendable {
     /// How long the others may still take when one has named a primary.
-    static let patience: Duration = .milliseconds(50)
+    static let gracePeriod: Duration = .milliseconds(50)
 
     private let sentinels: [RedisEndpoint]
     /// In which order they are asked.
@@ -15,7 +15,8 @@ struct PrimarySearch: Sendable {
     private var answers: [Int: SentinelAnswer] = [:]
     /// The one that has named a primary first.
     private(set) var first: Int?
-    private var patienceEnd = MonotonicInstant.distantFuture
+    /// When the answers that have come must suffice.
+    private(set) var deadline = MonotonicInstant.distantFuture
 
     /// - Parameters:
     ///   - sentinels: All of them.
@@ -45,13 +46,10 @@ struct PrimarySearch: Sendable {
         case .primary, .single, .cluster:
             guard first == nil else { return }
             first = sentinel
-            patienceEnd = now.advanced(by: Self.patience)
+            deadline = now.advanced(by: Self.gracePeriod)
         case .unknown, .failed: break
         }
     }
-
-    /// When the answers that are there have to do.
-    var deadline: MonotonicInstant { patienceEnd }
 
     /// Whether what has answered is no Sentinel but a server.
     var isSingle: Bool { answers.values.contains(.single) }
@@ -80,7 +78,7 @@ struct PrimarySearch: Sendable {
     ///   - name: What errors call the primary.
     /// - Returns: The primary, or why none was found.
     func verdict(now: MonotonicInstant, knowing epoch: UInt64, name: String) -> Result<Found, RedisError>? {
-        guard answers.count == sentinels.count || now >= patienceEnd else { return nil }
+        guard answers.count == sentinels.count || now >= deadline else { return nil }
         if isSingle { return single(name) }
         if answers.values.contains(.cluster) { return .failure(cluster(name)) }
         var votes: [Found: Int] = [:]

@@ -18,7 +18,8 @@ final class SentinelConnection {
         case failed(RedisError)
     }
 
-    /// Told of an event, and given the buffer for what is to be sent; returns false when the connection is to be closed.
+    /// Told of an event, and given the buffer for what is to be sent; returns false when the connection is to be
+    /// closed.
     typealias Hearer = (Event, inout CommandWriter) -> Bool
 
     private let dialer: Dialer

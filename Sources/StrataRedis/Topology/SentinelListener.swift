@@ -23,7 +23,8 @@ final class SentinelListener: LoopDriver {
     /// Since when it has listened.
     private var listensSince: MonotonicInstant?
     private var retryAt = MonotonicInstant.distantPast
-    private var isDeaf = false
+    /// Whether it was told that no Sentinel can be listened to.
+    private var isSilent = false
 
     init(
         _ locator: PrimaryLocator,
@@ -127,8 +128,8 @@ final class SentinelListener: LoopDriver {
 
     /// Says once when no Sentinel tells of failovers any more, and when one does again.
     private func note(_ reason: String?) {
-        guard isDeaf != (reason != nil) else { return }
-        isDeaf = reason != nil
+        guard isSilent != (reason != nil) else { return }
+        isSilent = reason != nil
         let metadata: Logger.Metadata = ["redis.endpoint": "\(configuration.place)"]
         guard let reason else { return logger?.info("a Sentinel tells of failovers", metadata: metadata) ?? () }
         logger?

@@ -2,8 +2,8 @@ internal import Strata
 
 /// Listening to a Sentinel, without its socket: it tells when it has seen a failover.
 ///
-/// What it tells is a hint: the primary is asked for anew. So nothing depends on a message that gets lost, and whoever may
-/// publish at a Sentinel can cause some searches, and hold calls up for a tenth of the time, and no more.
+/// What it tells is a hint: the primary is asked for anew. So nothing depends on a message that gets lost, and whoever
+/// may publish at a Sentinel can cause some searches, and hold calls up for a tenth of the time, and no more.
 struct SentinelListening: Sendable {
     /// How often the Sentinel is pinged, and how long it may take for the answer.
     static let pingInterval: Duration = .seconds(2)
@@ -90,7 +90,8 @@ struct SentinelListening: Sendable {
         return repliesOwed == 1 ? .began : .nothing
     }
 
-    /// Whether a message is about the primary: `NAME old-host old-port new-host new-port`, or `slave … @ NAME host port`.
+    /// Whether a message is about the primary: `NAME old-host old-port new-host new-port`, or
+    /// `slave … @ NAME host port`.
     private func concerns(_ message: String) -> Bool {
         name.isEmpty || message.hasPrefix(name + " ") || message.contains("@ \(name) ")
     }

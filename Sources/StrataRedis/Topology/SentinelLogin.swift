@@ -2,9 +2,9 @@ internal import Strata
 
 /// With what one logs in at a Sentinel: to ask it, and to listen to it.
 ///
-/// Sentinels have credentials of their own, and the servers' are not sent to them. Only where it was not said what listens at
-/// an address (``RedisTopology/auto``) are the servers' credentials tried. They may be meant for another kind of server, so a
-/// refusal of them is no failure.
+/// Sentinels have credentials of their own, and the servers' are not sent to them. Only where it was not said what
+/// listens at an address (``RedisTopology/auto``) are the servers' credentials tried. They may be meant for another
+/// kind of server, so a refusal of them is no failure.
 struct SentinelLogin: Sendable, Equatable {
     let credentials: RedisCredentials
     /// Whether a refusal is a failure.

@@ -6,8 +6,8 @@ internal import Strata
 /// AUTH, HELLO ──▶ (SENTINEL MASTERS, where no name was given) ──▶ GET-MASTER-ADDR-BY-NAME, MASTER
 /// ```
 ///
-/// During a failover GET-MASTER-ADDR-BY-NAME names the new primary as soon as it has been promoted; MASTER has the number of
-/// the configuration, and needs a permission of its own, without which an answer counts as old.
+/// During a failover GET-MASTER-ADDR-BY-NAME names the new primary as soon as it has been promoted; MASTER has the
+/// number of the configuration, and needs a permission of its own, without which an answer counts as old.
 struct SentinelQuestion: Sendable {
     private enum Step {
         case authenticating

@@ -8,19 +8,19 @@ extension CacheLevel where Key: KeyRepresentable {
     /// if report.answered == 0 { logger.info("no other instance has answered: memory begins cold") }
     /// ```
     ///
-    /// Other instances have to run a ``FleetMember`` with their memory. They name keys and tell no values: these are read by
-    /// ``/Strata/CacheLevel/warm(from:_:)`` through this cache, so they are what Redis holds, and hear of changes like any
-    /// other. Keys that several instances name come first where one of them has named them early.
+    /// Other instances have to run a ``FleetMember`` with their memory. They name keys and tell no values: these are
+    /// read by ``/Strata/CacheLevel/warm(from:_:)`` through this cache, so they are what Redis holds, and hear of
+    /// changes like any other. Keys that several instances name come first where one of them has named them early.
     ///
-    /// It waits until changes are told (``RedisLevel/ready(within:)``), for 5 seconds at most, since what is read before is
-    /// kept in memory for seconds only. A user for ``AccessRules/Purpose/cache`` may do all of it. Round trips: some to list the
-    /// instances, one to ask, some looks for their answers, then one for each batch.
+    /// It waits until changes are told (``RedisLevel/ready(within:)``), for 5 seconds at most, since what is read
+    /// before is kept in memory for seconds only. A user for ``AccessRules/Purpose/cache`` may do all of it. Round
+    /// trips: some to list the instances, one to ask, some looks for their answers, then one for each batch.
     ///
     /// - Parameters:
     ///   - level: The Redis level of this cache.
     ///   - options: How many keys, how many instances, and how long to wait.
-    ///   - reading: Makes a key of its ``/Strata/KeyRepresentable/keyBytes``; needed for keys of a type of your own, and not
-    ///     for `String`, integers, `UUID` and types with such a raw value.
+    ///   - reading: Makes a key of its ``/Strata/KeyRepresentable/keyBytes``; needed for keys of a type of your own,
+    ///     and not for `String`, integers, `UUID` and types with such a raw value.
     /// - Returns: Who has answered, and what has come of the keys. That nobody has answered is no error.
     /// - Throws: ``RedisError``, with ``RedisError/Code/timeout`` while Redis is away, and
     ///   ``RedisError/Code/invalidArgument`` when keys of this type cannot be made of their bytes; `CancellationError`.

@@ -1,7 +1,7 @@
 /// Writes one command as a RESP array of bulk strings straight into a connection's outgoing buffer.
 ///
-/// The RESP encoder is ours because it is simpler and one copy cheaper than the formatter of hiredis, and because lengths,
-/// never terminators, delimit what users put into keys and values.
+/// The RESP encoder is ours because it is simpler and one copy cheaper than the formatter of hiredis, and because
+/// lengths, never terminators, delimit what users put into keys and values.
 public struct CommandWriter: ~Copyable, Sendable {
     private var buffer = WireBuffer()
 

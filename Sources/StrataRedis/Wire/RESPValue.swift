@@ -1,7 +1,7 @@
 /// A reply of the server, as RESP2 can express it.
 ///
-/// An error inside an array (a failed command of a transaction, for example) is a value like any other; an error that is
-/// the whole reply is thrown by the client as a ``RedisError``.
+/// An error inside an array (a failed command of a transaction, for example) is a value like any other; an error that
+/// is the whole reply is thrown by the client as a ``RedisError``.
 public enum RESPValue: Sendable, Hashable {
     /// No value: a null bulk string or a null array.
     case null

@@ -9,8 +9,8 @@ package final class ReplyReader {
         package var message: String
     }
 
-    /// hiredis moves all unread bytes down after each KiB it has parsed, so a large feed costs its square: 8 MiB of 1 KiB
-    /// replies took 1.6 s in one feed and 0.017 s in slices of 16 KiB (0.14.1).
+    /// hiredis moves all unread bytes down after each KiB it has parsed, so a large feed costs its square: 8 MiB of 1
+    /// KiB replies took 1.6 s in one feed and 0.017 s in slices of 16 KiB (0.14.1).
     package static let sliceSize = 16 << 10
 
     /// A reader that has held a bulk string above this size is replaced, because hiredis keeps its buffer.
@@ -107,7 +107,8 @@ package final class ReplyReader {
         return String(cString: chiredis_reader_error(reader))
     }
 
-    /// Looks at the element that waits for more bytes, so that one that is too long is dealt with now and not when it is here.
+    /// Looks at the element that waits for more bytes, so that one that is too long is dealt with now and not when it
+    /// is here.
     ///
     /// - Returns: Whether there is something to parse again: the beginning of a string that is passed over from here.
     private func checkPending() throws(Violation) -> Bool {

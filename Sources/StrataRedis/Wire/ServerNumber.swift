@@ -1,7 +1,7 @@
 /// The one way by which numbers come in from Redis, each within the range that its use allows.
 ///
-/// Whoever can write to the database, or stand between it and this process, chooses them. What is outside of its range is
-/// no number, so nothing that is computed with one can overflow.
+/// Whoever can write to the database, or stand between it and this process, chooses them. What is outside of its range
+/// is no number, so nothing that is computed with one can overflow.
 enum ServerNumber {
     /// Seconds since 1970: up to the year 2255, whose nanoseconds still fit into 64 bits.
     static let seconds: ClosedRange<Int64> = 0...9_000_000_000

@@ -11,17 +11,18 @@ package import Strata
 /// // The value is stale now.
 /// ```
 ///
-/// **It stands still** until the test moves it. Nothing that a cache judges by its clock ends by itself, however slow the machine:
-/// no lifetime, no stale window, no limit on a fetch, no back-off, no pause of a breaker.
+/// **It stands still** until the test moves it. Nothing that a cache judges by its clock ends by itself, however slow
+/// the machine: no lifetime, no stale window, no limit on a fetch, no back-off, no pause of a breaker.
 ///
-/// **What others wait for goes on.** Pauses before a retry, the window of a batch, leases and the waits for them, and drains
-/// end by themselves as well as when the clock is moved. So nothing hangs because a test does not move the clock.
+/// **What others wait for goes on.** Pauses before a retry, the window of a batch, leases and the waits for them, and
+/// drains end by themselves as well as when the clock is moved. So nothing hangs because a test does not move the
+/// clock.
 ///
-/// **A move is one jump**, as if the machine had slept. What is due in between happens after it, once. Move in steps where that
-/// matters.
+/// **A move is one jump**, as if the machine had slept. What is due in between happens after it, once. Move in steps
+/// where that matters.
 ///
-/// What waits for a server or a wire goes by the system's clock: timeouts of connections and commands, budgets of calls, trust in
-/// the invalidation link.
+/// What waits for a server or a wire goes by the system's clock: timeouts of connections and commands, budgets of
+/// calls, trust in the invalidation link.
 ///
 /// Clocks do not disturb each other: tests that run at the same time have one each.
 public final class ManualClock: Clock {
@@ -61,8 +62,8 @@ public final class ManualClock: Clock {
 
     /// Makes this the clock of every level, source and client that `body` makes.
     ///
-    /// Each takes the clock when it is made and keeps it. What is made outside goes by the system's clock, and so does what a
-    /// detached task makes; levels with different clocks cannot be composed.
+    /// Each takes the clock when it is made and keeps it. What is made outside goes by the system's clock, and so does
+    /// what a detached task makes; levels with different clocks cannot be composed.
     ///
     /// - Parameter body: Makes the caches.
     /// - Returns: What `body` returns.
@@ -86,11 +87,11 @@ public final class ManualClock: Clock {
 
     /// Moves the clock.
     ///
-    /// Wakes those whose time has come, the earliest first, and does what is due in caches, such as removing expired entries
-    /// from memory; callers that were woken go on in their own tasks afterwards.
+    /// Wakes those whose time has come, the earliest first, and does what is due in caches, such as removing expired
+    /// entries from memory; callers that were woken go on in their own tasks afterwards.
     ///
-    /// Redis goes on in real time and is told nothing. What it holds for a cache is judged by the clock all the same; see
-    /// ``advance(by:with:)`` for leases.
+    /// Redis goes on in real time and is told nothing. What it holds for a cache is judged by the clock all the same;
+    /// see ``advance(by:with:)`` for leases.
     ///
     /// - Parameter duration: How far: zero or more, and 100 years at most in all.
     /// - Throws: ``HarnessError/Code/invalidTime``, and then nothing has changed.
@@ -106,19 +107,21 @@ public final class ManualClock: Clock {
     /// try await clock.advance(by: .seconds(3), with: server)  // the lease has ended
     /// ```
     ///
-    /// Each key there loses the time from what it has to live, and goes when nothing is left. That matters for leases, for
-    /// back-off that instances tell each other, and for keys of your own. Two kinds of keys keep theirs:
+    /// Each key there loses the time from what it has to live, and goes when nothing is left. That matters for leases,
+    /// for back-off that instances tell each other, and for keys of your own. Two kinds of keys keep theirs:
     ///
-    /// - What a client of this process keeps alive, as the lease of a fetch that is running: it would have been renewed, up to
-    ///   ``/StrataRedis/LeaseOptions/renewalLimit``.
-    /// - Entries of caches that have more to live than the time. They say themselves when they end, and are judged by the clock.
+    /// - What a client of this process keeps alive, as the lease of a fetch that is running: it would have been
+    ///   renewed, up to ``/StrataRedis/LeaseOptions/renewalLimit``.
+    /// - Entries of caches that have more to live than the time. They say themselves when they end, and are judged by
+    ///   the clock.
     ///
     /// Round trips: some for each thousand keys, and one for each key with a time to live.
     ///
     /// - Parameters:
     ///   - duration: How far: zero or more, and 100 years at most in all.
     ///   - server: The server; a private one, since all its keys are meant.
-    /// - Throws: ``HarnessError``: the server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing has changed.
+    /// - Throws: ``HarnessError``: the server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing
+    ///   has changed.
     public func advance(by duration: Duration, with server: RedisServer) async throws {
         try await advance(by: duration, with: [server])
     }
@@ -130,7 +133,8 @@ public final class ManualClock: Clock {
     /// - Parameters:
     ///   - duration: How far: zero or more, and 100 years at most in all.
     ///   - servers: The servers, of which replicas are left to their primaries.
-    /// - Throws: ``HarnessError``: a server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing has changed.
+    /// - Throws: ``HarnessError``: a server cannot be reached; ``HarnessError/Code/invalidTime``, and then nothing has
+    ///   changed.
     public func advance(by duration: Duration, with servers: [RedisServer]) async throws {
         let kept = try time.keptKeys(after: duration)
         for server in servers { try await server.age(by: duration, sparing: kept) }
@@ -148,10 +152,10 @@ public final class ManualClock: Clock {
         try await time.wait(until: time.start.advanced(by: deadline.offset))
     }
 
-    /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not; and when the task is
-    /// cancelled.
+    /// Returns when `count` sleeps have begun since the clock was made, whether they are over or not; and when the task
+    /// is cancelled.
     ///
-    /// What counts are the waits of one caller: pauses before a retry, windows of batches, limits by `timeout(_:)`, and what
-    /// sleeps on the clock itself. A limit of a policy, and a wait for another instance, are no sleeps.
+    /// What counts are the waits of one caller: pauses before a retry, windows of batches, limits by `timeout(_:)`, and
+    /// what sleeps on the clock itself. A limit of a policy, and a wait for another instance, are no sleeps.
     public func sleepers(_ count: Int) async { await time.begun.wait(for: count) }
 }

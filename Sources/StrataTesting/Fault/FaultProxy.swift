@@ -96,7 +96,7 @@ public final class FaultProxy: Sendable {
                 if directions.contains(.toServer) { change(&state.conditions.toServer) }
                 if directions.contains(.toClient) { change(&state.conditions.toClient) }
             }
-            state.forEachConnection(in: scope) { $0.forEachLane(directions) { $0.change(change) } }
+            state.forEachConnection(in: scope) { $0.forEachDirection(directions) { $0.change(change) } }
         }
     }
 
@@ -126,7 +126,7 @@ public final class FaultProxy: Sendable {
         loop.control { state in
             state.conditions = (LinkConditions(), LinkConditions())
             state.edits = ([], [])
-            state.forEachConnection(in: .live) { $0.forEachLane(.both) { $0.heal(at: .now) } }
+            state.forEachConnection(in: .live) { $0.forEachDirection(.both) { $0.heal(at: .now) } }
         }
     }
 
@@ -145,7 +145,7 @@ public final class FaultProxy: Sendable {
                 if directions.contains(.toServer) { state.edits.toServer.append(edit) }
                 if directions.contains(.toClient) { state.edits.toClient.append(edit) }
             }
-            state.forEachConnection(in: scope) { $0.forEachLane(directions) { $0.add(edit) } }
+            state.forEachConnection(in: scope) { $0.forEachDirection(directions) { $0.add(edit) } }
         }
     }
 
@@ -177,7 +177,7 @@ public final class FaultProxy: Sendable {
     ///   - directions: Which direction.
     ///   - scope: Which connections.
     public func halfClose(_ directions: Directions, of scope: Scope = .live) {
-        loop.control { $0.forEachConnection(in: scope) { $0.forEachLane(directions) { $0.cut() } } }
+        loop.control { $0.forEachConnection(in: scope) { $0.forEachDirection(directions) { $0.cut() } } }
     }
 
     /// Decides what happens to clients that connect from now on.

@@ -4,7 +4,7 @@
 struct ProxyConnection: Sendable {
     /// One of the two directions, with its ends.
     private struct Flow: Sendable {
-        var lane: LinkDirection
+        var direction: LinkDirection
         var hasSourceEnded = false
         var isSinkEnded = false
         /// Whether the receiver's kernel took less than was offered.
@@ -24,27 +24,31 @@ struct ProxyConnection: Sendable {
     private var toServer: Flow
     private var toClient: Flow
 
-    init(id: FaultProxy.ConnectionID, client: StreamSocket, server: StreamSocket, lanes: (LinkDirection, LinkDirection))
-    {
+    init(
+        id: FaultProxy.ConnectionID,
+        client: StreamSocket,
+        server: StreamSocket,
+        directions: (LinkDirection, LinkDirection)
+    ) {
         self.id = id
         self.client = client
         self.server = server
-        toServer = Flow(lane: lanes.0)
-        toClient = Flow(lane: lanes.1)
+        toServer = Flow(direction: directions.0)
+        toClient = Flow(direction: directions.1)
     }
 
-    var counts: (toServer: LinkCounts, toClient: LinkCounts) { (toServer.lane.counts, toClient.lane.counts) }
+    var counts: (toServer: LinkCounts, toClient: LinkCounts) { (toServer.direction.counts, toClient.direction.counts) }
 
     var stalled: FaultProxy.Directions {
         var directions: FaultProxy.Directions = []
-        if toServer.lane.conditions.isStalled { directions.insert(.toServer) }
-        if toClient.lane.conditions.isStalled { directions.insert(.toClient) }
+        if toServer.direction.conditions.isStalled { directions.insert(.toServer) }
+        if toClient.direction.conditions.isStalled { directions.insert(.toClient) }
         return directions
     }
 
-    mutating func forEachLane(_ directions: FaultProxy.Directions, _ body: (inout LinkDirection) -> Void) {
-        if directions.contains(.toServer) { body(&toServer.lane) }
-        if directions.contains(.toClient) { body(&toClient.lane) }
+    mutating func forEachDirection(_ directions: FaultProxy.Directions, _ body: (inout LinkDirection) -> Void) {
+        if directions.contains(.toServer) { body(&toServer.direction) }
+        if directions.contains(.toClient) { body(&toClient.direction) }
     }
 
     /// Adds the client's and the server's socket, in this order.
@@ -54,8 +58,8 @@ struct ProxyConnection: Sendable {
         if state == .connecting {
             ofServer = .write
         } else {
-            if toServer.lane.room > 0, !toServer.hasSourceEnded { ofClient.insert(.read) }
-            if toClient.lane.room > 0, !toClient.hasSourceEnded { ofServer.insert(.read) }
+            if toServer.direction.room > 0, !toServer.hasSourceEnded { ofClient.insert(.read) }
+            if toClient.direction.room > 0, !toClient.hasSourceEnded { ofServer.insert(.read) }
             if toServer.isSinkFull { ofServer.insert(.write) }
             if toClient.isSinkFull { ofClient.insert(.write) }
         }
@@ -130,17 +134,17 @@ struct ProxyConnection: Sendable {
         _ now: LinkDirection.Instant,
         _ buffer: inout [UInt8]
     ) {
-        let limit = min(flow.lane.room, buffer.count)
+        let limit = min(flow.direction.room, buffer.count)
         guard limit > 0, !flow.hasSourceEnded else { return }
         switch source.receive(into: &buffer, limit: limit) {
-        case .bytes(let count): flow.lane.receive(ArraySlice(Array(buffer[..<count])), at: now)
+        case .bytes(let count): flow.direction.receive(ArraySlice(Array(buffer[..<count])), at: now)
         case .wouldBlock: break
         case .ended:
             flow.hasSourceEnded = true
-            flow.lane.receiveEnd(at: now)
+            flow.direction.receiveEnd(at: now)
         case .failed:
             flow.hasSourceEnded = true
-            flow.lane.receiveReset(at: now)
+            flow.direction.receiveReset(at: now)
         }
     }
 
@@ -153,10 +157,10 @@ struct ProxyConnection: Sendable {
         // The bound keeps a connection that is cut into tiny pieces from holding up control calls.
         for _ in 0..<256 {
             guard !flow.isSinkFull else { return .more(at: nil) }
-            switch flow.lane.nextAction(at: now) {
+            switch flow.direction.nextAction(at: now) {
             case .send(let bytes):
                 switch sink.send(bytes) {
-                case .bytes(let count): flow.lane.sent(count, at: now)
+                case .bytes(let count): flow.direction.sent(count, at: now)
                 case .wouldBlock: flow.isSinkFull = true
                 case .ended, .failed: return .close(reset: true)
                 }

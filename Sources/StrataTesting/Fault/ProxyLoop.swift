@@ -143,11 +143,11 @@ extension ProxyLoop.State {
             let id = FaultProxy.ConnectionID(number: counts.accepted)
             // Each direction of each connection draws its own numbers, so that they do not depend on the others'
             // timing.
-            let lanes = (
+            let directions = (
                 LinkDirection(conditions.toServer, edits: edits.toServer, seed: seed &+ UInt64(id.number) &* 2),
                 LinkDirection(conditions.toClient, edits: edits.toClient, seed: seed &+ UInt64(id.number) &* 2 &+ 1)
             )
-            connections.append(ProxyConnection(id: id, client: client, server: server, lanes: lanes))
+            connections.append(ProxyConnection(id: id, client: client, server: server, directions: directions))
         }
         acceptAgainAt = accepted == 0 ? now + .milliseconds(10) : nil
     }

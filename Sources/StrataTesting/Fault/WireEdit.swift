@@ -4,9 +4,9 @@
 /// next byte. Bytes that another edit swallows count, bytes that another edit adds do not. Edits are independent of
 /// each other and may be given in any number; each happens once.
 ///
-/// Edits of whole replies count replies instead: 0 is the next one that begins to arrive at the proxy. In the direction of
-/// the server they are about commands. They need to see the protocol, so nothing comes of them in a stream with TLS. Of two
-/// for one reply, the second is for the reply behind it.
+/// Edits of whole replies count replies instead: 0 is the next one that begins to arrive at the proxy. In the direction
+/// of the server they are about commands. They need to see the protocol, so nothing comes of them in a stream with TLS.
+/// Of two for one reply, the second is for the reply behind it.
 public struct WireEdit: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         case corrupt(mask: UInt8?)

@@ -51,8 +51,8 @@ final class GuardedProcess: Sendable {
         }
     }
 
-    /// What the shell runs before the program: some shells pass on only variables that they could name themselves, so another
-    /// program adds the rest.
+    /// What the shell runs before the program: some shells pass on only variables that they could name themselves, so
+    /// another program adds the rest.
     private static func renaming(_ environment: [String: String]) -> [String] {
         let lost = environment.filter { name, _ in
             name.utf8.first.map { (0x30...0x39).contains($0) } ?? true

@@ -32,7 +32,8 @@ public final class RedisCluster: Sendable {
 
     /// The nodes that were primaries at the start, in the order of their slots.
     public let primaries: [RedisServer]
-    /// The nodes that were replicas at the start: first those of the first primary, then those of the second, and so on.
+    /// The nodes that were replicas at the start: first those of the first primary, then those of the second, and so
+    /// on.
     public let replicas: [RedisServer]
 
     /// All nodes.
@@ -60,8 +61,8 @@ public final class RedisCluster: Sendable {
     ///
     /// - Parameter configuration: What to start.
     /// - Returns: The running cluster.
-    /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when the
-    ///   task is cancelled. Nothing is left behind then.
+    /// - Throws: ``HarnessError`` as ``RedisServer/start(_:)``, or when the deadline passes. `CancellationError` when
+    ///   the task is cancelled. Nothing is left behind then.
     public static func start(_ configuration: Configuration = Configuration()) async throws -> RedisCluster {
         try await BlockingThread.run { try launch(configuration, $0) }
     }

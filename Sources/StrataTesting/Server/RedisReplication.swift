@@ -29,8 +29,8 @@ public final class RedisReplication: Sendable {
         public var usesHostNames = false
         /// How the primary and the replicas are started.
         ///
-        /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password. With TLS the Sentinels
-        /// speak it too, and all of them among each other.
+        /// A port in it is ignored, and so is a user name: the replicas and Sentinels know only a password. With TLS
+        /// the Sentinels speak it too, and all of them among each other.
         public var server = RedisServer.Configuration()
         /// How long it may take until everything is connected; 20 s by default.
         package var deadline: Duration = .seconds(20)
@@ -51,7 +51,8 @@ public final class RedisReplication: Sendable {
     /// The primary and the replicas.
     public var servers: [RedisServer] { [primary] + replicas }
 
-    /// A URL by which a client finds the primary, without a password: `redis-sentinel://127.0.0.1:26379,…/?master=strata`.
+    /// A URL by which a client finds the primary, without a password:
+    /// `redis-sentinel://127.0.0.1:26379,…/?master=strata`.
     ///
     /// With TLS it is `rediss-sentinel://`, and the client has to be told of the authority.
     public var url: String {
@@ -158,8 +159,8 @@ public final class RedisReplication: Sendable {
         _ = try BlockingThread.poll(for: "the Sentinels", until: deadline, every: .milliseconds(10), cancellation) {
             try sentinels.allSatisfy { try set.isInformed($0, until: deadline) } ? true : nil
         }
-        // A Sentinel makes a replica again what was promoted while the primary is well, if it has not heard of a failover for
-        // four such periods; the one that leads it hears of the promotion after a second.
+        // A Sentinel makes a replica again what was promoted while the primary is well, if it has not heard of a
+        // failover for four such periods; the one that leads it hears of the promotion after a second.
         for sentinel in sentinels {
             _ = try? sentinel.ask("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "500", until: deadline)
         }

@@ -1,8 +1,8 @@
 extension RedisServer {
     /// Lets time go by for one key.
     ///
-    /// KEYS: the key. ARGV: the time in ms. A new time to live would be told to all who track the key, as a change: so an entry
-    /// of a cache, which begins with these bytes, keeps its own.
+    /// KEYS: the key. ARGV: the time in ms. A new time to live would be told to all who track the key, as a change: so
+    /// an entry of a cache, which begins with these bytes, keeps its own.
     private static let ageing = #"""
         local left = redis.call('PTTL', KEYS[1])
         if left < 0 then return 0 end

@@ -21,7 +21,8 @@ struct ClearCommand: AsyncParsableCommand {
         let keyspace = try space.resolved(connection)
         try await connection.withClient { redis in
             let inspector = KeyspaceInspector(redis, keyspace)
-            // With --yes nothing is counted before: that takes as long as the database is large, and values are served meanwhile.
+            // With --yes nothing is counted before: that takes as long as the database is large, and values are served
+            // meanwhile.
             var counts = KeyspaceCounts()
             if !consent.yes { counts = try await inspector.counts() }
             // An unused name must leave nothing behind, not even the mark of its clear.

@@ -25,7 +25,7 @@ struct ConfigCommand: AsyncParsableCommand {
     var contexts = false
 
     func run() async throws {
-        if contexts { return try ContextList.print(connection, in: output.format) }
+        if contexts { return try ContextList.print(chosen: connection.chosen()?.name, in: output.format) }
         let chosen = try connection.chosen()
         let (configuration, address, password) = try connection.configuration()
         let prefix = try prefix.setting(connection)

@@ -42,7 +42,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private var limit = 100
 
     /// How long the server may take until it tells of changes.
-    private static let patience: Duration = .seconds(10)
+    private static let listenTimeout: Duration = .seconds(10)
 
     private func seconds(of text: String) throws -> [Double] {
         let numbers = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) }
@@ -100,9 +100,9 @@ struct VerifyCommand: AsyncParsableCommand {
 
     /// Returns a while after changes are told, or when the person wants it.
     private static func wait(for monitor: ConsistencyMonitor, _ span: Duration?) async throws {
-        let patient = MonotonicInstant.now.advanced(by: patience)
+        let deadline = MonotonicInstant.now.advanced(by: listenTimeout)
         while !monitor.report.isListening, !Interruption.isWanted {
-            guard .now < patient else {
+            guard .now < deadline else {
                 throw Failure(
                     .failed,
                     "changes are not told: \(monitor.report.refusal ?? "the server has not agreed to it in time")"

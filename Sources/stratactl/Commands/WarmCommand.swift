@@ -62,7 +62,7 @@ struct WarmCommand: AsyncParsableCommand {
                 try await inspector.checkPresence()
                 throw Failure(.failed, "no instance is listed that could read: they are when they run a FleetMember")
             }
-            let warming = Warming(fleet, instances, keys, rate: rate, patience: .seconds(wait))
+            let warming = Warming(fleet, instances, keys, rate: rate, answerTimeout: .seconds(wait))
             guard isWanted else {
                 return WarmReport(keyspace, redis, keys: keys.count, rate: rate, WarmTally(instances), done: false)
             }

@@ -23,7 +23,7 @@ struct WatchCommand: AsyncParsableCommand {
     private var duration: Double?
 
     /// How long the server may take until it tells of changes.
-    private static let patience: Duration = .seconds(10)
+    private static let listenTimeout: Duration = .seconds(10)
 
     func validate() throws {
         guard count.map({ $0 > 0 }) ?? true else { throw ValidationError("--count is not above 0") }
@@ -56,9 +56,9 @@ struct WatchCommand: AsyncParsableCommand {
 
     /// Returns when the time is over.
     private static func limit(_ duration: Double?, _ watch: KeyspaceWatch, _ start: WatchStart) async throws {
-        let patience = min(patience, duration.map { .seconds($0) } ?? patience)
-        try await Task.pause(for: patience)
+        let wait = min(listenTimeout, duration.map { .seconds($0) } ?? listenTimeout)
+        try await Task.pause(for: wait)
         guard start.hasListened else { throw WatchPrinter.failure(watch) }
-        try await Task.pause(for: duration.map { .seconds($0) - patience } ?? .seconds(1_000_000_000))
+        try await Task.pause(for: duration.map { .seconds($0) - wait } ?? .seconds(1_000_000_000))
     }
 }

@@ -28,8 +28,13 @@ enum ContextList {
         }
     }
 
-    static func print(_ connection: ConnectionOptions, in format: OutputOptions.Format) throws {
-        let chosen = try connection.chosen()?.name
+    /// Prints them.
+    ///
+    /// - Parameters:
+    ///   - chosen: The name of the one that applies; `nil` for none.
+    ///   - format: How they are printed.
+    /// - Throws: ``Failure`` for a file that cannot be used.
+    static func print(chosen: String?, in format: OutputOptions.Format) throws {
         let file = try ContextFile.read()
         let rows = (file?.contexts ?? [:]).sorted { $0.key < $1.key }
             .map { Row($0.key, $0.value, applies: $0.key == chosen) }

@@ -22,13 +22,13 @@ struct DashboardSite: Sendable {
     private let redis: RedisClient
     private let sessions: DashboardSessions
     private let settings: Settings
-    private let streams: Seats
+    private let streams: StreamSlots
 
     init(_ redis: RedisClient, _ sessions: DashboardSessions, _ settings: Settings) {
         self.redis = redis
         self.sessions = sessions
         self.settings = settings
-        streams = Seats(Self.mostStreams)
+        streams = StreamSlots(Self.mostStreams)
     }
 
     var router: Router<DashboardContext> {
@@ -174,7 +174,7 @@ struct DashboardSite: Sendable {
     private func stream(_ request: Request, _ context: DashboardContext) throws -> Response {
         guard let session = context.session else { throw HTTPError(.unauthorized) }
         let keyspace = try space(request.value("name")).keyspace
-        guard let seat = streams.take() else { throw HTTPError(.serviceUnavailable) }
+        guard let slot = streams.take() else { throw HTTPError(.serviceUnavailable) }
         let stream = DashboardStream(
             redis: redis,
             keyspace: keyspace,
@@ -186,7 +186,7 @@ struct DashboardSite: Sendable {
             status: .ok,
             headers: [.contentType: "text/event-stream"],
             body: ResponseBody { writer in
-                defer { seat.leave() }
+                defer { slot.release() }
                 try await stream.write(to: &writer)
                 try await writer.finish(nil)
             }
@@ -307,37 +307,37 @@ extension Request {
     }
 }
 
-/// Places for what may be under way at a time.
-final class Seats: Sendable {
-    /// A place that is taken.
-    final class Seat: Sendable {
-        private let seats: Seats
+/// The streams that may be open at a time.
+final class StreamSlots: Sendable {
+    /// A slot that is taken until it is released, or forgotten.
+    final class Slot: Sendable {
+        private let slots: StreamSlots
         private let isTaken = Locked(true)
 
-        fileprivate init(_ seats: Seats) { self.seats = seats }
+        fileprivate init(_ slots: StreamSlots) { self.slots = slots }
 
-        func leave() {
+        func release() {
             let wasTaken = isTaken.withLock { taken in
                 defer { taken = false }
                 return taken
             }
-            if wasTaken { seats.free.withLock { $0 += 1 } }
+            if wasTaken { slots.free.withLock { $0 += 1 } }
         }
 
-        deinit { leave() }
+        deinit { release() }
     }
 
     fileprivate let free: Locked<Int>
 
     init(_ count: Int) { free = Locked(count) }
 
-    func take() -> Seat? {
+    func take() -> Slot? {
         let isFree = free.withLock { free in
             guard free > 0 else { return false }
             free -= 1
             return true
         }
-        return isFree ? Seat(self) : nil
+        return isFree ? Slot(self) : nil
     }
 }
 #endif

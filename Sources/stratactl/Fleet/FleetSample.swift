@@ -68,7 +68,8 @@ struct FleetRates: Sendable {
         }
     }
 
-    /// The time between two records is that of the instance's own clock; none where it has begun anew, or tells nothing new.
+    /// The time between two records is that of the instance's own clock; none where it has begun anew, or tells nothing
+    /// new.
     private static func row(from before: FleetSample.Member?, to now: FleetSample.Member) -> Row? {
         guard let old = before?.record, let new = now.record, old.uptime >= 0, new.uptime > old.uptime,
             new.uptime < 1 << 50, let first = before?.figures, let last = now.figures

@@ -4,8 +4,8 @@ import StrataRedis
 struct WatchLine: Encodable {
     /// The time on this machine, in UTC.
     let time: String
-    /// `changed`, `removed`, `fetching`, `failed`, `released`, `ended`, `tags`, `cleared`, `flushed`, `listening`, `lost`,
-    /// `leftOut`.
+    /// `changed`, `removed`, `fetching`, `failed`, `released`, `ended`, `tags`, `cleared`, `flushed`, `listening`,
+    /// `lost`, `leftOut`.
     let event: String
     let key: JSONKey?
     let tags: [String]?

@@ -6,7 +6,7 @@ import StrataRedis
 ///
 /// A shell waits for them, so they take a second at most, and what goes wrong is no names.
 enum KnownNames {
-    private static let patience: Duration = .seconds(1)
+    private static let timeLimit: Duration = .seconds(1)
 
     /// The servers of the configuration file.
     static var contexts: [String] {
@@ -25,10 +25,10 @@ enum KnownNames {
             let prefix = try? PrefixOption.parse(options(["--prefix"], of: words)).resolved(connection),
             var (configuration, _, _) = try? connection.configuration()
         else { return [] }
-        configuration.connectTimeout = patience
-        configuration.commandTimeout = patience
+        configuration.connectTimeout = timeLimit
+        configuration.commandTimeout = timeLimit
         guard let redis = try? RedisClient(configuration) else { return [] }
-        let end = MonotonicInstant.now.advanced(by: patience)
+        let end = MonotonicInstant.now.advanced(by: timeLimit)
         let found = try? await redis.keyspaces(prefix: prefix, until: end)
         await redis.shutDown()
         return found?.map(\.name).filter { isPlain($0) } ?? []

@@ -15,8 +15,8 @@ import Musl
 
 /// One line that tells who has changed what, where and when; for whoever keeps the standard error output.
 enum AuditLine {
-    /// Milliseconds of the server's clock since 1970; of this machine's where the server does not tell: what was done is told in
-    /// any case.
+    /// Milliseconds of the server's clock since 1970; of this machine's where the server does not tell: what was done
+    /// is told in any case.
     static func time(of redis: RedisClient) async -> Int64 {
         if let time = try? await redis.time() { return TimeSpan.milliseconds(time) }
         return Int64(Date().timeIntervalSince1970 * 1000)

@@ -77,8 +77,8 @@ struct KeyPrinter {
     /// A name that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is.
     private func readable(_ name: [UInt8]) -> [UInt8]? { String(validating: name, as: UTF8.self) == nil ? nil : name }
 
-    /// A key that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is, or is read as another
-    /// key, as text in another normal form is.
+    /// A key that an argument of a command would be; `nil` where that is refused, as what is no UTF-8 is, or is read as
+    /// another key, as text in another normal form is.
     private func readBack(_ key: [UInt8]?) -> [UInt8]? {
         guard let key, let text = String(validating: key, as: UTF8.self) else { return nil }
         return text.keyBytes == key ? key : nil

@@ -11,8 +11,8 @@ import Musl
 
 /// The second page that terminals have, on which a program draws and behind which the first one stays as it was.
 ///
-/// Whatever ends the program, the first page is back, with the cursor, and with the input as it was: signals are noted by
-/// their handler and acted on by ``attend()``.
+/// Whatever ends the program, the first page is back, with the cursor, and with the input as it was: signals are noted
+/// by their handler and acted on by ``attend()``.
 final class Screen: Sendable {
     private struct State: Sendable {
         var isShown = false

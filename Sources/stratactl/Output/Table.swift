@@ -129,7 +129,8 @@ struct TintedLine {
         self.length = length
     }
 
-    /// The line for a terminal: nothing in its text acts on that, and its beginning is coloured where colours are shown.
+    /// The line for a terminal: nothing in its text acts on that, and its beginning is coloured where colours are
+    /// shown.
     var shown: String {
         guard let tint else { return ControlCharacters.escaped(text) }
         let begin = ControlCharacters.escaped(String(text.prefix(length)))

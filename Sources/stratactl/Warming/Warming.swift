@@ -1,7 +1,8 @@
 import Strata
 import StrataRedis
 
-/// Has the instances of a keyspace read keys: each key one of them, a few at a time, and no more a second than is allowed.
+/// Has the instances of a keyspace read keys: each key one of them, a few at a time, and no more a second than is
+/// allowed.
 struct Warming: Sendable {
     /// Keys that are read together, and how often that was tried.
     private struct Batch: Sendable {
@@ -38,7 +39,7 @@ struct Warming: Sendable {
 
     private let fleet: FleetInspector
     private let rate: Int
-    private let patience: Duration
+    private let answerTimeout: Duration
     private let shared: Shared
 
     /// - Parameters:
@@ -46,17 +47,17 @@ struct Warming: Sendable {
     ///   - instances: Those that read.
     ///   - keys: The users' keys.
     ///   - rate: How many a second.
-    ///   - patience: How long to wait for an answer.
+    ///   - answerTimeout: How long to wait for an answer.
     init(
         _ fleet: FleetInspector,
         _ instances: [FleetInstance],
         _ keys: [[UInt8]],
         rate: Int,
-        patience: Duration
+        answerTimeout: Duration
     ) {
         self.fleet = fleet
         self.rate = rate
-        self.patience = patience
+        self.answerTimeout = answerTimeout
         let starts = stride(from: 0, to: keys.count, by: Self.batchSize)
         let batches = starts.map { Batch(keys: Array(keys[$0..<min($0 + Self.batchSize, keys.count)])) }
         shared = Shared(State(batches: batches.reversed(), tally: WarmTally(instances), next: .now))
@@ -90,7 +91,7 @@ struct Warming: Sendable {
                 let answer: FleetInspector.Answer<WarmAnswer>
                 do {
                     try await Task.pause(for: MonotonicInstant.now.duration(to: instant))
-                    answer = try await fleet.warm(batch.keys, by: instance, within: patience)
+                    answer = try await fleet.warm(batch.keys, by: instance, within: answerTimeout)
                 } catch {
                     giveBack(batch)
                     throw error

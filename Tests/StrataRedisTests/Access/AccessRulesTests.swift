@@ -133,7 +133,7 @@ struct AccessRulesTests {
                 try await untrusted.level.set("v", for: "a")
                 #expect(try await untrusted.level.get("a") == "v")
             }
-            // Who wants to hear nothing is not deaf.
+            // A level without a link misses no changes: it never asked for them.
             let content = try instance(server, coherence: .lifetime(.seconds(1)))
             try await content.redis.ping()
             #expect(!content.redis.outageStatistics.isImpaired)

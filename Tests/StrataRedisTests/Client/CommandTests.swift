@@ -38,7 +38,7 @@ struct CommandTests {
     @Test("SET with conditions and a lifetime")
     func setOptions() async throws {
         let redis = try await TestServer.client()
-        #expect(try await redis.set(key("c"), [1], if: .present) == false)
+        #expect(try await redis.set(key("c"), [1][...], if: .present) == false)
         #expect(try await redis.set(key("c"), [1], expiringIn: .seconds(100), if: .absent))
         #expect(try await redis.set(key("c"), [2], if: .absent) == false)
         guard case .remaining(let left) = try await redis.timeToLive(of: key("c")) else {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import StrataRedis
@@ -8,6 +9,7 @@ struct RedisKeyTests {
     func key() {
         #expect(RedisKey("é").bytes == [0xc3, 0xa9])
         #expect(("literal" as RedisKey).bytes == Array("literal".utf8))
+        #expect(RedisKey(Data([0x61, 0xff])) == RedisKey([0x61, 0xff]))
         #expect(RedisKey("e\u{301}") != RedisKey("\u{e9}"))
         #expect(RedisKey([0x61, 0x1b, 0xff]).description == #"a\x1b\xff"#)
     }

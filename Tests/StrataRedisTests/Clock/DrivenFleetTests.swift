@@ -4,8 +4,8 @@ import Testing
 
 @testable import StrataRedis
 
-// Two instances with one clock, above a real server whose own time goes on. What Redis tells of time is right to the round trip
-// in which its clock was read, so instants are a second away from each end.
+// Two instances with one clock, above a real server whose own time goes on. What Redis tells of time is right to the
+// round trip in which its clock was read, so instants are a second away from each end.
 @Suite("Instances over Redis whose clock a test moves", .timeLimit(.minutes(2)))
 struct DrivenFleetTests {
     private let clock = ManualClock()

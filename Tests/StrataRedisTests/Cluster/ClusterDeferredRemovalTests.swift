@@ -8,8 +8,8 @@ import Testing
 struct ClusterDeferredRemovalTests {
     private let keyspace = Keyspace(TestServer.uniqueName())
 
-    /// A cluster that serves what it can, one instance with removals of its own kind, and another one; both remember a key of
-    /// each primary.
+    /// A cluster that serves what it can, one instance with removals of its own kind, and another one; both remember a
+    /// key of each primary.
     private func with(
         _ removals: RemovalMode,
         _ body: (RedisCluster, Instance, ClusterInstance, _ keys: [String]) async throws -> Void

@@ -24,7 +24,8 @@ struct ClusterPartFailureTests {
         }
     }
 
-    /// A call about keys of all nodes, of which the first stands still: ten of its parts are under way, the others wait.
+    /// A call about keys of all nodes, of which the first stands still: ten of its parts are under way, the others
+    /// wait.
     private func withReads(
         _ timeout: Duration?,
         commandTimeout: Duration,
@@ -62,8 +63,8 @@ struct ClusterPartFailureTests {
             let error = await #expect(throws: RedisError.self) { try await reads.value }
             #expect(error?.code == .timeout || error?.code == .overloaded)
             try await cluster.primaries[0].resume()
-            // What was waiting when the first ten had used up the time was not sent any more. (One that loses its connection is sent
-            // again.)
+            // What was waiting when the first ten had used up the time was not sent any more. (One that loses its
+            // connection is sent again.)
             let stats = try await cluster.primaries[0].command("INFO", "commandstats").text
             let line = stats.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_mget:calls=") }
             let calls = line?.dropFirst("cmdstat_mget:calls=".count).prefix { $0.isNumber }

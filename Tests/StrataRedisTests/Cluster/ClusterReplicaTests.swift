@@ -50,7 +50,7 @@ struct ClusterReplicaTests {
     }
 
     /// A level that is told of no change.
-    private func deaf(_ instance: ClusterInstance) -> RedisLevel<String, String> {
+    private func unlinked(_ instance: ClusterInstance) -> RedisLevel<String, String> {
         RedisLevel(instance.redis, keyspace: keyspace, codec: .text, coherence: .none)
     }
 
@@ -188,9 +188,9 @@ struct ClusterReplicaTests {
             let (writer, reader) = (try await instance(cluster), try await instance(cluster))
             let brief = try await instance(cluster, limit: .seconds(5))
             // Two that are told of nothing.
-            let (deaf, briefDeaf) = (deaf(reader), deaf(brief))
+            let (unlinked, briefUnlinked) = (unlinked(reader), unlinked(brief))
             try await writer.level.set("old", for: "key")
-            for level in [reader.level, deaf, briefDeaf] { #expect(try await level.get("key") == "old") }
+            for level in [reader.level, unlinked, briefUnlinked] { #expect(try await level.get("key") == "old") }
             try await follows("key", reader, since: change("key", reader))
             let (primary, _) = try await servers("key", cluster)
             try await cutOff(primary)
@@ -202,12 +202,12 @@ struct ClusterReplicaTests {
             try await givesUp("key", reader)
             await #expect(throws: RedisError.self) { try await reader.level.get("key") }
             // Without such knowledge the limit decides.
-            try await tells("old", for: "key", deaf)
+            try await tells("old", for: "key", unlinked)
             try await follows("key", brief, since: .distantPast, false)
             try await givesUp("key", brief)
-            await #expect(throws: RedisError.self) { try await briefDeaf.get("key") }
+            await #expect(throws: RedisError.self) { try await briefUnlinked.get("key") }
             #expect(reader.level.statistics.replicaHits == 0)
-            #expect(deaf.statistics.replicaHits == 1 && briefDeaf.statistics.replicaHits == 0)
+            #expect(unlinked.statistics.replicaHits == 1 && briefUnlinked.statistics.replicaHits == 0)
             try await primary.resume()
         }
     }

@@ -319,7 +319,7 @@ struct HostileClusterTests {
     }
 
     @Test("TRYAGAIN and CLUSTERDOWN are waited out within the deadline, and thrown after it")
-    func patience() async throws {
+    func waitedOut() async throws {
         let left = Shared(3)
         let (server, port) = try await node(shards: Self.whole) { command, _ in
             if command.last == "never" { return "-CLUSTERDOWN The cluster is down\r\n" }

@@ -237,8 +237,8 @@ struct CoherenceTests {
             while one.remembers("k") != "old" { try await one.cache.set("old", for: "k") }
             proxy.stall()
             try await other.level.set("new", for: "k")
-            // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall. On a busy machine the link may
-            // have been lost before that, too.
+            // The bound is 2 × 100 ms + 100 ms, counted from a ping that was sent before the stall. On a busy machine
+            // the link may have been lost before that, too.
             while one.remembers("k") != nil { try await nextTurn() }
             proxy.resume()
             #expect(try await one.cache.get("k") == "new")
@@ -286,7 +286,8 @@ struct CoherenceTests {
             try await one.listen()
             try await one.cache.set("value", for: "k")
             await one.hears("k")
-            // The echo's look was posted before this: killed in between, the server leaves the entry in doubt, and void.
+            // The echo's look was posted before this: killed in between, the server leaves the entry in doubt, and
+            // void.
             try await one.redis.ping()
             try await server.kill()
             await one.wait { $0.contains(.untrusted) }

@@ -152,7 +152,8 @@ struct TicketRenewalTests {
         }
     }
 
-    /// A level whose link is not pinged while the test lasts: what is not committed by those who fill memory is not committed.
+    /// A level whose link is not pinged while the test lasts: what is not committed by those who fill memory is not
+    /// committed.
     private func heard(_ server: RedisServer) async throws -> RedisLevel<String, String> {
         let redis = try TestServer.client(of: server) { $0.linkPingInterval = .seconds(50) }
         let level = RedisLevel<String, String>(redis, keyspace: Keyspace(TestServer.uniqueName()))

@@ -147,8 +147,8 @@ struct RedisURLTests {
             var parts = [scheme, "alice", ":", "hunter2", "@", host]
             for _ in 0..<Int.random(in: 0...3, using: &random) {
                 let extra = noise.randomElement(using: &random) ?? ""
-                // Not before the scheme's end, and not a slash that would end the authority within the password: what is
-                // behind that is a path by RFC 3986.
+                // Not before the scheme's end, and not a slash that would end the authority within the password: what
+                // is behind that is a path by RFC 3986.
                 parts.insert(extra, at: .random(in: 4...parts.count, using: &random))
             }
             expectSilent(parts.joined())

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Levels in Redis conform", .timeLimit(.minutes(2)))
 struct RedisConformanceTests {
-    /// What is read before the link stands is kept for as long only as the link may be deaf, so lifetimes are left out.
+    /// Lifetimes are left out: what is read before the link stands is kept only as long as the link may stay silent.
     private static let tracked: LevelAbilities = [.absences, .tags]
 
     @Test("alone, with and without the invalidation link")

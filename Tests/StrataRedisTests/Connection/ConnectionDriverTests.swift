@@ -30,7 +30,8 @@ struct ConnectionDriverTests {
         return call
     }
 
-    /// The first command is larger than what sockets hold and its reader takes nothing, so the second cannot have been sent.
+    /// The first command is larger than what sockets hold and its reader takes nothing, so the second cannot have been
+    /// sent.
     @Test("a reply that comes while its command still waits for room in the socket is not its reply")
     func replyBeforeCommand() async throws {
         let server = try await ScriptedServer.start(script: [

@@ -33,6 +33,19 @@ struct ConnectionLimitTests {
         #expect(rig.ending(of: 999) == nil)
     }
 
+    @Test("beyond the limits the client's own calls have room, as the end of a lease, and not without end")
+    func own() throws {
+        let rig = try MachineRig.ready { ($0.inFlightLimit, $0.queuedBytesLimit) = (100, 3_000) }
+        for promise in 0..<100 { try rig.submit(promise) }
+        #expect(refusal(rig)?.code == .overloaded)
+        for promise in 100..<125 { try rig.submit(promise, words: ["PING"], isOwn: true) }
+        #expect(throws: RedisError.self) { try rig.submit(125, words: ["PING"], isOwn: true) }
+        #expect(refusal(rig)?.code == .overloaded)
+        #expect(rig.take().count == 125)
+        for _ in 0..<26 { rig.receive(.null) }
+        try rig.submit(126)
+    }
+
     @Test("calls that nobody waits for any more count until their reply is here")
     func abandoned() throws {
         let rig = try MachineRig.ready { $0.inFlightLimit = 2 }

@@ -219,8 +219,8 @@ struct ConsistencyMonitorTests {
         }
     }
 
-    @Test("an instance whose link is deaf is silent; its memory is counted apart")
-    func deaf() async throws {
+    @Test("an instance whose link delivers nothing is silent; its memory is counted apart")
+    func stalledLink() async throws {
         try await RedisServer.withServer { server in
             let proxy = try await FaultProxy.start(to: server.endpoint)
             let one = try instance(server.url, "web-1")

@@ -293,7 +293,7 @@ struct CredentialSourceTests {
             _ = await Task { try? await gate.pass() }.value
             return RedisCredentials(username: "one", password: Secret("1"))
         }
-        let keeper = CredentialKeeper(patience: .milliseconds(50), hang)
+        let keeper = CredentialKeeper(answerTimeout: .milliseconds(50), hang)
         let late = await #expect(throws: RedisError.self) { try await keeper.answer() }
         #expect(late?.code == .timeout && late?.message.contains("source of credentials") == true)
         let patient = CredentialKeeper(hang)
@@ -310,7 +310,7 @@ struct CredentialSourceTests {
     func givenUp() async throws {
         let gate = AsyncGate()
         let told = Locked(0)
-        let keeper = CredentialKeeper(patience: .zero) {
+        let keeper = CredentialKeeper(answerTimeout: .zero) {
             _ = await Task { try? await gate.pass() }.value
             return RedisCredentials(username: "one", password: Secret("1"))
         }

@@ -24,7 +24,8 @@ struct LoginUnderWayTests {
     /// - Parameters:
     ///   - outcome: What AUTH with the password before is answered with in the end.
     ///   - last: The new password; only "right" is.
-    /// - Returns: The passwords in the order in which they came, with their connections, and the error of `refreshCredentials()`.
+    /// - Returns: The passwords in the order in which they came, with their connections, and the error of
+    ///   `refreshCredentials()`.
     /// - Throws: What no test expects.
     private func passwords(
         _ outcome: String,
@@ -108,7 +109,8 @@ struct LoginUnderWayTests {
         #expect(keeper.generation == 1 && keeper.news == 1)
         for _ in 0..<3 { await attempt() }
         #expect(keeper.generation == 4 && keeper.news == 1)
-        // The turn of the interval comes, and attempts have asked so lately that it begins no question: that is news then.
+        // The turn of the interval comes, and attempts have asked so lately that it begins no question: that is news
+        // then.
         _ = keeper.ask(every: .seconds(1_000), at: .now) {}
         #expect(keeper.generation == 4 && keeper.news == 4)
         try await keeper.answer()

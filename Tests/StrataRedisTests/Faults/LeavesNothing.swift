@@ -8,8 +8,8 @@ import Testing
 /// A suite that leaves no descriptor, no thread and no task behind.
 ///
 /// Counted over the whole suite, from outside: the descriptors and threads that the kernel knows of the process, and
-/// tasks by a witness that each task of a test passes on to the tasks that it makes. A detached task has no witness; one
-/// that hangs keeps its client, and with it a thread.
+/// tasks by a witness that each task of a test passes on to the tasks that it makes. A detached task has no witness;
+/// one that hangs keeps its client, and with it a thread.
 ///
 /// Nothing is compared where suites run beside each other.
 struct LeavesNothing: SuiteTrait, TestScoping {
@@ -22,9 +22,9 @@ struct LeavesNothing: SuiteTrait, TestScoping {
         var descriptors: [String: Int] = [:]
         var threads: [String: Int] = [:]
 
-        /// What only the runtime opens on Linux, when it first needs it, and keeps: Dispatch a timer for each clock that
-        /// a task sleeps by, ThreadSanitizer pipes to the program that names places in code, for the first report that it
-        /// has to hold against its suppressions.
+        /// What only the runtime opens on Linux, when it first needs it, and keeps: Dispatch a timer for each clock
+        /// that a task sleeps by, ThreadSanitizer pipes to the program that names places in code, for the first report
+        /// that it has to hold against its suppressions.
         private static let runtimeKinds: Set = ["pipe", timerKind]
         static let timerKind = "anon_inode:[timerfd]"
 

@@ -138,8 +138,9 @@ struct ServerFaultTests {
                 let pause = writesOnly ? ["100000", "WRITE"] : ["10000", "ALL"]
                 if writesOnly {
                     var fetches = Int.max
-                    // A machine that stands still for a moment has a read fetch; what it then stores waits, and holds up what is
-                    // behind it. Looks at the marks would do so each second, so one round in ten without is enough.
+                    // A machine that stands still for a moment has a read fetch; what it then stores waits, and holds
+                    // up what is behind it. Looks at the marks would do so each second, so one round in ten without is
+                    // enough.
                     for round in 0..<10 where fetches > 2 * traffic.tasks {
                         if round > 0 {
                             try await server.command("CLIENT", "UNPAUSE")

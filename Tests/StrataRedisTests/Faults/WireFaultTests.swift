@@ -112,8 +112,8 @@ struct WireFaultTests {
                 do {
                     if try await service.redis.get("large") != Array(value.utf8) { short += 1 }
                 } catch {
-                    // A read is sent again over the next connection; when that was lost early several times in a row, it is
-                    // not waited for.
+                    // A read is sent again over the next connection; when that was lost early several times in a row,
+                    // it is not waited for.
                     #expect(round > 0, "\(error)")
                     failed += 1
                 }

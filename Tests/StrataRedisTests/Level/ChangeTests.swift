@@ -242,6 +242,31 @@ struct ChangeTests {
         }
     }
 
+    @Test("the intact value of another codec is not taken for none, until something voids it")
+    func otherMaking() async throws {
+        try await RedisServer.withServer { server in
+            let one = try ListInstance(server.url, keyspace, schema: 2)
+            let other = RedisLevel<String, [Int]>(one.redis, keyspace: keyspace, codec: .cbor, schema: 2)
+            let text = RedisLevel<String, String>(one.redis, keyspace: keyspace, codec: .json, schema: 2)
+            try await other.set([9], for: "k", tags: ["t"])
+            try await text.set("no list", for: "type", tags: ["t"])
+            for key in ["k", "type"] {
+                #expect(try await cacheCode { try await one.cache.update(key, append(1)) } == .codec)
+                #expect(try await cacheCode { _ = try await one.cache.setIfAbsent([1], for: key) } == .codec)
+                #expect(
+                    try await cacheCode { _ = try await one.cache.compareAndSet(key, from: nil, to: [1]) } == .codec
+                )
+            }
+            #expect(try await other.get("k") == [9])
+            #expect(try await text.get("type") == "no list")
+            try await one.cache.invalidate(tag: "t")
+            for key in ["k", "type"] {
+                try await one.cache.update(key, append(1))
+                #expect(try await one.level.get(key) == [1])
+            }
+        }
+    }
+
     @Test("what is too large changes nothing; an update ends a running fetch and is not written over by it")
     func fetches() async throws {
         try await RedisServer.withServer { server in

@@ -25,7 +25,8 @@ struct InvalidationReplayTests {
         RedisLevel(redis, keyspace: keyspace, codec: .text)
     }
 
-    /// Removes a key at a server that stands still from here on, so that no answer can come before the cancellation does.
+    /// Removes a key at a server that stands still from here on, so that no answer can come before the cancellation
+    /// does.
     private func cancelRemoval(
         of key: String,
         _ level: RedisLevel<String, String>,
@@ -226,6 +227,24 @@ struct InvalidationReplayTests {
             while redis.outageStatistics.pendingInvalidations > 1 { try await Task.sleep(for: .milliseconds(2)) }
             #expect(try await level.get("k") == nil)
             #expect(redis.outageStatistics.replayedInvalidations == 1)
+        }
+    }
+
+    @Test("of a user that may not publish they are in force, once, and others are told", arguments: [true, false])
+    func unpublished(isClear: Bool) async throws {
+        let user = RedisServer.Directive(stringLiteral: "user half on >pw ~* resetchannels +@all")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let redis = try client(server.url) { ($0.username, $0.password) = ("half", Secret("pw")) }
+            let half = level(redis)
+            let other = try ListInstance(server.url, keyspace)
+            try await other.listen()
+            try await other.cache.set([1], for: "list", tags: ["t"])
+            if isClear { try await half.clear() } else { try await half.invalidate(tag: "t") }
+            #expect(redis.outageStatistics.pendingInvalidations == 0)
+            while other.remembers("list") != nil { try await nextTurn() }
+            #expect(try await other.level.get("list") == nil)
+            try await other.cache.set([2], for: "list", tags: ["t"])
+            #expect(try await other.level.get("list") == [2])
         }
     }
 

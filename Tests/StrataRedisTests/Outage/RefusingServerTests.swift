@@ -51,6 +51,32 @@ struct RefusingServerTests {
         await server.stop()
     }
 
+    @Test("a keyspace that the user may not access is not an outage for the others of the client, and is told")
+    func forbiddenKeyspace() async throws {
+        let user = RedisServer.Directive(stringLiteral: "user half on >pw ~*\(keyspace.name)* &* +@all")
+        try await RedisServer.withServer(.init(directives: [user])) { server in
+            let log = LogRecorder()
+            var configuration = try RedisConfiguration.patient(server.url)
+            (configuration.username, configuration.password) = ("half", Secret("pw"))
+            configuration.breaker.minimumCalls = 4
+            configuration.breaker.pause = .seconds(60) ... .seconds(60)
+            let redis = try RedisClient(configuration, logger: log.logger)
+            let forbidden = RedisLevel<String, String>(redis, keyspace: "forbidden", codec: .text, coherence: .none)
+                .fetching { "source \($0)" }
+            let level = RedisLevel<String, String>(redis, keyspace: keyspace, codec: .text, coherence: .none)
+            for number in 0..<50 {
+                #expect(try await forbidden.get("\(number)") == "source \(number)")
+                await #expect(throws: RedisError.self) { try await forbidden.level.set("x", for: "\(number)") }
+                await #expect(throws: RedisError.self) { try await forbidden.level.remove("\(number)") }
+            }
+            try await level.set("v", for: "k")
+            #expect(try await level.get("k") == "v")
+            try await level.remove("k")
+            #expect(log.lines.contains { $0.text.hasPrefix("Redis refuses") && $0.text.contains("error=NOPERM") })
+            await redis.shutDown(within: .zero)
+        }
+    }
+
     @Test("a reason is told when it changes, and again after a minute")
     func refusalLog() {
         let recorder = LogRecorder()

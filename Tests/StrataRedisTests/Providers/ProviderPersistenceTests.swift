@@ -29,7 +29,8 @@ private struct Shelf: Codable, Sendable, Equatable {
 struct ProviderPersistenceTests {
     private let loader = CountedLoader()
 
-    /// What a record that does not expire has left at least: over Redis, for which invalidations are remembered 30 days.
+    /// What a record that does not expire has left at least: over Redis, for which invalidations are remembered 30
+    /// days.
     private func endless(_ backing: ProviderBacking) -> Duration {
         .seconds(backing == .redis ? 29 * 86_400 : 99 * 365 * 86_400)
     }

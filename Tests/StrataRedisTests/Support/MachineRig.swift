@@ -51,9 +51,11 @@ final class MachineRig {
         _ promise: Int,
         words: [String],
         deadline: Duration = .seconds(60),
+        isOwn: Bool = false,
         expecting expected: ReplyKinds = .any
     ) throws(RedisError) -> UInt64 {
-        try machine.submit(promise, deadline: now.advanced(by: deadline), now: now, expecting: expected) { writer in
+        let end = now.advanced(by: deadline)
+        return try machine.submit(promise, deadline: end, now: now, isOwn: isOwn, expecting: expected) { writer in
             writer.begin(words.count)
             for word in words { writer.argument(word) }
         }

@@ -1,8 +1,8 @@
 import StrataTesting
 
 extension RedisServer {
-    /// How often the server has run some commands since the last CONFIG RESETSTAT; with the field `failed_calls`, how many of them
-    /// have failed.
+    /// How often the server has run some commands since the last CONFIG RESETSTAT; with the field `failed_calls`, how
+    /// many of them have failed.
     func calls(of commands: String..., field: String = "calls") async throws -> Int {
         let text = try await command("INFO", "commandstats").text
         return text.split(whereSeparator: \.isNewline)

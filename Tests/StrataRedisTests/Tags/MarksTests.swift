@@ -52,8 +52,8 @@ struct MarksTests {
             let before = one.changes.count { $0 == .everythingChanged }
             let client = try TestServer.client(of: server)
             let filler = [UInt8](repeating: 0, count: 4_096)
-            // Three times as much as there is room for in a few seconds each, at a pace that leaves the server's clock, which
-            // counts seconds, a chance to tell old from new.
+            // Three times as much as there is room for in a few seconds each, at a pace that leaves the server's clock,
+            // which counts seconds, a chance to tell old from new.
             for round in 0..<60 {
                 for number in 0..<125 { try await client.set(RedisKey("filler \(round) \(number)"), filler) }
                 try await one.cache.set("\(round)", for: "k", tags: ["red"])

@@ -222,7 +222,8 @@ struct TagTableTests {
         let known = MonotonicInstant.now
         #expect(table.looked(look, TagMarks(sequence: 140, clear: 50), at: known) == .init())
         #expect(table.verdict(asOf: 105, [red]) == .asks([red]))
-        // However often the link answers, or that of another node of the part: it has not told yet of what was changed then.
+        // However often the link answers, or that of another node of the part: it has not told yet of what was changed
+        // then.
         for _ in 0..<5 { #expect(table.pong(told: known.advanced(byNanoseconds: -1)) == .init()) }
         let late = table.pong(told: known)
         #expect(late.voidsEverything && late.look != nil)

@@ -201,7 +201,8 @@ private struct Doubtful {
         var asked = 0
         /// Which of the servers it is.
         var place = 0
-        /// Which it will be as soon as the thread asks for that: a locator lives there, and changes all it says at once.
+        /// Which it will be as soon as the thread asks for that: a locator lives there, and changes all it says at
+        /// once.
         var next: Int?
         /// How many times drivers have asked whether they may go on.
         var looks = 0

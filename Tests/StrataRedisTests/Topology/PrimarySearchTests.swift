@@ -58,7 +58,7 @@ struct PrimarySearchTests {
         #expect(verdict(answers, knowing: 2, after: .seconds(1)) == nil)
         #expect(primary(verdict([.primary(Self.old, epoch: 1), .primary(Self.new, epoch: 2), nil], knowing: 2)) == nil)
         let late: [SentinelAnswer?] = [.primary(Self.old, epoch: 1), .primary(Self.new, epoch: 2), nil]
-        #expect(primary(verdict(late, knowing: 2, after: PrimarySearch.patience)) == Self.new)
+        #expect(primary(verdict(late, knowing: 2, after: PrimarySearch.gracePeriod)) == Self.new)
         // When all have answered, most of them are believed.
         let most: [SentinelAnswer?] = [.primary(Self.old, epoch: 1), .primary(Self.old, epoch: 1), Self.failed()]
         #expect(primary(verdict(most, knowing: 2)) == Self.old)
@@ -67,7 +67,9 @@ struct PrimarySearchTests {
     @Test("the first that knows is believed when the others have had their time, or have answered")
     func firstWins() {
         #expect(verdict([.primary(Self.old, epoch: 0), nil, nil]) == nil)
-        #expect(primary(verdict([.primary(Self.old, epoch: 0), nil, nil], after: PrimarySearch.patience)) == Self.old)
+        #expect(
+            primary(verdict([.primary(Self.old, epoch: 0), nil, nil], after: PrimarySearch.gracePeriod)) == Self.old
+        )
         #expect(primary(verdict([.primary(Self.old, epoch: 0), .unknown, Self.failed()])) == Self.old)
         // Whoever does not know settles nothing.
         #expect(verdict([.unknown, Self.failed(), nil], after: .seconds(60)) == nil)

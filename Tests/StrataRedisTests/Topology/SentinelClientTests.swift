@@ -150,7 +150,8 @@ struct SentinelClientTests {
         let (old, new) = try await (RedisServer.start(), RedisServer.start())
         let (oldPort, newPort) = try (#require(old.port), #require(new.port))
         let asked = Locked(0)
-        // It is asked twice to connect, and when failovers begin to be told; the old primary is healthy and says nothing.
+        // It is asked twice to connect, and when failovers begin to be told; the old primary is healthy and says
+        // nothing.
         let sentinel = try await FakeSentinel.start { _ in
             let count = asked.withLock { asked in
                 asked += 1
@@ -255,8 +256,8 @@ struct SentinelClientTests {
 
 /// A Sentinel that answers what a test wants it to.
 enum FakeSentinel {
-    /// Starts one that tells of `count` failovers whoever subscribes, and answers with the port of the primary and the number
-    /// of the configuration, or hangs up.
+    /// Starts one that tells of `count` failovers whoever subscribes, and answers with the port of the primary and the
+    /// number of the configuration, or hangs up.
     static func start(
         flooding count: Int = 0,
         _ answer: @escaping @Sendable (String) -> (port: UInt16, epoch: Int)?

@@ -172,8 +172,8 @@ struct LifetimeChangeTests {
     @Test("combinators hand it down, in their own keys")
     func combinators() async throws {
         let first = MemoryLevel<String, Int>(limit: .entries(10))
-        let lanes = switchLevels(first, memory) { $0.hasPrefix("a") ? .first : .second }
-        let cache = lanes.capped(4).pooled().timeout(.seconds(60)).conditioned { _ in true }
+        let switched = switchLevels(first, memory) { $0.hasPrefix("a") ? .first : .second }
+        let cache = switched.capped(4).pooled().timeout(.seconds(60)).conditioned { _ in true }
             .retry(RetryPolicy(times: 1))
             .transformKeys { (number: Int) in number == 0 ? "a" : "b" }
             .transformValues({ "\($0)" }, inverse: { Int($0) ?? -1 })

@@ -27,6 +27,30 @@ struct SlowFillTests {
         #expect(try await cache.get("k") == 2)
     }
 
+    @Test(
+        "callers that have joined one read store what it has found once, and try once where that fails",
+        arguments: [false, true]
+    )
+    func herd(isFailing: Bool) async throws {
+        if isFailing { above.failSets("full") }
+        let fetch = AsyncGate()
+        let calls = Locked(0)
+        let source = Source<String, Int> { _ in
+            calls.withLock { $0 += 1 }
+            try await fetch.pass()
+            return 1
+        }
+        let cache = above.compose(source)
+        let callers = (0..<200).map { _ in Task { try await cache.get("k") } }
+        while source.waiting < 200 { try await nextTurn() }
+        fetch.open()
+        for caller in callers { #expect(try await caller.value == 1) }
+        // The one that has led the read knows nothing of those that have joined it.
+        #expect(above.calls.count { $0 == .set("k", 1) } <= 2)
+        #expect(calls.withLock { $0 } == 1 && cache.failedFills <= 2)
+        #expect(above.values == (isFailing ? [:] : ["k": 1]))
+    }
+
     @Test("what is stored while everything is cleared does not outlive that in a level that outlives its process")
     func cleared() async throws {
         let cache = above.compose(below, fillWaitLimit: .zero)

@@ -48,10 +48,10 @@ struct ConformanceTests {
 
     @Test("switched, retried, timed, recovered, raced")
     func resilient() async {
-        let lanes = CacheLevelConformance {
+        let switched = CacheLevelConformance {
             switchLevels(Self.memory(), Self.memory()) { $0.utf8.count.isMultiple(of: 2) ? .first : .second }
         }
-        expectNone(await lanes.run())
+        expectNone(await switched.run())
         expectNone(await CacheLevelConformance { Self.memory().retry() }.run())
         expectNone(await CacheLevelConformance { Self.memory().timeout(.seconds(60)) }.run())
         expectNone(await CacheLevelConformance { Self.memory().recover { _, _ in nil } }.run())

@@ -161,8 +161,8 @@ struct ComposedTagTests {
         #expect(try await cache.get("k") == 3)
     }
 
-    @Test("both lanes are told; every failure is")
-    func lanes() async throws {
+    @Test("both branches are told; every failure is")
+    func branches() async throws {
         let (one, other) = (ProbeLevel(["k": 1]), ProbeLevel(["k": 2]))
         try await switchLevels(one, other) { _ in .first }.invalidate(tag: "red")
         #expect(one.calls == [.removeAll])

@@ -306,9 +306,9 @@ struct CallSourceTests {
         #expect(value == "value" && attempts.count == 2)
         #expect(cache.lacksSource)
         #expect(!memory.compose(source.level()).lacksSource)
-        let lanes = switchLevels(cache, self.cache()) { $0 == "k" ? .first : .second }
-        let lane: String = try await lanes.get("k") { "lane" }
-        let second: String = try await lanes.get("second") { "second" }
-        #expect(lane == "value" && second == "second" && lanes.lacksSource)
+        let switched = switchLevels(cache, self.cache()) { $0 == "k" ? .first : .second }
+        let first: String = try await switched.get("k") { "first" }
+        let second: String = try await switched.get("second") { "second" }
+        #expect(first == "value" && second == "second" && switched.lacksSource)
     }
 }

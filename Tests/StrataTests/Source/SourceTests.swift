@@ -264,7 +264,7 @@ struct SourceTests {
         #expect(source.cancellations == 0)
     }
 
-    @Test("who may wait longer waits on when the time of a fetch is over that others have left")
+    @Test("a caller without a timeout keeps waiting after a caller with one has left and the time of the fetch is over")
     func patient() async throws {
         let (clock, gate) = (ManualClock(), AsyncGate())
         let level = clock.driving { source.level(FreshnessPolicy(hardTimeout: nil, completionLimit: .seconds(5))) }

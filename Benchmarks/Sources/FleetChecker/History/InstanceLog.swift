@@ -46,7 +46,7 @@ public struct InstanceLog: Sendable {
         try await read(key) { Reading(try await body()) }.value
     }
 
-    /// Reads through the cache and records what came, with what its receipt says.
+    /// Reads through the cache and records what came, with what its trace says.
     ///
     /// - Parameters:
     ///   - key: The key asked for.

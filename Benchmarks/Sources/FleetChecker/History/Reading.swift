@@ -1,4 +1,4 @@
-/// What a read gave, with what its receipt said.
+/// What a read gave, with what its trace said.
 public struct Reading: Sendable, Hashable {
     /// The value; nil if the cache said that the source has none.
     public var value: VersionedValue?

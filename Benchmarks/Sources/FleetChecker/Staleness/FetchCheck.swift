@@ -2,16 +2,20 @@
 struct FetchCheck {
     private let fetches: [HistoryEvent]
     private let rules: StalenessRules
-    private let teller: ViolationFormatter
+    private let formatter: ViolationFormatter
     /// By their beginning: until when the effect of an invalidation begun by then may have come.
     private var excuses: [(start: UInt64, latestEffect: UInt64)] = []
 
-    init(_ fetches: [HistoryEvent], _ invalidations: [HistoryEvent], rules: StalenessRules, teller: ViolationFormatter)
-    {
+    init(
+        _ fetches: [HistoryEvent],
+        _ invalidations: [HistoryEvent],
+        rules: StalenessRules,
+        formatter: ViolationFormatter
+    ) {
         // The whole order is fixed, so that of fetches that begin together always the same ones are reported.
         self.fetches = fetches.sorted { ($0.start, $0.end, $0.instance) < ($1.start, $1.end, $1.instance) }
         self.rules = rules
-        self.teller = teller
+        self.formatter = formatter
         guard let rule = rules.oneFetch, fetches.count > 1 else { return }
         var latest: UInt64 = 0
         for invalidation in invalidations.sorted(by: { $0.start < $1.start }) {
@@ -65,7 +69,7 @@ struct FetchCheck {
                 findings.fetches.overlaps += 1
                 if rules.oneFetch != nil {
                     if let other = culprit(for: fetch, in: &running) {
-                        findings.report(.doubleFetch, start: fetch.start) { teller.story(fetch, beside: other) }
+                        findings.report(.doubleFetch, start: fetch.start) { formatter.violation(fetch, beside: other) }
                     } else {
                         findings.fetches.excusedOverlaps += 1
                     }

@@ -14,13 +14,13 @@ struct Findings {
 
     /// Counts a violation; keeps it as an example if it is among the first of its kind in time.
     ///
-    /// Its story is told only then: a history may break a promise a million times.
-    mutating func report(_ kind: ViolationKind, start: UInt64, _ story: () -> Violation) {
+    /// It is put into words only then: a history may break a promise a million times.
+    mutating func report(_ kind: ViolationKind, start: UInt64, _ violation: () -> Violation) {
         counts[kind, default: 0] += 1
         var kept = examples[kind] ?? []
         let place = kept.firstIndexOfSorted { $0.start > start }
         guard place < examplesPerKind else { return }
-        kept.insert((start, story()), at: place)
+        kept.insert((start, violation()), at: place)
         if kept.count > examplesPerKind { kept.removeLast() }
         examples[kind] = kept
     }

@@ -1,7 +1,7 @@
 /// The judgement of one key: all checks are made key by key, in O(n log n) of the key's events.
 struct KeyCheck {
     private let rules: StalenessRules
-    private let teller: ViolationFormatter
+    private let formatter: ViolationFormatter
     private var gets: [HistoryEvent] = []
     private var fetches: [HistoryEvent] = []
     private var invalidations: [HistoryEvent]
@@ -9,7 +9,7 @@ struct KeyCheck {
     private let riskedCount: Int
     private let repeatedCount: Int
     /// What every read must know of.
-    private let obligations: RequiredVersions
+    private let requiredVersions: RequiredVersions
     /// What a failover may have lost.
     private let atRisk: RequiredVersions
 
@@ -18,10 +18,10 @@ struct KeyCheck {
         _ events: ArraySlice<HistoryEvent>,
         widespread: [HistoryEvent],
         rules: StalenessRules,
-        teller: ViolationFormatter
+        formatter: ViolationFormatter
     ) {
         self.rules = rules
-        self.teller = teller
+        self.formatter = formatter
         self.invalidations = widespread
         var writes: [HistoryEvent] = []
         for event in events {
@@ -46,11 +46,11 @@ struct KeyCheck {
         }
         riskedCount = risked.count
         guard !risked.isEmpty else {
-            obligations = required(changes)
+            requiredVersions = required(changes)
             atRisk = required([])
             return
         }
-        obligations = required(changes.filter { change in !rules.failovers.contains { $0.covers(change) } })
+        requiredVersions = required(changes.filter { change in !rules.failovers.contains { $0.covers(change) } })
         atRisk = required(risked)
     }
 
@@ -70,11 +70,11 @@ struct KeyCheck {
                 }
             case .stranger:
                 findings.report(.stranger, start: get.start) {
-                    teller.story(.stranger, get, version: 0, "gave the value of key \(get.version >> 32)")
+                    formatter.violation(.stranger, get, version: 0, "gave the value of key \(get.version >> 32)")
                 }
             case .forged:
                 findings.report(.forged, start: get.start) {
-                    teller.story(
+                    formatter.violation(
                         .forged,
                         get,
                         version: 0,
@@ -86,16 +86,16 @@ struct KeyCheck {
         }
         MonotoneReads.check(sound) { get, earlier in
             findings.report(.backwards, start: get.start) {
-                teller.story(
+                formatter.violation(
                     .backwards,
                     get,
                     version: get.version,
-                    "gave \(teller.version(get.version)), when one that ended "
-                        + "\(teller.span(get.start - earlier.end)) before had given \(teller.version(earlier.version))"
+                    "gave \(formatter.version(get.version)), when one that ended "
+                        + "\(formatter.span(get.start - earlier.end)) before had given \(formatter.version(earlier.version))"
                 )
             }
         }
-        FetchCheck(fetches, invalidations, rules: rules, teller: teller).judge(into: &findings)
+        FetchCheck(fetches, invalidations, rules: rules, formatter: formatter).judge(into: &findings)
         findOrphanWaits(into: &findings)
     }
 
@@ -111,11 +111,11 @@ struct KeyCheck {
             let gap = waits.longestGap(from: get.start, to: get.end, without: rules.hardTimes)
             guard gap > rule.limit else { continue }
             findings.report(.orphanWait, start: get.start) {
-                teller.story(
+                formatter.violation(
                     .orphanWait,
                     get,
                     version: get.version,
-                    "took \(teller.span(get.end - get.start)), \(teller.span(gap)) of it while nobody fetched the key"
+                    "took \(formatter.span(get.end - get.start)), \(formatter.span(gap)) of it while nobody fetched the key"
                 )
             }
         }
@@ -132,23 +132,28 @@ struct KeyCheck {
         guard let written, written <= get.end else {
             findings.report(.thinAir, start: get.start) {
                 let reason =
-                    written.map { "whose write began \(teller.span($0 - get.end)) after the get had ended" }
+                    written.map { "whose write began \(formatter.span($0 - get.end)) after the get had ended" }
                     ?? "which nobody had written"
-                return teller.story(.thinAir, get, version: version, "gave \(teller.version(version)), \(reason)")
+                return formatter.violation(
+                    .thinAir,
+                    get,
+                    version: version,
+                    "gave \(formatter.version(version)), \(reason)"
+                )
             }
             return nil
         }
         let (readClass, limit) = rules.judgement(of: get)
-        let age = obligations.age(of: version, at: get.start)
+        let age = requiredVersions.age(of: version, at: get.start)
         findings.add(age: age?.nanoseconds ?? 0, to: readClass)
         guard let limit else { return true }
         guard judgeLoss(get, version, limit, &lost, &findings) else { return false }
         guard let age else { return true }
         if age.nanoseconds > limit.fleet {
-            report(.stale, get, age, limit.fleet, "instance \(teller.name(age.cause.instance))", &findings)
+            report(.stale, get, age, limit.fleet, "instance \(formatter.name(age.cause.instance))", &findings)
             return false
         }
-        if let age = obligations.age(of: version, at: get.start, by: get.instance), age.nanoseconds > limit.own {
+        if let age = requiredVersions.age(of: version, at: get.start, by: get.instance), age.nanoseconds > limit.own {
             report(.ownStale, get, age, limit.own, "the same instance", &findings)
             return false
         }
@@ -167,7 +172,7 @@ struct KeyCheck {
         let own = atRisk.age(of: version, at: get.start, by: get.instance)
         guard age.nanoseconds > limit.fleet || own.map({ $0.nanoseconds > limit.own }) ?? false else { return true }
         if age.nanoseconds > max(limit.fleet, rules.failoverBound) {
-            let cause = "instance \(teller.name(age.cause.instance)), which a failover may have lost,"
+            let cause = "instance \(formatter.name(age.cause.instance)), which a failover may have lost,"
             report(.stale, get, age, max(limit.fleet, rules.failoverBound), cause, &findings)
             return false
         }
@@ -186,13 +191,13 @@ struct KeyCheck {
         _ findings: inout Findings
     ) {
         findings.report(kind, start: get.start) {
-            teller.story(
+            formatter.violation(
                 kind,
                 get,
                 version: get.version,
                 staleness: age.nanoseconds,
-                "gave \(teller.version(get.version)), when an invalidation of version \(age.cause.version) by \(cause) "
-                    + "had returned \(teller.span(age.nanoseconds)) before; the bound is \(teller.span(limit))"
+                "gave \(formatter.version(get.version)), when an invalidation of version \(age.cause.version) by \(cause) "
+                    + "had returned \(formatter.span(age.nanoseconds)) before; the bound is \(formatter.span(limit))"
             )
         }
     }

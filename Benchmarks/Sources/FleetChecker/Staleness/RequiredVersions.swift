@@ -1,14 +1,14 @@
 /// From when on which version of one key must be seen, because an invalidation had returned.
 struct RequiredVersions {
     /// What obliges all instances, or one.
-    private struct Stairs {
+    private struct Timelines {
         var lasting = VersionTimeline()
         /// What tags' and whole invalidations have left, by how many losses had ended before they began.
         var perishable: [Int: VersionTimeline] = [:]
     }
 
-    private var fleet = Stairs()
-    private var own: [UInt32: Stairs] = [:]
+    private var fleet = Timelines()
+    private var own: [UInt32: Timelines] = [:]
     private let losses: Losses
 
     /// Takes all invalidations that touch the key.
@@ -33,10 +33,10 @@ struct RequiredVersions {
         for (step, epoch) in steps {
             if let epoch {
                 fleet.perishable[epoch, default: VersionTimeline()].add(step)
-                own[step.instance, default: Stairs()].perishable[epoch, default: VersionTimeline()].add(step)
+                own[step.instance, default: Timelines()].perishable[epoch, default: VersionTimeline()].add(step)
             } else {
                 fleet.lasting.add(step)
-                own[step.instance, default: Stairs()].lasting.add(step)
+                own[step.instance, default: Timelines()].lasting.add(step)
             }
         }
     }
@@ -49,10 +49,10 @@ struct RequiredVersions {
 
     /// How old a version was at a time, by all invalidations or by those of one instance.
     func age(of version: UInt64, at time: UInt64, by instance: UInt32? = nil) -> Age? {
-        guard let stairs = if let instance { own[instance] } else { Optional(fleet) } else { return nil }
-        let lasting = stairs.lasting.first(above: version)
+        guard let timelines = if let instance { own[instance] } else { Optional(fleet) } else { return nil }
+        let lasting = timelines.lasting.first(above: version)
         let perishable =
-            stairs.perishable.isEmpty ? nil : stairs.perishable[losses.begun(by: time)]?.first(above: version)
+            timelines.perishable.isEmpty ? nil : timelines.perishable[losses.begun(by: time)]?.first(above: version)
         let causes = [lasting, perishable].compactMap(\.self).filter { $0.time < time }
         guard let cause = causes.min(by: { $0.time < $1.time }) else { return nil }
         return Age(nanoseconds: time - cause.time, cause: cause)

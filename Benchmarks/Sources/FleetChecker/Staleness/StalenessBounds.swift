@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// var bounds = StalenessBounds(normal: StalenessBound(fleet: .milliseconds(5)))
-/// bounds.duringFaults = StalenessBound(fleet: .seconds(3))  // the link may be deaf while memory is trusted
+/// bounds.duringFaults = StalenessBound(fleet: .seconds(3))  // the link may be silent while memory is trusted
 /// bounds.recovery = .seconds(1)
 /// ```
 public struct StalenessBounds: Sendable {

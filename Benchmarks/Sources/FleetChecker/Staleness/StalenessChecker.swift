@@ -94,7 +94,7 @@ public struct StalenessChecker: Sendable {
     public func check(_ history: History) throws(CheckerError) -> StalenessReport {
         let survey = try HistorySurvey(history, tags: tags)
         let rules = StalenessRules(self, run: history.run, faults: survey.faults, lives: survey.lives)
-        let teller = ViolationFormatter(instances: survey.instances, origin: survey.origin)
+        let formatter = ViolationFormatter(instances: survey.instances, origin: survey.origin)
         var findings = Findings(examplesPerKind: examplesPerKind)
         var first = 0
         while first < survey.eventsPerKey.count {
@@ -102,7 +102,7 @@ public struct StalenessChecker: Sendable {
             try round.visitKeys(of: history) { key, events in
                 let widespread = survey.widespread(for: key)
                 let rules = rules.rules(for: key)
-                KeyCheck(events, widespread: widespread, rules: rules, teller: teller).judge(into: &findings)
+                KeyCheck(events, widespread: widespread, rules: rules, formatter: formatter).judge(into: &findings)
             }
             first = round.keys.upperBound
         }

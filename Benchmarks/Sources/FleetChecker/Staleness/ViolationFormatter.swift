@@ -5,7 +5,7 @@ struct ViolationFormatter {
     let origin: UInt64
 
     /// A read that broke a promise.
-    func story(
+    func violation(
         _ kind: ViolationKind,
         _ get: HistoryEvent,
         version: UInt64,
@@ -33,7 +33,7 @@ struct ViolationFormatter {
     }
 
     /// A fetch that ran beside another instance's.
-    func story(_ fetch: HistoryEvent, beside other: HistoryEvent) -> Violation {
+    func violation(_ fetch: HistoryEvent, beside other: HistoryEvent) -> Violation {
         Violation(
             .doubleFetch,
             key: fetch.key,

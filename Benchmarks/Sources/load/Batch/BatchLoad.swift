@@ -3,7 +3,8 @@ import Strata
 import StrataRedis
 import StrataTesting
 
-/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by hand, by plain MGET.
+/// `load batch`: fifty keys, half in memory, a quarter in Redis, a quarter missing; by one call, by fifty, by hand, by
+/// plain MGET.
 ///
 /// And fifty that are all in Redis, by one call and by hand.
 struct BatchLoad: AsyncParsableCommand {

@@ -43,8 +43,8 @@ final class ColdStartTally: Sendable {
     var memoryHits: Int { counts.withLock(\.memoryHits) }
     var failedSets: Int { counts.withLock(\.failedSets) }
 
-    /// After how many seconds a share of all reads, and of those of each later half second, waited for no source; `nil` when it
-    /// never came to that.
+    /// After how many seconds a share of all reads, and of those of each later half second, waited for no source; `nil`
+    /// when it never came to that.
     func seconds(untilHits share: Double) -> Double? {
         let buckets = counts.withLock(\.buckets)
         let halves = buckets.indices.map { start in

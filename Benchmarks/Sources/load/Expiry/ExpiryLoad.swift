@@ -35,8 +35,8 @@ struct ExpiryLoad: AsyncParsableCommand {
 
     /// Asks for each key every tenth of a second for two lifetimes, and counts source calls in tenths of a second.
     ///
-    /// Some keys each millisecond, as callers ask who know nothing of each other: were all asked at one instant, only as many
-    /// could be refreshed as may be under way at once.
+    /// Some keys each millisecond, as callers ask who know nothing of each other: were all asked at one instant, only
+    /// as many could be refreshed as may be under way at once.
     private func peakOverMean(jitter: Double, early: Double) async throws -> Double {
         let calls = CallBuckets(width: .milliseconds(100))
         let fetch = fetch

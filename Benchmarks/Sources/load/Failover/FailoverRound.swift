@@ -5,8 +5,8 @@ import Synchronization
 
 /// One failover under load.
 ///
-/// Writers send plain SETs and take down when each was accepted; readers ask a cache whose source never fails; a third kind of
-/// task stores values and removes them, and takes down which removals were confirmed.
+/// Writers send plain SETs and take down when each was accepted; readers ask a cache whose source never fails; a third
+/// kind of task stores values and removes them, and takes down which removals were confirmed.
 final class FailoverRound: Sendable {
     private struct State {
         var isEnding = false
@@ -138,7 +138,8 @@ final class FailoverRound: Sendable {
         }
     }
 
-    /// Counts the confirmed removals that the new primary does not have, and what is left of them after the values' lifetime.
+    /// Counts the confirmed removals that the new primary does not have, and what is left of them after the values'
+    /// lifetime.
     private func survey() async throws {
         let removed = state.withLock { $0.removed }
         var back: [(key: Int, at: MonotonicInstant)] = []

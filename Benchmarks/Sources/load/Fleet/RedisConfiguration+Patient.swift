@@ -1,8 +1,8 @@
 import StrataRedis
 
 extension RedisConfiguration {
-    /// That of one of many instances in this process: their threads share few processors, and nothing is to be taken for an
-    /// outage.
+    /// That of one of many instances in this process: their threads share few processors, and nothing is to be taken
+    /// for an outage.
     static func patient(_ url: String, name: String) throws -> RedisConfiguration {
         var configuration = try RedisConfiguration(url: url)
         configuration.instanceName = name

@@ -2,11 +2,11 @@ import Strata
 import StrataRedis
 import Synchronization
 
-/// The least that one fetch for a fleet can be: callers of this process share one task; processes agree by a lock that is
-/// never renewed, and whoever did not get it is woken through a list.
+/// The least that one fetch for a fleet can be: callers of this process share one task; processes agree by a lock that
+/// is never renewed, and whoever did not get it is woken through a list.
 ///
-/// No memory, envelope, lifetime, invalidation, deadline of a caller, failure that is shared, or outage. Every process must
-/// ask, or somebody's wake-up is left over.
+/// No memory, envelope, lifetime, invalidation, deadline of a caller, failure that is shared, or outage. Every process
+/// must ask, or somebody's wake-up is left over.
 final class FetchByHand: Sendable {
     private let redis: RedisClient
     private let processes: Int

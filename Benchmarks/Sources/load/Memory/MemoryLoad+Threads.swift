@@ -11,8 +11,8 @@ private struct Price: Sendable {
 extension MemoryLoad {
     /// One thread, then two, in turns.
     ///
-    /// Twice: values that have a reference inside are counted by every reader, so that two threads that read the same entries
-    /// write the same lines of memory, whatever the cache does.
+    /// Twice: values that have a reference inside are counted by every reader, so that two threads that read the same
+    /// entries write the same lines of memory, whatever the cache does.
     func measureThreads() async throws {
         try await threads("memory.hit.threads2", "memory.bare.threads2") { number in
             Price(amount: Double(number), quantity: number, taxes: (1, 2))

@@ -29,8 +29,8 @@ struct Forwarding: CacheLevel {
     func removeAll() async throws { try await base.removeAll() }
 }
 
-/// The same, which also looks whether somebody observes hits, as memory has done by then: what it takes longer is what that
-/// look costs.
+/// The same, which also looks whether somebody observes hits, as memory has done by then: what it takes longer is what
+/// that look costs.
 struct AskingTwice: CacheLevel {
     let base: MemoryLevel<String, Product>
     let wanted = WantedKinds()

@@ -145,8 +145,8 @@ final class OutageTraffic: Sendable {
         }
     }
 
-    /// Measures what a read costs that has to go to the source while the breaker is open, beside two ways to ask the source
-    /// without a cache.
+    /// Measures what a read costs that has to go to the source while the breaker is open, beside two ways to ask the
+    /// source without a cache.
     ///
     /// Whoever comes first after the rest finds the caches of the processor cold, so they take turns at that.
     private func sample(_ random: inout SeededGenerator) async {

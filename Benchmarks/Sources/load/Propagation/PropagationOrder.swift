@@ -1,5 +1,5 @@
-/// What the driver of `load propagation` orders: to read the key into the memory of each instance of the process, and to
-/// wait until all let go of it.
+/// What the driver of `load propagation` orders: to read the key into the memory of each instance of the process, and
+/// to wait until all let go of it.
 struct PropagationOrder: Codable {}
 
 /// What a process of `load propagation` answers.

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Finds out what failovers may have lost.
 ///
-/// It sends each primary a number all the time, and asks a successor for the last one that it has. What replicas get is a
-/// beginning of what their primary did. So all changes that were confirmed before that number was sent have survived; those
-/// that were confirmed later may be lost, as long as the old primary confirms anything.
+/// It sends each primary a number all the time, and asks a successor for the last one that it has. What replicas get is
+/// a beginning of what their primary did. So all changes that were confirmed before that number was sent have survived;
+/// those that were confirmed later may be lost, as long as the old primary confirms anything.
 final class SoakBeats: Sendable {
     private struct State {
         var losses: [FailoverLoss] = []
@@ -29,8 +29,9 @@ final class SoakBeats: Sendable {
     /// The mark of a failover that no fault has caused.
     static let label = "unasked"
     private static let period: Duration = .milliseconds(10)
-    private static let patience: Duration = .milliseconds(300)
-    /// How long clients may go on writing to the old primary once all who tell of primaries name the new one, in nanoseconds.
+    private static let commandTimeout: Duration = .milliseconds(300)
+    /// How long clients may go on writing to the old primary once all who tell of primaries name the new one, in
+    /// nanoseconds.
     private static let grace: UInt64 = 1_000_000_000
     /// How many of the numbers sent last are known with their times.
     private static let memory = 4_096
@@ -121,7 +122,7 @@ final class SoakBeats: Sendable {
                 sent[number] = now
                 sent[number - Self.memory] = nil
                 do {
-                    try await server.command("SET", key(shard), String(number), within: Self.patience)
+                    try await server.command("SET", key(shard), String(number), within: Self.commandTimeout)
                     silentSince = nil
                 } catch {
                     silentSince = silentSince ?? now
@@ -166,15 +167,15 @@ final class SoakBeats: Sendable {
         // It may be the primary again, and write as it should.
         while !Task.isCancelled, state.withLock({ $0.current[shard] === new }) {
             let asked = HistoryClock.now()
-            let text = try? await old.command("INFO", "all", within: Self.patience).text
+            let text = try? await old.command("INFO", "all", within: Self.commandTimeout).text
             if let text {
                 let now = HistoryClock.now()
                 let counted = Self.writes(text)
                 let isPrimary = text.contains("role:master")
                 let steady = steadySince ?? now
                 steadySince = steady
-                // An instance that stands still hears of nothing, and what lay in the server's sockets while that stood still
-                // was sent before.
+                // An instance that stands still hears of nothing, and what lay in the server's sockets while that stood
+                // still was sent before.
                 let start = max(known ?? .max, await fleet.lastStop, steady)
                 let limit = start.addingReportingOverflow(Self.grace)
                 if writes == nil || limit.overflow || last <= limit.partialValue {
@@ -198,7 +199,7 @@ final class SoakBeats: Sendable {
     /// Takes down writes that have come too late, and who may have sent them.
     private func noteLate(_ count: Int, at old: RedisServer, after start: UInt64) async {
         let delay = Duration.nanoseconds(Int64(clamping: HistoryClock.now() - start))
-        let clients = (try? await old.command("CLIENT", "LIST", within: Self.patience).text) ?? "no list"
+        let clients = (try? await old.command("CLIENT", "LIST", within: Self.commandTimeout).text) ?? "no list"
         state.withLock { state in
             state.lateWrites += count
             guard state.lateNotes.count < 10 else { return }

@@ -1,8 +1,8 @@
 import Foundation
 import StrataTesting
 
-/// The cluster of a soak: three primaries with a replica each, and a proxy before each node, to whose port the nodes send
-/// clients.
+/// The cluster of a soak: three primaries with a replica each, and a proxy before each node, to whose port the nodes
+/// send clients.
 final class SoakCluster: Sendable {
     /// What one node says of itself and the others.
     private struct View {
@@ -128,7 +128,8 @@ final class SoakCluster: Sendable {
         throw NoPrimary(place: "slot \(slot)")
     }
 
-    /// Whether all others know by now that a node serves a shard; those that do not run, or do not answer, are left out.
+    /// Whether all others know by now that a node serves a shard; those that do not run, or do not answer, are left
+    /// out.
     func isKnown(_ node: RedisServer, as shard: Int) async -> Bool {
         guard let id = try? await view(node).ownID else { return false }
         for other in nodes where other !== node && other.isRunning {

@@ -77,8 +77,8 @@ enum SoakFault: String, CaseIterable, Codable {
 
     /// Whether it can be caused there.
     ///
-    /// Sentinels tell addresses that no proxy stands before. Where there are replicas, a server that comes up with what it held
-    /// some seconds before makes its replica hold that, too: nothing tells that from what a failover may lose.
+    /// Sentinels tell addresses that no proxy stands before. Where there are replicas, a server that comes up with what
+    /// it held some seconds before makes its replica hold that, too: nothing tells that from what a failover may lose.
     func happens(on topology: SoakTopology) -> Bool {
         switch self {
         case .failover, .primaryKilled, .primaryStopped: topology != .single

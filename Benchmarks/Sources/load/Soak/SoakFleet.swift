@@ -14,7 +14,7 @@ actor SoakFleet {
     private static let mourning: Duration = .milliseconds(1_300)
 
     /// How long an instance may take to read every key, or to end its work: no read lasts longer than a minute.
-    private static let patience: Duration = .seconds(300)
+    private static let answerTimeout: Duration = .seconds(300)
 
     private let settings: SoakSettings
     private let servers: SoakServers
@@ -101,7 +101,8 @@ actor SoakFleet {
 
     /// Has an instance set keys by a way that is frozen.
     ///
-    /// - Returns: How many sets have failed, and how many of those keys were changed again; `nil` when the instance has ended.
+    /// - Returns: How many sets have failed, and how many of those keys were changed again; `nil` when the instance has
+    ///   ended.
     func setLate(_ number: Int) async throws -> (failed: Int, changed: Int)? {
         let member = slots[number].member
         try await member.send(.setLate)
@@ -132,7 +133,7 @@ actor SoakFleet {
     /// One whose work does not end hangs: it is ended, and counts as one that has crashed.
     private func answer(of member: Member<SoakOrder, SoakAnswer>) async throws -> SoakAnswer? {
         let watch = Task {
-            try await Task.rest(for: Self.patience)
+            try await Task.rest(for: Self.answerTimeout)
             FileHandle.standardError.write(Data("process \(member.process.pid) hangs\n".utf8))
             try await member.process.kill()
         }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// How often an instance has changed what it is told of: a byte each in a file of its own, which a killed instance leaves behind.
+/// How often an instance has changed what it is told of: a byte each in a file of its own, which a killed instance
+/// leaves behind.
 struct SoakModeChanges: Sendable {
     private static let suffix = ".modes"
 

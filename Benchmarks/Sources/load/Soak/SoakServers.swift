@@ -78,8 +78,8 @@ final class SoakServers: Sendable {
             let set = try await RedisReplication.start(replication)
             return try await ending(set.stop) {
                 for sentinel in set.sentinels {
-                    // What is promoted on purpose they make a replica again if they do not hear of it for four such periods, and
-                    // this machine may be busy for that long. Servers before 7.0 keep their own period.
+                    // What is promoted on purpose they make a replica again if they do not hear of it for four such
+                    // periods, and this machine may be busy for that long. Servers before 7.0 keep their own period.
                     _ = try? await sentinel.command("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "1000")
                 }
                 if withUser {

@@ -1,10 +1,11 @@
 import StrataTesting
 
-/// Makes now the one mode of tracking cheaper for the server and now the other, so that instances that choose change theirs.
+/// Makes now the one mode of tracking cheaper for the server and now the other, so that instances that choose change
+/// theirs.
 ///
-/// First keys that no instance reads are written, more and more of them: whoever is told of all changes pays for them. Then the
-/// lifetime of keys that all read is set anew, again and again: whoever is told of what he has read pays for that. Neither
-/// changes a value.
+/// First keys that no instance reads are written, more and more of them: whoever is told of all changes pays for them.
+/// Then the lifetime of keys that all read is set anew, again and again: whoever is told of what he has read pays for
+/// that. Neither changes a value.
 struct SoakTides: Sendable {
     /// How often what is due is sent.
     private static let beat: Duration = .milliseconds(100)
@@ -12,7 +13,8 @@ struct SoakTides: Sendable {
     // A mode is judged every ten seconds, and needs two judgements.
     private static let touchBeats = 350
     private static let restBeats = 50
-    /// Keys a beat at the beginning of a flood, and what a beat has more than the one before: from 300 to 25 000 a second.
+    /// Keys a beat at the beginning of a flood, and what a beat has more than the one before: from 300 to 25 000 a
+    /// second.
     private static let first = 30.0
     private static let growth = 1.0127
     /// Of the keys that are asked for most.

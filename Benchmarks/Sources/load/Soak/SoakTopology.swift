@@ -6,7 +6,8 @@ enum SoakTopology: String, CaseIterable, Codable, ExpressibleByArgument {
     case single
     /// A primary, a replica and three Sentinels; failovers are among the faults.
     case sentinel
-    /// Three primaries with a replica each, each node behind a proxy; failovers and slots that move are among the faults.
+    /// Three primaries with a replica each, each node behind a proxy; failovers and slots that move are among the
+    /// faults.
     case cluster
 
     /// How many primaries there are.

@@ -2,7 +2,7 @@ import FleetChecker
 import Strata
 
 extension SoakTraffic {
-    /// Reads as `get` does, and takes the receipt along where there is more to tell than a hit in memory.
+    /// Reads as `get` does, and takes the trace along where there is more to tell than a hit in memory.
     func read(_ key: Int) async {
         let cache = caches.cache(of: key)
         let room = SoakRoom.of(key, settings).rawValue

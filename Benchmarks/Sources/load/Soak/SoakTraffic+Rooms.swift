@@ -50,8 +50,8 @@ extension SoakTraffic {
         }
     }
 
-    /// A key is changed and reloaded by all instances for a second, then only read for two, in which nothing sets right what
-    /// went wrong.
+    /// A key is changed and reloaded by all instances for a second, then only read for two, in which nothing sets right
+    /// what went wrong.
     ///
     /// What a reload fetches may be set by others before it is stored; see ``SoakCaches``.
     private func workHot(_ key: Int, _ choice: Int) async {
@@ -91,7 +91,8 @@ extension SoakTraffic {
 
     // MARK: Late sets
 
-    /// Sets keys by a way that is frozen, then changes them anew, every second one by a removal, until that has come through.
+    /// Sets keys by a way that is frozen, then changes them anew, every second one by a removal, until that has come
+    /// through.
     ///
     /// - Returns: How many sets have failed, and how many of those keys were changed again.
     func setLate() async -> SoakAnswer {

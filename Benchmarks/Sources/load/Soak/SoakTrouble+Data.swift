@@ -97,8 +97,8 @@ extension SoakTrouble {
 
     /// Writes something under a key's value that no instance has written for it.
     ///
-    /// Whole values are those of another key: this one's, put back later, would undo a change by a fault that no cache can
-    /// tell. What is of another type is removed again after a while: a level reads what it can and removes nothing.
+    /// Whole values are those of another key: this one's, put back later, would undo a change by a fault that no cache
+    /// can tell. What is of another type is removed again after a while: a level reads what it can and removes nothing.
     private func leaveValue(_ key: Int, _ choice: Int) async throws {
         let name = valueName(key)
         var bytes: [UInt8] = []

@@ -23,14 +23,15 @@ import Strata
 /// | a machine too busy for an instance (``SoakPulse``) | as if nothing were wrong | of fetches not asked in that time and for 2.5 s after; of a wait that time does not count |
 /// | a failover that no fault has caused | the same, and as other failovers |
 ///
-/// A change that failed in a fault is repeated by its instance, if that lives on: from the end of the recovery it obliges as
-/// any other.
+/// A change that failed in a fault is repeated by its instance, if that lives on: from the end of the recovery it
+/// obliges as any other.
 ///
-/// An old primary is written to for no longer than a second after all who tell clients of primaries name the new one; what
-/// is written there later is one of `soak.late_writes_at_old_primaries`.
+/// An old primary is written to for no longer than a second after all who tell clients of primaries name the new one;
+/// what is written there later is one of `soak.late_writes_at_old_primaries`.
 ///
-/// Marked reads (stale, suspect) may be as old as a value lives, and never older than a change of the same instance. An instance that ends by itself is one of `soak.crashes`. What a
-/// server refuses to the instances' user is one of `soak.refused_commands`. All of these counts must be 0.
+/// Marked reads (stale, suspect) may be as old as a value lives, and never older than a change of the same instance. An
+/// instance that ends by itself is one of `soak.crashes`. What a server refuses to the instances' user is one of
+/// `soak.refused_commands`. All of these counts must be 0.
 struct SoakVerdict {
     private let settings: SoakSettings
     private let bounds: StalenessBounds
@@ -53,15 +54,16 @@ struct SoakVerdict {
             faulty += .seconds(settings.freshSeconds)
         }
         bounds.duringFaults = StalenessBound(fleet: faulty, own: setsBack ? faulty : .zero)
-        // What is stale has had its time, and what is suspect was not told of changes; neither is what this instance has removed.
+        // What is stale has had its time, and what is suspect was not told of changes; neither is what this instance
+        // has removed.
         let longest = .seconds(2 * settings.freshSeconds) + SoakSource.longestFetch + faulty
         let marked = StalenessBound(fleet: longest, own: setsBack ? longest : .zero)
         (bounds.stale, bounds.suspect) = (marked, marked)
         self.bounds = bounds
     }
 
-    /// How long the effects of a fault may last: until the link stands again, and what was read meanwhile is gone; and until
-    /// a fetch has ended that began without a lease.
+    /// How long the effects of a fault may last: until the link stands again, and what was read meanwhile is gone; and
+    /// until a fetch has ended that began without a lease.
     static func recovery(_ settings: SoakSettings) -> Duration {
         let link = settings.trustBound + SoakSettings.longestReconnectDelay + .seconds(1)
         return max(link, SoakSource.longestFetch) + .seconds(setsBack(settings) ? settings.freshSeconds : 0)
@@ -94,7 +96,8 @@ struct SoakVerdict {
         // Who has seen five leases end without a value fetches beside the next.
         if settings.instances > 6 { checker.oneFetch?.exceptKeys.formUnion(SoakRoom.large.keys(settings)) }
         checker.orphanWaits = OrphanWaitRule(limit: orphanWait)
-        // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost it.
+        // What was invalidated by tag or clear before the numbers were damaged may be back: the fault itself has lost
+        // it.
         checker.losses = [SoakFault.marksAbsurd.rawValue]
         checker.tags = SoakTags.keys(settings.keys)
         checker.repeatsFailed = true

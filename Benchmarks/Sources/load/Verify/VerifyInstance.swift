@@ -7,7 +7,8 @@ import Synchronization
 
 /// One process of `load verify`: an instance of a service at work.
 ///
-/// It reads all keys all the time, and changes those that are its own. What it reads and changes is recorded for the checker.
+/// It reads all keys all the time, and changes those that are its own. What it reads and changes is recorded for the
+/// checker.
 struct VerifyInstance: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify-instance",

@@ -6,8 +6,8 @@ struct VerifyPlanting {
     static let writer = 0
     /// Whose memory is written by hand.
     static let keeper = 1
-    /// Which is not told of changes.
-    static let deaf = 2
+    /// Which does not hear of changes.
+    static let unlinked = 2
     /// From whose link messages are taken.
     static let robbed = 3
 
@@ -48,7 +48,8 @@ struct VerifyPlanting {
         guard let proxy = fleet.proxies[Self.robbed] else { return [] }
         var planted: Set<VerifyCase> = []
         var rest = Array(keys.dropFirst(count))
-        // What else comes over the link may be taken in its place: then the key was heard of, and the next one is tried.
+        // What else comes over the link may be taken in its place: then the key was heard of, and the next one is
+        // tried.
         while planted.count < count, let key = rest.popLast() {
             try await Task.rest(for: settling)
             guard let version = try await fleet.order(.look(key), to: Self.robbed) else { continue }

@@ -67,7 +67,8 @@ struct Demonstration: AsyncParsableCommand {
         }
     }
 
-    /// Changes a file, lets one instance remove it from the cache, and waits until every instance tells the new content.
+    /// Changes a file, lets one instance remove it from the cache, and waits until every instance tells the new
+    /// content.
     private func changeDocument(_ copy: ScratchCopy, _ fleet: RunningFleet) async throws -> [String] {
         let path = copy.paths[0]
         for instance in fleet.instances { _ = try await instance.ask(path) }
@@ -78,8 +79,8 @@ struct Demonstration: AsyncParsableCommand {
 
         var broken: [String] = []
         for (number, instance) in fleet.instances.enumerated() {
-            // The instance that has removed the document sees the change at once; the others are told. Should the link be
-            // cut, the stated bound is 3 s.
+            // The instance that has removed the document sees the change at once; the others are told. Should the link
+            // be cut, the stated bound is 3 s.
             let patience = number == 0 ? Duration.zero : .seconds(3)
             var answer = try await instance.ask(path)
             while answer != expected, ContinuousClock.now < removed.advanced(by: patience) {

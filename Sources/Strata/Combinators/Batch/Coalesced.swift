@@ -53,7 +53,7 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     /// How many reads wait for the end of the open window.
     package var waiting: Int { collection.waiting }
 
-    /// The level's, at once.
+    /// The level's entries, by one call; a batch is not collected with other reads.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys, request)
     }
@@ -61,7 +61,6 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,
@@ -69,7 +68,6 @@ public struct Coalesced<Base: CacheLevel>: ForwardingLevel {
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { base.resident(key, at: now, &answers) }
 
-    /// `collected`, with the window and the level inside.
     public var label: LevelLabel {
         LevelLabel("collected, within \(window), at most \(limit) keys", parts: [base.label])
     }

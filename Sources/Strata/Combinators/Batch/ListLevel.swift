@@ -77,7 +77,6 @@ public struct ListLevel<Base: CacheLevel>: WrappingLevel {
     /// No: an entry of several has no ticket of its own.
     public var keepsTickets: Bool { false }
 
-    /// `all of a batch`, with the level inside.
     public var label: LevelLabel { LevelLabel("all of a batch", parts: [base.label]) }
 
     private func forEach(_ keys: Key, _ body: @escaping @Sendable (Int, Base.Key) async throws -> Void) async throws {

@@ -17,7 +17,6 @@
 ///     .compose(fetcher)
 /// ```
 public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -80,7 +79,6 @@ public struct Conditioned<Base: CacheLevel>: ForwardingLevel, AnsweringLevel {
         return resident
     }
 
-    /// `conditioned`, with the level inside.
     public var label: LevelLabel { LevelLabel("conditioned", parts: [base.label]) }
 }
 

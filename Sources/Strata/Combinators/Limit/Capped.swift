@@ -8,7 +8,6 @@
 /// let cache = memory.compose(ClosureFetcher { try await render($0) }.capped(4))
 /// ```
 public struct Capped<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -42,7 +41,6 @@ public struct Capped<Base: CacheLevel>: TransparentLevel {
     /// How many reads wait for a slot now, in all levels that share the limit.
     package var waiting: Int { limiter.waiting }
 
-    /// `capped`, with its limit and the level inside.
     public var label: LevelLabel {
         LevelLabel(
             "capped, at most \(limit) at once",

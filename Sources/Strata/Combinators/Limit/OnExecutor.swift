@@ -12,7 +12,6 @@
 /// let cache = memory.compose(files.pooled().timeout(.seconds(2)))
 /// ```
 public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -34,7 +33,6 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
         try await there { try await base.entries(for: keys, request) }
     }
 
-    /// Told to the level.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await there { try await base.store(entry, for: key) }
     }
@@ -55,12 +53,11 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
         try await there { try await base.invalidate(tags: tags) }
     }
 
-    /// Forwards to the level in a task of its own: this returns before the level has given memory back.
+    /// Runs in a task of its own: this returns before the level has given memory back.
     public func relieve(_ pressure: MemoryPressure) {
         Task(executorPreference: executor) { [base] in base.relieve(pressure) }
     }
 
-    /// `on executor`, with the level inside.
     public var label: LevelLabel {
         LevelLabel("on executor, \(type(of: executor))", parts: [base.label])
     }
@@ -79,22 +76,22 @@ public struct OnExecutor<Base: CacheLevel>: TransparentLevel {
 extension OnExecutor: Fetcher where Base: Fetcher {}
 
 extension OnExecutor: AtomicLevel where Base: AtomicLevel {
-    /// What the level inside has, asked on the executor.
+    /// Reads the current entry on the executor.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         try await there { try await base.current(key) }
     }
 
-    /// Asks the level inside, on the executor.
+    /// Exchanges the entry on the executor.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await there { try await base.exchange(entry, for: key, if: mark) }
     }
 
-    /// Asks the level inside, on the executor.
+    /// Changes the lifetime on the executor.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await there { try await base.changeLifetime(of: key, change) }
     }
 
-    /// Asks the level inside, on the executor.
+    /// Settles the late write on the executor.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await there { try await base.settle(key, write) }
     }

@@ -10,13 +10,14 @@
 /// let cache = memory.compose(fetcher.pooled())
 /// ```
 public struct Pooled<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
     /// The level whose reads are pooled.
     public let base: Base
     private let flights: Flights<Base.Key, Entry<Base.Value>?>
+    /// Those of reads whose callers have an old value: they wait for less time than others would.
+    private let sparing: Flights<Base.Key, Entry<Base.Value>?>
     /// For a level that has no gate: keys that are one key below void each other's flights.
     private let ownGate: FillGate?
 
@@ -26,16 +27,28 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         // A flight needs its ticket while it runs: few words, which are used again.
         ownGate?.reserve(for: 1 << 10)
         flights = Flights(clock: base.clock ?? .current, gate: base.gate ?? ownGate)
+        sparing = Flights(clock: base.clock ?? .current, gate: base.gate ?? ownGate)
+    }
+
+    private func flights(of request: ReadRequest) -> Flights<Key, Entry<Value>?> {
+        request.hasFallback ? sparing : flights
+    }
+
+    private func voidAll() {
+        flights.voidAll()
+        sparing.voidAll()
     }
 
     private func void(_ key: Key) {
         flights.void(key)
+        sparing.void(key)
         ownGate?.void(base.fingerprint(of: key))
     }
 
     /// Asks the level, or joins a running read of the same key.
     ///
-    /// A read with options of its own is not shared.
+    /// A read with options of its own is not shared. Reads whose callers have an old value to serve are shared apart from others:
+    /// the level may give them less time.
     ///
     /// - Throws: What the level throws, to all who joined; `CancellationError` to a caller that is cancelled.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
@@ -51,6 +64,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
                 try await request.leavingOut(key) { try await entry(for: key, request.of(key, in: Value.self)) }
             }
         }
+        let flights = self.flights(of: request)
         let voids = flights.voids
         let tagChanges = base.gate?.tagChanges
         let tickets = keys.map { base.gate?.ticket(for: base.fingerprint(of: $0)) ?? .none }
@@ -60,7 +74,7 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         return try await Array(zip(keys, tickets))
             .concurrently { key, ticket in
                 try await request.leavingOut(key) {
-                    try await join(key, request.of(key)) { [base, flights] in
+                    try await join(key, request.of(key)) { [base] in
                         // A flight that began after a change must not carry an entry from before it: others will join
                         // it.
                         if flights.voids == voids, base.gate?.tagChanges == tagChanges,
@@ -80,9 +94,10 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
         _ work: @escaping @Sendable () async throws -> Entry<Value>?
     ) async throws -> Entry<Value>? {
         let start = MonotonicInstant.now
-        var (entry, role) = try await flights.join(key, fingerprint: base.fingerprint(of: key)) { _ in
-            try await work()
-        }
+        var (entry, role) = try await flights(of: request)
+            .join(key, fingerprint: base.fingerprint(of: key)) { _ in
+                try await work()
+            }
         if role == .joined {
             request.recorder?.step(.joined, at: entry?.origin ?? .source, from: start, to: .now)
             entry = entry?.joined
@@ -113,25 +128,24 @@ public struct Pooled<Base: CacheLevel>: TransparentLevel {
 
     /// Voids all flights and empties the level.
     public func removeAll() async throws {
-        flights.voidAll()
-        defer { flights.voidAll() }
+        voidAll()
+        defer { voidAll() }
         try await base.removeAll()
     }
 
-    /// Voids all flights, because their tags are not known yet, and forwards to the level.
+    /// Voids all flights, because their tags are not known yet, and invalidates the tags in the level.
     public func invalidate(tags: [String]) async throws {
-        flights.voidAll()
-        defer { flights.voidAll() }
+        voidAll()
+        defer { voidAll() }
         try await base.invalidate(tags: tags)
     }
 
     /// Reads under way now, joined or not.
-    package var underWay: Int { flights.count }
+    package var underWay: Int { flights.count + sparing.count }
 
     /// Callers that wait for a read now.
-    package var waiting: Int { flights.waiting }
+    package var waiting: Int { flights.waiting + sparing.waiting }
 
-    /// `pooled`, with the level inside.
     public var label: LevelLabel {
         LevelLabel("pooled", counters: [.init("under_way", underWay)], parts: [base.label])
     }

@@ -102,7 +102,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
     /// How many reads went to the fallback since the start.
     package var recovered: Int { recoveries.count }
 
-    /// `recovered`, with both levels.
     public var label: LevelLabel {
         LevelLabel(
             "recovered, by the second level",

@@ -133,7 +133,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         pair.first.resident(key, at: now, &answers) ?? pair.second.resident(key, at: now, &answers)
     }
 
-    /// `raced`, with the rule and both levels.
     public var label: LevelLabel {
         LevelLabel(
             rule == .firstOutcome ? "raced, the first outcome wins" : "raced, the first value wins",

@@ -10,7 +10,6 @@
 /// }
 /// ```
 public struct Recovered<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -59,7 +58,6 @@ public struct Recovered<Base: CacheLevel>: TransparentLevel {
     /// How many reads the closure has answered since the start, or tried to.
     package var recovered: Int { recoveries.count }
 
-    /// `recovered`, with the level inside.
     public var label: LevelLabel {
         LevelLabel("recovered, by a closure", counters: [.init("recoveries", recovered)], parts: [base.label])
     }

@@ -8,7 +8,6 @@
 ///     .retry(RetryPolicy(times: 3)) { error in error is ConnectionLost }
 /// ```
 public struct Retried<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -90,7 +89,6 @@ public struct Retried<Base: CacheLevel>: TransparentLevel {
     /// How many retries there were since the start.
     package var retried: Int { retries.count }
 
-    /// `retried`, with the policy and the level inside.
     public var label: LevelLabel {
         LevelLabel(
             "retried, up to \(max(0, policy.times)) times after \(policy.delay)",

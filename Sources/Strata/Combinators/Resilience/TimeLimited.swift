@@ -10,7 +10,6 @@
 ///
 /// A hit in the level's memory costs nothing more; any other read costs two tasks.
 public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -48,7 +47,6 @@ public struct TimeLimited<Base: CacheLevel>: TransparentLevel {
     /// How many reads have taken too long since the start.
     package var timedOut: Int { timeouts.count }
 
-    /// `time limited`, with the limit and the level inside.
     public var label: LevelLabel {
         LevelLabel("time limited, \(limit)", counters: [.init("timeouts", timedOut)], parts: [base.label])
     }

@@ -12,8 +12,8 @@
 /// let cache = switchLevels(small, large) { key in key.isThumbnail ? .first : .second }
 /// ```
 ///
-/// Where both lanes hear of changes made elsewhere, no level above keeps what they return: put memory into the lanes then, and
-/// not above.
+/// Where both branches hear of changes made elsewhere, no level above keeps what they return: put memory into the branches
+/// then, and not above.
 public struct Switched<First: CacheLevel, Second: CacheLevel>: PairedLevel
 where First.Key == Second.Key, First.Value == Second.Value {
     public typealias Key = First.Key
@@ -31,7 +31,6 @@ where First.Key == Second.Key, First.Value == Second.Value {
         self.choose = choose
     }
 
-    /// What the key's lane has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         switch request.answers.choosesFirst(number).map({ $0 ? .first : .second }) ?? choose(key) {
         case .first:
@@ -45,17 +44,17 @@ where First.Key == Second.Key, First.Value == Second.Value {
 
     /// The answers of the keys' branches: one call of each, both at the same time.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
-        let lanes = keys.map(choose)
-        func places(_ lane: SwitchBranch, _ level: some CacheLevel) -> [Int] {
-            // Nobody else changes a level without a gate: no right to fill it is asked for.
+        let branches = keys.map(choose)
+        func places(_ branch: SwitchBranch, _ level: some CacheLevel) -> [Int] {
+            // Only this process changes a level without a gate: no right to fill it is asked for.
             let isAsked = !request.spares(level) && (request.rights == nil || level.gate != nil)
-            return isAsked ? keys.indices.filter { lanes[$0] == lane } : []
+            return isAsked ? keys.indices.filter { branches[$0] == branch } : []
         }
         let (toFirst, toSecond) = (places(.first, first), places(.second, second))
         let (ofFirst, ofSecond) = try await concurrently { [first] in
-            try await Self.lane(first, keys, toFirst, request)
+            try await Self.entries(of: first, keys, toFirst, request)
         } and: {
-            try await Self.lane(second, keys, toSecond, request)
+            try await Self.entries(of: second, keys, toSecond, request)
         }
         var entries = [Entry<Value>?](repeating: nil, count: keys.count)
         if let found = ofFirst { entries = found.map { pair.marked($0, isFirst: true) } }
@@ -63,9 +62,10 @@ where First.Key == Second.Key, First.Value == Second.Value {
         return entries
     }
 
-    /// The answer of a branch; `nil` when it has failed and failures are left out: it has failed for each key that it was asked for.
-    private static func lane<Level: CacheLevel<Key, Value>>(
-        _ level: Level,
+    /// The answer of a branch; `nil` when it has failed and failures are left out: it has failed for each key that it was
+    /// asked for.
+    private static func entries<Level: CacheLevel<Key, Value>>(
+        of level: Level,
         _ keys: [Key],
         _ places: [Int],
         _ request: ReadRequest
@@ -101,19 +101,17 @@ where First.Key == Second.Key, First.Value == Second.Value {
         }
     }
 
-    /// Stored in the key's lane.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key, toFirst: choose(key) == .first)
     }
 
-    /// `switched`, with both lanes.
     public var label: LevelLabel { LevelLabel("switched", parts: [first.label, second.label]) }
 }
 
 extension Switched: Fetcher where First: Fetcher, Second: Fetcher {}
 
 extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
-    /// What the key's lane has.
+    /// Reads the key's branch, and notes in the mark which one that was.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         let isFirst = choose(key) == .first
         guard var found = try await isFirst ? first.current(key) : second.current(key) else { return nil }
@@ -121,9 +119,9 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
         return found
     }
 
-    /// Changes the lane that was read, also when another one is chosen by now.
+    /// Changes the branch that was read, also when another one is chosen by now.
     ///
-    /// Where one of the lanes hears of changes, levels above read the new value before they keep it.
+    /// Where one of the branches hears of changes, levels above read the new value before they keep it.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         var mark = mark
         guard let note = mark.notes.popLast() else { throw CacheError.notUpdatable }
@@ -135,7 +133,7 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
         return gate == nil ? nil : .void
     }
 
-    /// Changes the key's lane.
+    /// Changes the lifetime in the key's branch.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         let gate = gate
         defer { gate?.void(fingerprint(of: key)) }
@@ -145,7 +143,7 @@ extension Switched: AtomicLevel where First: AtomicLevel, Second: AtomicLevel {
         }
     }
 
-    /// Asks the key's lane.
+    /// Settles the write in the key's branch.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         let gate = gate
         defer { if write.step != .looks { gate?.void(fingerprint(of: key)) } }

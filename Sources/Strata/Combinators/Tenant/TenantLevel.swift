@@ -32,23 +32,19 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 
     // MARK: Reading
 
-    /// What the level inside has.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         try await base.entry(for: inner(key), request)
     }
 
-    /// What the level inside has, in one call.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys.map { inner($0) }, as: keys, request)
     }
 
-    /// What the level inside has in memory.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? {
         base.resident(inner(key), at: now)
     }
 
-    /// What the level inside has in memory.
     @inlinable
     public func resident(
         _ key: Key,
@@ -62,7 +58,7 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 
     // MARK: Writing
 
-    /// Stored by the level inside, with the tenant's tags.
+    /// Stores the entry with the tenant's tags.
     public func store(_ entry: Entry<Value>, for key: Key) async throws {
         try await base.store(stored(entry), for: inner(key))
     }
@@ -83,13 +79,12 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: inner(key)) }
 
-    /// With the tenant before each.
+    /// The tags with the tenant before each.
     public func stored(tags: [String]) -> [String] { base.stored(tags: tags.map { self.tags.stored($0) }) }
 
-    /// The one of the tenant.
+    /// The tag that all entries of the tenant bear, besides those of the level inside.
     public var commonTags: [String] { base.commonTags + base.stored(tags: [tags.all]) }
 
-    /// `tenant`, and the level that all share.
     public var label: LevelLabel { LevelLabel("tenant", parts: [base.label]) }
 
     // MARK: Inside
@@ -104,20 +99,20 @@ public struct TenantLevel<Base: CacheLevel, Key: Hashable & Sendable>: WrappingL
 extension TenantLevel: SourcedLevel where Base: SourcedLevel {}
 
 extension TenantLevel: AtomicLevel where Base: AtomicLevel {
-    /// What the level inside has.
+    /// Reads the tenant's entry.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await base.current(inner(key)) }
 
-    /// Told to the level inside, with the tenant's tags.
+    /// Exchanges the tenant's entry; the new one bears the tenant's tags.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await base.exchange(entry.map { stored($0) }, for: inner(key), if: mark)
     }
 
-    /// Told to the level inside.
+    /// Changes the lifetime of the tenant's entry.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: inner(key), change)
     }
 
-    /// Asked of the level inside.
+    /// Settles the write of the tenant's key.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await base.settle(inner(key), write)
     }

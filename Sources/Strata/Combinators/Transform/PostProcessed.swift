@@ -11,7 +11,6 @@
 ///
 /// Absent entries have nothing to be processed.
 public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -36,7 +35,6 @@ public struct PostProcessed<Base: CacheLevel>: ForwardingLevel, ProcessingLevel 
         process.resident(of: base, key, at: now, &answers)
     }
 
-    /// `post-processed`, with the level inside.
     public var label: LevelLabel { LevelLabel("post-processed", parts: [base.label]) }
 }
 

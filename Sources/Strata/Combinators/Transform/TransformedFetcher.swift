@@ -5,7 +5,6 @@
 ///     .transformValues(OneWayTransformer { bytes in try Document(bytes) })
 /// ```
 public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLevel, Fetcher {
-    /// What values are found by.
     public typealias Key = Base.Key
 
     /// The fetcher.
@@ -40,7 +39,6 @@ public struct TransformedFetcher<Base: Fetcher, Value: Sendable>: ProcessingLeve
         try await base.store(Entry(.absent), for: key)
     }
 
-    /// `values transformed`, with both types and the fetcher inside.
     public var label: LevelLabel {
         LevelLabel("values transformed, \(Base.Value.self) to \(Value.self)", parts: [base.label])
     }

@@ -10,7 +10,6 @@
 ///
 /// Keys that become equal share an entry. Nothing here tells them apart.
 public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: WrappingLevel {
-    /// What is kept.
     public typealias Value = Base.Value
 
     /// The level that has the transformed keys.
@@ -84,7 +83,6 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
         try await base.remove(try await step(key))
     }
 
-    /// `keys transformed`, with both types and the level inside.
     public var label: LevelLabel {
         LevelLabel("keys transformed, \(Key.self) to \(Base.Key.self)", parts: [base.label])
     }
@@ -114,12 +112,12 @@ public struct TransformedKeys<Base: CacheLevel, Key: Hashable & Sendable>: Wrapp
 extension TransformedKeys: Fetcher where Base: Fetcher {}
 
 extension TransformedKeys: AtomicLevel where Base: AtomicLevel {
-    /// What the level has of the transformed key.
+    /// The level's current entry of the transformed key.
     ///
     /// - Throws: What the transformer or the level throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await base.current(step(key)) }
 
-    /// Changes the transformed key.
+    /// Exchanges the entry of the transformed key.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         do {
             return try await base.exchange(entry, for: step(key), if: mark)
@@ -129,12 +127,12 @@ extension TransformedKeys: AtomicLevel where Base: AtomicLevel {
         }
     }
 
-    /// Changes the transformed key.
+    /// Changes the lifetime of the transformed key.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: step(key), change)
     }
 
-    /// Asks about the transformed key.
+    /// Settles the write of the transformed key.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await base.settle(step(key), write)
     }

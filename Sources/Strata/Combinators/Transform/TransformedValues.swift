@@ -8,7 +8,6 @@
 /// A transformation that throws ends the get after the level was asked, or the set before it is. Lifetimes, tags and versions of
 /// entries stay as they are, and an absence stays one.
 public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
 
     /// The level that keeps the values in their inner form.
@@ -89,7 +88,6 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
         try await entry.map { try await transformer.inverseTransform($0, for: key) }
     }
 
-    /// `values transformed`, with both types and the level inside.
     public var label: LevelLabel {
         LevelLabel("values transformed, \(Base.Value.self) to \(Value.self)", parts: [base.label])
     }
@@ -98,7 +96,7 @@ public struct TransformedValues<Base: CacheLevel, Value: Sendable>: ProcessingLe
 extension TransformedValues: Fetcher where Base: Fetcher {}
 
 extension TransformedValues: AtomicLevel where Base: AtomicLevel {
-    /// What the level inside has, with its value transformed.
+    /// The level's current entry, with its value transformed.
     ///
     /// - Throws: What the level inside or the transformer throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
@@ -115,12 +113,12 @@ extension TransformedValues: AtomicLevel where Base: AtomicLevel {
         return try await base.exchange(inside, for: key, if: mark)
     }
 
-    /// Told to the level inside; no value is transformed.
+    /// Changes the lifetime at the level inside; no value is transformed.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: key, change)
     }
 
-    /// Asks the level inside; no value is transformed.
+    /// Settles the write at the level inside; no value is transformed.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await base.settle(key, write)
     }

@@ -24,19 +24,16 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
         }
     }
 
-    /// What the level inside returns.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         if request.spares(base) { return nil }
         return try await base.entry(for: key, request)
     }
 
-    /// What the level inside returns.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         if request.spares(base) { return Array(repeating: nil, count: keys.count) }
         return try await base.entries(for: keys, request)
     }
 
-    /// What the level inside returns.
     @inlinable
     public func resident(
         _ key: Key,
@@ -44,7 +41,6 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
         _ answers: inout ConditionAnswers
     ) -> Resident<Value>? { reside(key, now, &answers) }
 
-    /// What the level inside returns.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         try await base.join(key, if: isSought)
     }
@@ -69,58 +65,57 @@ public struct AnyLevel<Key: Hashable & Sendable, Value: Sendable>: AnsweringLeve
 
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 
-    /// What the level inside says.
+    /// Whether the level inside has no source of its own.
     public var lacksSource: Bool { base.lacksSource }
 
-    /// What the level inside says.
+    /// Whether the level inside only keeps what it is given.
     public var isStorage: Bool { base.isStorage }
 
-    /// What the level inside says.
+    /// The names by which the level inside knows tags.
     public func stored(tags: [String]) -> [String] { base.stored(tags: tags) }
 
-    /// What the level inside says.
+    /// The tags that each entry of the level inside bears besides its own.
     public var commonTags: [String] { base.commonTags }
 
-    /// What the level inside says.
+    /// The policy by which the level inside dates entries.
     public var policy: FreshnessPolicy? { base.policy }
 
-    /// What the level inside says.
+    /// The clock by which the level inside judges lifetimes.
     public var clock: CacheClock? { base.clock }
 
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// What the level inside says.
+    /// Whether a set goes to a source of truth in the level inside.
     public var writesSource: Bool { base.writesSource }
 
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
-    /// The label of the level inside.
     public var label: LevelLabel { base.label }
 }
 
-// Whether the level inside can compare and store shows when it is asked.
+// Only a call shows whether the level inside can compare and store.
 extension AnyLevel: AtomicLevel {
-    /// What the level inside has; `nil` for a fetcher, which keeps nothing.
+    /// The level's current entry; `nil` for a fetcher, which keeps nothing.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? {
         guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
         return try await base.current(key)
     }
 
-    /// Asks the level inside.
+    /// Exchanges the entry at the level inside.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         guard let base = base as? any AtomicLevel<Key, Value> else { throw CacheError.notUpdatable }
         return try await base.exchange(entry, for: key, if: mark)
     }
 
-    /// Asks the level inside; `nil` for a fetcher, which keeps nothing.
+    /// Changes the lifetime at the level inside; `nil` for a fetcher, which keeps nothing.
     ///
-    /// - Throws: ``CacheError/Code/notUpdatable`` where it cannot compare and store; else what that throws.
+    /// - Throws: ``CacheError/Code/notUpdatable`` where the level inside cannot compare and store; what that level throws.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         guard let base = base as? any AtomicLevel<Key, Value> else { return try withoutEntries() }
         return try await base.changeLifetime(of: key, change)
@@ -132,13 +127,13 @@ extension AnyLevel: AtomicLevel {
         return nil
     }
 
-    /// Asks the level inside; `nil` where it cannot compare and store.
+    /// Settles the write at the level inside; `nil` where that cannot compare and store.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await (base as? any AtomicLevel<Key, Value>)?.settle(key, write)
     }
 }
 
-// So does whether it can confirm.
+// Only a call shows whether it can confirm.
 extension AnyLevel: ConfirmationRelay {
     package var confirming: (any ConfirmingLevel<Key, Value>)? { base as? any ConfirmingLevel<Key, Value> }
 }

@@ -55,6 +55,5 @@ public struct ClosureLevel<Key: Hashable & Sendable, Value: Sendable>: CacheLeve
     /// Runs the closure.
     public func relieve(_ pressure: MemoryPressure) { onPressure(pressure) }
 
-    /// `closures`.
     public var label: LevelLabel { LevelLabel("closures") }
 }

@@ -31,20 +31,20 @@ extension ForwardingLevel where Self: Fetcher {
 
 // For levels that leave reads and writes as they are: declare `AtomicLevel` where the level inside is one.
 extension AtomicLevel where Self: ForwardingLevel, Base: AtomicLevel {
-    /// What the level inside has.
+    /// Reads the current entry from the level inside.
     public func current(_ key: Key) async throws -> CurrentEntry<Value>? { try await base.current(key) }
 
-    /// Told to the level inside.
+    /// Exchanges the entry at the level inside.
     public func exchange(_ entry: Entry<Value>?, for key: Key, if mark: ChangeMark) async throws -> Ticket? {
         try await base.exchange(entry, for: key, if: mark)
     }
 
-    /// Told to the level inside.
+    /// Changes the lifetime at the level inside.
     public func changeLifetime(of key: Key, _ change: LifetimeChange) async throws -> Bool? {
         try await base.changeLifetime(of: key, change)
     }
 
-    /// Asks the level inside.
+    /// Settles the write at the level inside.
     public func settle(_ key: Key, _ write: LateWrite) async throws -> LateWrite.Standing? {
         try await base.settle(key, write)
     }

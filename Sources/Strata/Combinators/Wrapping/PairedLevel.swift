@@ -16,88 +16,82 @@ extension PairedLevel {
     /// The other level.
     package var second: Second { pair.second }
 
-    /// Stored as ``commit(_:for:)`` says.
     public func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
-    /// Stored in both levels; both are tried.
+    /// Stores the entry in both levels; tries the second even when the first fails.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func commit(_ entry: Entry<Value>, for key: Key) async throws -> Ticket? {
         try await pair.commit(entry, for: key)
     }
 
-    /// Removed from both levels; both are tried.
+    /// Removes the key from both levels; tries the second even when the first fails.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Told to both levels; both are tried.
+    /// Empties both levels; tries the second even when the first fails.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func removeAll() async throws { try await pair.removeAll() }
 
-    /// Told to both levels; both are tried.
+    /// Invalidates the tags in both levels; tries the second even when the first fails.
     ///
     /// - Throws: The error of the level that failed; ``CacheError/Code/levelsFailed`` when both did.
     public func invalidate(tags: [String]) async throws { try await pair.invalidate(tags: tags) }
 
-    /// Told to both levels.
     public func relieve(_ pressure: MemoryPressure) { pair.relieve(pressure) }
 
-    /// Told to both levels.
     public func drain(within limit: Duration) async { await pair.drain(within: limit) }
 
     /// The gate of the level that has one.
     public var gate: FillGate? { pair.gate }
 
-    /// Those by which either of them keeps what bears these.
+    /// The names by which either level knows the tags.
     public func stored(tags: [String]) -> [String] {
         let (ofFirst, ofSecond) = (first.stored(tags: tags), second.stored(tags: tags))
         return ofFirst == ofSecond ? ofFirst : ofFirst + ofSecond.filter { !ofFirst.contains($0) }
     }
 
-    /// Those of either.
+    /// The tags that each entry of either level bears.
     public var commonTags: [String] {
         let (ofFirst, ofSecond) = (first.commonTags, second.commonTags)
         return ofFirst + ofSecond.filter { !ofFirst.contains($0) }
     }
 
-    /// That of the level whose gate it is.
+    /// The number by which the level whose gate it is knows the key.
     public func fingerprint(of key: Key) -> UInt64 { pair.fingerprint(of: key) }
 
-    /// Whether both levels say so.
+    /// Whether neither level has a source of its own.
     public var lacksSource: Bool { first.lacksSource && second.lacksSource }
 
-    /// The one by which values are fresh for the shorter time; which level an entry goes to, depends on its key.
+    /// The policy with the shorter fresh lifetime: the level that an entry goes to depends on its key.
     public var policy: FreshnessPolicy? {
         [first.policy, second.policy].compactMap(\.self).min { $0.freshFor < $1.freshFor }
     }
 
-    /// The one that both go by.
+    /// The clock of the first level that has one.
     public var clock: CacheClock? { first.clock ?? second.clock }
 
-    /// Whether both levels say so.
+    /// Whether both levels keep tickets.
     public var keepsTickets: Bool { pair.keepsTickets }
 
-    /// Whether both levels say so.
+    /// Whether both levels only keep what they are given.
     public var isStorage: Bool { first.isStorage && second.isStorage }
 
-    /// That of both, where it is the same.
+    /// The name of both, where it is the same.
     public var origin: EntryOrigin? { first.origin == second.origin ? first.origin : nil }
 
-    /// Whether one of them says so.
+    /// Whether a set goes to a source of truth in either level.
     public var writesSource: Bool { first.writesSource || second.writesSource }
 }
 
 // Two fetchers make a fetcher, and are told of writes all the same.
 extension PairedLevel where Self: Fetcher {
-    /// Told to both fetchers.
     package func store(_ entry: Entry<Value>, for key: Key) async throws { _ = try await commit(entry, for: key) }
 
-    /// Told to both fetchers.
     package func remove(_ key: Key) async throws { try await pair.remove(key) }
 
-    /// Told to both fetchers.
     package func removeAll() async throws { try await pair.removeAll() }
 }
 

@@ -3,11 +3,9 @@
 package protocol TransparentLevel: ForwardingLevel {}
 
 extension TransparentLevel {
-    /// What the level's memory has.
     @inlinable
     public func resident(_ key: Key, at now: MonotonicInstant) -> Resident<Value>? { base.resident(key, at: now) }
 
-    /// The same, with the answers of conditions inside.
     @inlinable
     public func resident(
         _ key: Key,

@@ -11,7 +11,6 @@ public protocol WrappingLevel<Base>: CacheLevel {
 }
 
 extension WrappingLevel {
-    /// Told to the level inside.
     public func removeAll() async throws { try await base.removeAll() }
 
     public func invalidate(tags: [String]) async throws { try await base.invalidate(tags: tags) }
@@ -20,53 +19,47 @@ extension WrappingLevel {
 
     public var gate: FillGate? { base.gate }
 
-    /// What the level inside says.
     public var keepsTickets: Bool { base.keepsTickets }
 
-    /// What the level inside says.
+    /// Whether a set goes to a source of truth in the level inside.
     public var writesSource: Bool { base.writesSource }
 
-    /// What the level inside says.
+    /// Whether the level inside has no source of its own.
     public var lacksSource: Bool { base.lacksSource }
 
-    /// What the level inside says.
+    /// Whether the level inside only keeps what it is given.
     public var isStorage: Bool { base.isStorage }
 
-    /// What the level inside says.
+    /// The names by which the level inside knows tags.
     public func stored(tags: [String]) -> [String] { base.stored(tags: tags) }
 
-    /// What the level inside says.
+    /// The tags that each entry of the level inside bears besides its own.
     public var commonTags: [String] { base.commonTags }
 
-    /// What the level inside says.
+    /// The policy by which the level inside dates entries.
     public var policy: FreshnessPolicy? { base.policy }
 
-    /// What the level inside says.
+    /// The clock by which the level inside judges lifetimes.
     public var clock: CacheClock? { base.clock }
 
     public var origin: EntryOrigin? { base.origin }
 
     public func drain(within limit: Duration) async { await base.drain(within: limit) }
 
-    /// The name of the type, with the level inside.
     public var label: LevelLabel { LevelLabel("\(Self.self)", parts: [base.label]) }
 }
 
 extension WrappingLevel where Key == Base.Key {
-    /// Told to the level inside.
     public func remove(_ key: Key) async throws { try await base.remove(key) }
 
-    /// The fingerprint that the level inside gives.
     public func fingerprint(of key: Key) -> UInt64 { base.fingerprint(of: key) }
 }
 
 // What a fetcher inside does with writes is its own business, also where the wrapper is a fetcher itself.
 extension WrappingLevel where Self: Fetcher {
-    /// Told to the fetcher inside.
     public func removeAll() async throws { try await base.removeAll() }
 }
 
 extension WrappingLevel where Self: Fetcher, Key == Base.Key {
-    /// Told to the fetcher inside.
     public func remove(_ key: Key) async throws { try await base.remove(key) }
 }

@@ -1,30 +1,22 @@
 extension PendingWrites {
     /// A caller that waits for room.
-    struct Caller {
+    struct Caller: Numbered {
         let number: UInt64
         let write: Write
         var until: MonotonicInstant
     }
 
     /// The callers that wait for room, in the order in which they came; each waits equally long.
-    ///
-    /// Each call is O(1) on average.
     struct CallerLine {
-        /// `nil` where a caller has left.
-        private var line: [Caller?] = []
-        /// How many have been taken out in front of the line.
-        private var passed = 0
-        private var start = 0
-        /// Where each caller is, counted from the first that ever came.
-        private var positions: [UInt64: Int] = [:]
+        private var line = WaitLine<Caller>()
         private var latest = MonotonicInstant.distantPast
 
-        var isEmpty: Bool { positions.isEmpty }
+        var isEmpty: Bool { line.isEmpty }
 
-        var count: Int { positions.count }
+        var count: Int { line.count }
 
         /// The one that came first.
-        var first: Caller? { start < line.count ? line[start] : nil }
+        var first: Caller? { line.first }
 
         /// Puts a caller at the end.
         ///
@@ -34,25 +26,12 @@ extension PendingWrites {
             var caller = caller
             latest = max(latest, caller.until)
             caller.until = latest
-            positions[caller.number] = passed + line.count
             line.append(caller)
         }
 
-        mutating func removeFirst() -> Caller? {
-            guard let caller = first else { return nil }
-            remove(caller.number)
-            return caller
-        }
+        mutating func removeFirst() -> Caller? { line.removeFirst() }
 
         /// Takes a caller out, wherever it stands.
-        mutating func remove(_ number: UInt64) {
-            guard let position = positions.removeValue(forKey: number) else { return }
-            line[position - passed] = nil
-            while start < line.count, line[start] == nil { start += 1 }
-            guard start == line.count || start > 64 && 2 * start > line.count else { return }
-            line.removeFirst(start)
-            passed += start
-            start = 0
-        }
+        mutating func remove(_ number: UInt64) { line.remove(number) }
     }
 }

@@ -63,7 +63,16 @@ extension WriteBehindQueue {
             let standing = try? await base.settle(write.key, LateWrite(version, .looks)), standing == .overtaken
         else { return write }
         if change({ $0.yield(write, of: batch) }) { return nil }
-        guard let later = await late(write.key, besides: version) else { return write }
+        let later: Entry<Value>?
+        do { later = try await late(write.key, besides: version) } catch {
+            // Only a release that can read what has overtaken this one can write it, and has to.
+            if (error as? CacheError)?.code == .codec {
+                change { $0.end(write, of: batch, .written) }
+                return nil
+            }
+            return write
+        }
+        guard let later else { return write }
         change { $0.adopted() }
         var write = write
         write.entry = later
@@ -72,8 +81,10 @@ extension WriteBehindQueue {
     }
 
     /// The late write that the cache has of a key, if it is not this one.
-    private func late(_ key: Key, besides version: EntryVersion) async -> Entry<Value>? {
-        guard let entry = try? await base.current(key)?.entry else { return nil }
+    ///
+    /// - Throws: What the cache has thrown, ``CacheError/Code/codec`` for what this release cannot read.
+    private func late(_ key: Key, besides version: EntryVersion) async throws -> Entry<Value>? {
+        guard let entry = try await base.current(key)?.entry else { return nil }
         return entry.version.isLate && entry.version != version ? entry : nil
     }
 
@@ -90,7 +101,7 @@ extension WriteBehindQueue {
                 // The absence of what was deleted stays: by that another instance sees that its own write came before.
                 let standing = try await base.settle(write.key, LateWrite(version, .settles))
                 if standing == nil { await forget(write.key) }
-                if standing == .overtaken, let later = await late(write.key, besides: version) {
+                if standing == .overtaken, let later = try? await late(write.key, besides: version) {
                     return change { $0.adopt(later, afterWriting: write, of: batch, at: clock.running) }
                 }
             } catch {

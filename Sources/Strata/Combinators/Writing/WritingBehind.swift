@@ -24,9 +24,9 @@
 /// Reads are those of the level inside. What forgets does not delete: ``remove(_:)``, ``removeAll()`` and tags concern the cache
 /// only; ``delete(_:)`` deletes in the source, later. It cannot be updated, as ``WritingThrough``.
 ///
-/// Put it around the whole cache, or below memory. The source stands inside.
+/// Put it around the whole cache, or, above Redis, below memory: without Redis memory would not hear of what is
+/// deleted or given up. The source stands inside.
 public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -275,7 +275,6 @@ public struct WritingBehind<Base: AtomicLevel>: TransparentLevel {
     /// Forgets a key, also for a caller that is cancelled.
     private func forget(_ key: Key) async { await Task { [queue] in await queue.forget(key) }.value }
 
-    /// `writing behind`, with what was written and what waits, and the level inside.
     public var label: LevelLabel {
         let counted = statistics
         return LevelLabel(

@@ -19,9 +19,9 @@
 /// It cannot be updated: the cache compares before the source is written, and two updates that both pass would both write there.
 /// Change the value in a transaction of the source, and remove the key.
 ///
-/// Put it around the whole cache, or below memory. A level below it fills what is inside without a write.
+/// Put it around the whole cache, or, above Redis, below memory: without Redis memory would not hear of what is
+/// deleted or given up. A level below it fills what is inside without a write.
 public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -40,17 +40,14 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
 
     // MARK: Reading
 
-    /// The level's entry.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         try await base.entry(for: key, request)
     }
 
-    /// The level's entries.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys, request)
     }
 
-    /// What the level inside returns.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         try await base.join(key, if: isSought)
     }
@@ -205,7 +202,6 @@ public struct WritingThrough<Base: AtomicLevel>: TransparentLevel {
         }
     }
 
-    /// `writing through`, with what was written, and the level inside.
     public var label: LevelLabel {
         LevelLabel(
             "writing through",

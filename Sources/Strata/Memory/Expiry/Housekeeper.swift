@@ -17,11 +17,11 @@ internal import Glibc
 final class Housekeeper: @unchecked Sendable {
     /// The shared instance.
     static let shared = Housekeeper()
-    /// How often a chore runs that is always due.
+    /// How often a duty that is always due runs.
     static let shortestPause = Duration.milliseconds(50)
 
     private struct Appointment {
-        weak var chore: (any Watched)?
+        weak var duty: (any Watched)?
         var due: MonotonicInstant
     }
 
@@ -49,39 +49,39 @@ final class Housekeeper: @unchecked Sendable {
         #endif
     }
 
-    /// Runs the chore at the instant, or earlier if that was asked for before.
+    /// Runs the duty at the instant, or earlier if that was asked for before.
     ///
-    /// Takes a lock that is never held while a chore runs.
-    func come(to chore: some Watched, at due: MonotonicInstant) {
-        let name = ObjectIdentifier(chore)
+    /// Takes a lock that is never held while a duty runs.
+    func come(to duty: some Watched, at due: MonotonicInstant) {
+        let name = ObjectIdentifier(duty)
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        if let known = appointments[name], known.chore != nil, known.due <= due { return }
-        appointments[name] = Appointment(chore: chore, due: due)
+        if let known = appointments[name], known.duty != nil, known.due <= due { return }
+        appointments[name] = Appointment(duty: duty, due: due)
         changes &+= 1
-        // Without a thread, what has expired leaves when somebody uses its level.
+        // Without a thread, an expired entry leaves when its level is next used.
         if !hasThread { hasThread = NativeThread.start(name: "strata-memory") { Housekeeper.shared.run() } == 0 }
         unsafe pthread_cond_signal(changed)
     }
 
     private func run() -> Never {
         while true {
-            for chore in due() {
+            for duty in due() {
                 let now = MonotonicInstant.now
-                put(chore, max(chore.fire(at: now), now.advanced(by: Housekeeper.shortestPause)))
+                put(duty, max(duty.fire(at: now), now.advanced(by: Housekeeper.shortestPause)))
             }
         }
     }
 
-    private func put(_ chore: any Watched, _ next: MonotonicInstant) {
+    private func put(_ duty: any Watched, _ next: MonotonicInstant) {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
-        let name = ObjectIdentifier(chore)
-        // An earlier time may have been asked for while the chore ran.
+        let name = ObjectIdentifier(duty)
+        // An earlier time may have been asked for while the duty ran.
         if let due = appointments[name]?.due { appointments[name]?.due = min(due, next) }
     }
 
-    /// The chores that are due; sleeps until one is, and may return none.
+    /// The duties that are due; sleeps until one is, and may return none.
     private func due() -> [any Watched] {
         unsafe pthread_mutex_lock(mutex)
         let now = MonotonicInstant.now
@@ -90,16 +90,16 @@ final class Housekeeper: @unchecked Sendable {
         var others: [any Watched] = []
         var next = MonotonicInstant.distantFuture
         for (name, appointment) in appointments {
-            guard let chore = appointment.chore else {
+            guard let duty = appointment.duty else {
                 appointments[name] = nil
                 continue
             }
             if appointment.due <= now {
                 appointments[name]?.due = .distantFuture
-                due.append(chore)
+                due.append(duty)
             } else {
                 next = min(next, appointment.due)
-                others.append(chore)
+                others.append(duty)
             }
         }
         unsafe pthread_mutex_unlock(mutex)

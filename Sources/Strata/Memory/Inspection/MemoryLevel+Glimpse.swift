@@ -49,8 +49,10 @@ extension MemoryLevel {
         )
         let place = MemoryChunk<Key, Value>.place(of: slot)
         let chunk = unsafe partitions[partition].pointee.chunks[MemoryChunk<Key, Value>.chunk(of: slot)]
-        if unsafe content.pointee.hasDetails, let details = unsafe chunk.details, let minutiae = unsafe chunk.minutiae {
-            unsafe fill(&entry, details + place, minutiae[place], servedUntil)
+        if unsafe content.pointee.hasMetadata, let metadata = unsafe chunk.metadata,
+            let shortMetadata = unsafe chunk.shortMetadata
+        {
+            unsafe fill(&entry, metadata + place, shortMetadata[place], servedUntil)
         }
         return MemoryGlimpse(
             entry: entry,

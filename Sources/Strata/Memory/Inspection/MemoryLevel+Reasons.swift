@@ -25,8 +25,8 @@ extension MemoryLevel {
 
     /// The seal of the entry in a slot.
     private func seal(of slot: UInt32, _ writer: borrowing Writer) -> TagSeal? {
-        guard unsafe writer.slot(slot).pointee.hasDetails else { return nil }
-        return unsafe writer.details(slot).pointee.label?.seal
+        guard unsafe writer.slot(slot).pointee.hasMetadata else { return nil }
+        return unsafe writer.metadata(slot).pointee.label?.seal
     }
 
     /// Takes down what a read has found, and tells those that observe the level.

@@ -25,7 +25,7 @@ extension EvictionPolicy {
         count = 0
         totalWeight = 0
         sketch.removeAll()
-        rehearsal.removeAll()
+        simulation.removeAll()
     }
 
     /// Changes what the entry in the slot counts towards the limit, and says which entries must go for it.

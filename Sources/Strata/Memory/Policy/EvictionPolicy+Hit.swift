@@ -12,8 +12,8 @@ extension EvictionPolicy {
         let frequency = increased(entry.frequency, from: entry.epoch, to: epoch)
         entries[index].frequency = frequency
         entries[index].epoch = epoch
-        if rehearsal.samples(entry.hash) {
-            rehearse(entry.hash, frequency: frequency)
+        if simulation.samples(entry.hash) {
+            simulate(entry.hash, frequency: frequency)
         }
         switch entry.queue {
         case .none: break
@@ -89,15 +89,15 @@ extension EvictionPolicy {
         epoch &+= 1
         let length = EvictionPolicy.epochLength(population: max(population, count))
         requestsLeftInEpoch = length
-        rehearsal.endEpoch(misses: min(missesInEpoch, length), requests: length)
+        simulation.endEpoch(misses: min(missesInEpoch, length), requests: length)
         missesInEpoch = 0
     }
 
     /// Replays a sampled request in the miniatures and follows the strategy that does best.
     @usableFromInline
     @inline(never)
-    mutating func rehearse(_ hash: UInt32, frequency: UInt8) {
-        guard let better = rehearsal.replay(hash, frequency: frequency, epoch: epoch, current: strategyIndex) else {
+    mutating func simulate(_ hash: UInt32, frequency: UInt8) {
+        guard let better = simulation.replay(hash, frequency: frequency, epoch: epoch, current: strategyIndex) else {
             return
         }
         follow(strategyAt: better)

@@ -37,8 +37,8 @@ extension EvictionPolicy {
         entries[index].frequency = frequency
         entries[index].epoch = epoch
         if isWeighted { weights[index] = UInt32(truncatingIfNeeded: weight) }
-        if rehearsal.samples(hash) {
-            rehearse(hash, frequency: frequency)
+        if simulation.samples(hash) {
+            simulate(hash, frequency: frequency)
         }
         let isFull = totalWeight + weight > limit
         if isFull { rebalance() }
@@ -164,7 +164,7 @@ extension EvictionPolicy {
         self.population = population
         // A level that was made smaller must not go by the counts of the larger one for the rest of its epoch.
         requestsLeftInEpoch = min(requestsLeftInEpoch, EvictionPolicy.epochLength(population: max(population, count)))
-        rehearsal.setPopulation(population)
+        simulation.setPopulation(population)
         tuneMoveClock()
     }
 

@@ -39,7 +39,7 @@ extension EvictionPolicy {
         var resident = 0
         for index in EvictionPolicy.heads..<entries.count where entries[index].queue != .none { resident += 1 }
         precondition(resident == count, "an entry says that it is in a queue and is in none")
-        rehearsal.checkInvariants()
+        simulation.checkInvariants()
         #endif
     }
 }

@@ -47,7 +47,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
 
     var missesInEpoch = 0
 
-    @usableFromInline var rehearsal: MiniatureSimulation
+    @usableFromInline var simulation: MiniatureSimulation
     /// How many entries the cache holds when it is full, as far as is known.
     @usableFromInline var population: Int
 
@@ -84,7 +84,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
         seed: UInt64 = .random(in: .min ... .max),
         strategies: [EvictionStrategy] = EvictionStrategy.all
     ) {
-        precondition(!strategies.isEmpty && strategies.count <= MiniatureSimulation.maximumLanes)
+        precondition(!strategies.isEmpty && strategies.count <= MiniatureSimulation.maximumMiniatures)
         let limit = EvictionPolicy.bounded(limit)
         let foreseen = isWeighted ? max(expectedCount, 0) : limit
         self.limit = limit
@@ -98,7 +98,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
         weights = FlatArray(repeating: 1, count: 1)
         sketch = FrequencySketch(blockCount: EvictionPolicy.initialBlocks(for: population))
         requestsLeftInEpoch = EvictionPolicy.epochLength(population: population)
-        rehearsal = MiniatureSimulation(strategies: strategies, population: population)
+        simulation = MiniatureSimulation(strategies: strategies, population: population)
         for head in 0..<EvictionPolicy.heads {
             entries[head] = PolicyEntry(linkedToItself: UInt32(head))
         }
@@ -134,7 +134,7 @@ package struct EvictionPolicy: ~Copyable, Sendable {
 
     /// Bytes of memory that the policy uses beside its slots: the sketch and the simulation.
     @usableFromInline
-    package var sideMemory: Int { sketch.byteCount + rehearsal.byteCount }
+    package var sideMemory: Int { sketch.byteCount + simulation.byteCount }
 }
 
 extension EvictionPolicy {

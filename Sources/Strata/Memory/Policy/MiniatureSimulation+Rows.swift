@@ -45,10 +45,10 @@ extension MiniatureSimulation {
 
     /// Doubles the table.
     ///
-    /// Eight lanes of 4095 entries need less than the 65 536 rows that a link can name.
+    /// Eight miniatures of 4095 entries need less than the 65 536 rows that a link can name.
     private mutating func growRows() {
         rows.grow(to: rows.count * 2, filling: Row())
-        links.grow(to: rows.count * MiniatureSimulation.maximumLanes, filling: Link(previous: 0, next: 0))
+        links.grow(to: rows.count * MiniatureSimulation.maximumMiniatures, filling: Link(previous: 0, next: 0))
         buckets = FlatArray(repeating: 0, count: rows.count)
         rebuildBuckets()
     }
@@ -66,8 +66,8 @@ extension MiniatureSimulation {
     mutating func dropUnsampled() {
         rebuildBuckets()
         for row in MiniatureSimulation.heads..<used where rows[row].queues != 0 && rows[row].hash & sampleMask != 0 {
-            for lane in 0..<lanes.count where queue(of: row, lane) != 0 {
-                evict(row, lane, from: queue(of: row, lane))
+            for miniature in 0..<miniatures.count where queue(of: row, miniature) != 0 {
+                evict(row, miniature, from: queue(of: row, miniature))
             }
         }
     }
@@ -78,37 +78,39 @@ extension MiniatureSimulation {
         counts.fill(with: 0)
         free = 0
         used = MiniatureSimulation.heads
-        for lane in 0..<lanes.count {
+        for miniature in 0..<miniatures.count {
             for head in 0..<MiniatureSimulation.heads {
                 let own = UInt16(head)
-                links[head * MiniatureSimulation.maximumLanes + lane] = Link(previous: own, next: own)
+                links[head * MiniatureSimulation.maximumMiniatures + miniature] = Link(previous: own, next: own)
             }
         }
     }
 
-    private func queue(of row: Int, _ lane: Int) -> Int {
-        Int(truncatingIfNeeded: rows[row].queues &>> UInt64(8 * lane)) & 0xFF
+    private func queue(of row: Int, _ miniature: Int) -> Int {
+        Int(truncatingIfNeeded: rows[row].queues &>> UInt64(8 * miniature)) & 0xFF
     }
 
     func checkInvariants() {
         #if DEBUG
-        for lane in 0..<lanes.count {
+        for miniature in 0..<miniatures.count {
             var found = [0, 0, 0, 0]
             for queue in 1..<MiniatureSimulation.heads {
-                var row = Int(links[queue * MiniatureSimulation.maximumLanes + lane].next)
+                var row = Int(links[queue * MiniatureSimulation.maximumMiniatures + miniature].next)
                 var previous = queue
                 while row != queue {
-                    precondition(Int(links[row * MiniatureSimulation.maximumLanes + lane].previous) == previous)
-                    precondition(self.queue(of: row, lane) == queue)
+                    precondition(
+                        Int(links[row * MiniatureSimulation.maximumMiniatures + miniature].previous) == previous
+                    )
+                    precondition(self.queue(of: row, miniature) == queue)
                     precondition(find(rows[row].hash) == row, "a row that cannot be found")
                     precondition(rows[row].hash & sampleMask == 0, "a row outside of the sample")
                     found[queue] += 1
                     previous = row
-                    row = Int(links[row * MiniatureSimulation.maximumLanes + lane].next)
+                    row = Int(links[row * MiniatureSimulation.maximumMiniatures + miniature].next)
                 }
             }
-            for queue in 1..<MiniatureSimulation.heads { precondition(found[queue] == count(lane, queue)) }
-            precondition(total(lane) <= laneLimit, "a miniature holds too much")
+            for queue in 1..<MiniatureSimulation.heads { precondition(found[queue] == count(miniature, queue)) }
+            precondition(total(miniature) <= miniatureLimit, "a miniature holds too much")
         }
         #endif
     }

@@ -7,9 +7,8 @@
 /// Simulations", USENIX ATC 2017), and the difference between two miniatures is closer still, since both see the same
 /// keys.
 ///
-/// All miniatures share one table of sampled keys: a *row* is a key that at least one of them holds, and
-/// each *lane* is one miniature, with the links of its queues in every row. Entries count as 1 here, whatever they
-/// weigh.
+/// All miniatures share one table of sampled keys: a *row* is a key that at least one of them holds, with the links of
+/// each miniature's queues. Entries count as 1 here, whatever they weigh.
 ///
 /// Sizes: a miniature has room for 96 to 767 entries, or is as large as the cache where that is smaller than 192. Of
 /// a cache of 1000 entries one key in 8 is followed, of a million one in 2048.
@@ -17,7 +16,7 @@
 struct MiniatureSimulation: ~Copyable, Sendable {
     /// A key that is in at least one miniature.
     struct Row: BitwiseCopyable, Sendable {
-        /// The queue in each lane, one byte a lane.
+        /// The queue in each miniature, one byte each.
         var queues: UInt64 = 0
         var hash: UInt32 = 0
         /// The next row with the same bucket, or the next free row.
@@ -26,7 +25,7 @@ struct MiniatureSimulation: ~Copyable, Sendable {
         var epoch: UInt8 = 0
     }
 
-    /// The neighbours of a row in a queue of one lane.
+    /// The neighbours of a row in a queue of one miniature.
     struct Link: BitwiseCopyable, Sendable {
         var previous: UInt16
         var next: UInt16
@@ -41,7 +40,7 @@ struct MiniatureSimulation: ~Copyable, Sendable {
         var protectedLimit = 0
     }
 
-    @usableFromInline static var maximumLanes: Int { 8 }
+    @usableFromInline static var maximumMiniatures: Int { 8 }
     /// The rows before the first real one: the heads of the queues.
     ///
     /// Row 0 also means none in a chain.
@@ -53,9 +52,9 @@ struct MiniatureSimulation: ~Copyable, Sendable {
     var isSetUp = false
     var schedule = MiniatureSchedule()
     /// The number of entries that each miniature has room for.
-    var laneLimit = 1
-    var lanes: FlatArray<Miniature>
-    /// The number of entries in each queue of each lane.
+    var miniatureLimit = 1
+    var miniatures: FlatArray<Miniature>
+    /// The number of entries in each queue of each miniature.
     var counts: FlatArray<Int>
     var rows: FlatArray<Row>
     var links: FlatArray<Link>
@@ -66,11 +65,11 @@ struct MiniatureSimulation: ~Copyable, Sendable {
     var dice: UInt32 = 0x9E37_79B9
 
     init(strategies: [EvictionStrategy], population: Int) {
-        lanes = FlatArray(repeating: Miniature(strategy: strategies[0]), count: strategies.count)
-        for lane in 0..<strategies.count { lanes[lane].strategy = strategies[lane] }
+        miniatures = FlatArray(repeating: Miniature(strategy: strategies[0]), count: strategies.count)
+        for miniature in 0..<strategies.count { miniatures[miniature].strategy = strategies[miniature] }
         counts = FlatArray(repeating: 0, count: strategies.count * MiniatureSimulation.heads)
         rows = FlatArray(repeating: Row(), count: 64)
-        links = FlatArray(repeating: Link(previous: 0, next: 0), count: 64 * MiniatureSimulation.maximumLanes)
+        links = FlatArray(repeating: Link(previous: 0, next: 0), count: 64 * MiniatureSimulation.maximumMiniatures)
         buckets = FlatArray(repeating: 0, count: 64)
         removeAll()
         setPopulation(population)
@@ -110,7 +109,7 @@ struct MiniatureSimulation: ~Copyable, Sendable {
 
     /// Adapts the sample and the miniatures to the number of entries that a full cache holds.
     mutating func setPopulation(_ population: Int) {
-        guard lanes.count > 1 else { return }
+        guard miniatures.count > 1 else { return }
         let wanted = MiniatureSimulation.shift(for: population)
         if wanted != shift || !isSetUp {
             let isThinner = wanted > shift && isSetUp
@@ -120,15 +119,15 @@ struct MiniatureSimulation: ~Copyable, Sendable {
             mask = sampleMask
             if isThinner { dropUnsampled() } else { removeAll() }
         }
-        laneLimit = min(max(1, population >> Int(shift)), 4095)
-        for lane in 0..<lanes.count {
-            let strategy = lanes[lane].strategy
-            lanes[lane].windowLimit = strategy.windowLimit(of: laneLimit)
-            lanes[lane].protectedLimit = strategy.protectedLimit(of: laneLimit)
-            lanes[lane].destinations = destinations(lane)
-            shrink(lane)
+        miniatureLimit = min(max(1, population >> Int(shift)), 4095)
+        for miniature in 0..<miniatures.count {
+            let strategy = miniatures[miniature].strategy
+            miniatures[miniature].windowLimit = strategy.windowLimit(of: miniatureLimit)
+            miniatures[miniature].protectedLimit = strategy.protectedLimit(of: miniatureLimit)
+            miniatures[miniature].destinations = destinations(miniature)
+            shrink(miniature)
         }
-        scores.setMemory(requests: 20 * max(laneLimit, 48))
+        scores.setMemory(requests: 20 * max(miniatureLimit, 48))
     }
 
     /// Replays a request in every miniature.
@@ -141,17 +140,17 @@ struct MiniatureSimulation: ~Copyable, Sendable {
         rows[row].frequency = frequency
         rows[row].epoch = epoch
         let queues = rows[row].queues
-        for lane in 0..<lanes.count {
-            let queue = Int(truncatingIfNeeded: queues &>> UInt64(8 &* lane)) & 0xFF
+        for miniature in 0..<miniatures.count {
+            let queue = Int(truncatingIfNeeded: queues &>> UInt64(8 &* miniature)) & 0xFF
             if queue == 0 {
-                admit(row, lane, epoch)
+                admit(row, miniature, epoch)
             } else {
-                hits |= 1 &<< UInt32(truncatingIfNeeded: lane)
-                hit(row, lane, from: queue)
+                hits |= 1 &<< UInt32(truncatingIfNeeded: miniature)
+                hit(row, miniature, from: queue)
             }
         }
         guard !schedule.isSettling else { return nil }
-        guard let better = scores.record(hits, lanes: lanes.count, current: current) else { return nil }
+        guard let better = scores.record(hits, miniatures: miniatures.count, current: current) else { return nil }
         schedule.strategyChanged()
         return better
     }

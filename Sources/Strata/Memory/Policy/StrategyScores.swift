@@ -20,47 +20,47 @@ struct StrategyScores: Sendable {
         growth = 1 / fading
     }
 
-    /// Takes note of a request that hit in the lanes whose bit is set.
+    /// Takes note of a request that hit in the miniatures whose bit is set.
     ///
-    /// - Returns: The lane to change to, if there is one better than `current`.
-    mutating func record(_ hitLanes: UInt32, lanes: Int, current: Int) -> Int? {
+    /// - Returns: The miniature to change to, if there is one better than `current`.
+    mutating func record(_ hitMiniatures: UInt32, miniatures: Int, current: Int) -> Int? {
         weight *= growth
         requests = requests * fading + 1
         if weight > 0x1p60 { normalize() }
-        let everyLane: UInt32 = (1 &<< UInt32(truncatingIfNeeded: lanes)) &- 1
-        guard hitLanes != 0, hitLanes != everyLane else { return nil }
-        let currentHits = hitLanes &>> UInt32(truncatingIfNeeded: current) & 1
-        let unlike = currentHits == 0 ? hitLanes : ~hitLanes
-        for lane in 0..<lanes {
-            let bit = UInt32(truncatingIfNeeded: lane)
-            hits[lane] += Float(hitLanes &>> bit & 1) * weight
-            disagreements[lane] += Float(unlike &>> bit & 1) * weight
+        let everyMiniature: UInt32 = (1 &<< UInt32(truncatingIfNeeded: miniatures)) &- 1
+        guard hitMiniatures != 0, hitMiniatures != everyMiniature else { return nil }
+        let currentHits = hitMiniatures &>> UInt32(truncatingIfNeeded: current) & 1
+        let unlike = currentHits == 0 ? hitMiniatures : ~hitMiniatures
+        for miniature in 0..<miniatures {
+            let bit = UInt32(truncatingIfNeeded: miniature)
+            hits[miniature] += Float(hitMiniatures &>> bit & 1) * weight
+            disagreements[miniature] += Float(unlike &>> bit & 1) * weight
         }
-        return currentHits == 0 ? betterLane(than: current, lanes) : nil
+        return currentHits == 0 ? betterMiniature(than: current, miniatures) : nil
     }
 
-    /// The lane with the most hits, if its lead is not by chance.
-    private mutating func betterLane(than current: Int, _ lanes: Int) -> Int? {
+    /// The miniature with the most hits, if its lead is not by chance.
+    private mutating func betterMiniature(than current: Int, _ miniatures: Int) -> Int? {
         let threshold = hits[current] + 0.002 * requests * weight
         var best = current
         var most = threshold + 1.5 * weight
-        for lane in 0..<lanes where hits[lane] > most {
-            let lead = (hits[lane] - threshold) / weight
-            if lead > 1.5 * (1 + (disagreements[lane] / weight).squareRoot()) {
-                best = lane
-                most = hits[lane]
+        for miniature in 0..<miniatures where hits[miniature] > most {
+            let lead = (hits[miniature] - threshold) / weight
+            if lead > 1.5 * (1 + (disagreements[miniature] / weight).squareRoot()) {
+                best = miniature
+                most = hits[miniature]
             }
         }
         guard best != current else { return nil }
-        for lane in 0..<lanes { disagreements[lane] = (hits[lane] - hits[best]).magnitude }
+        for miniature in 0..<miniatures { disagreements[miniature] = (hits[miniature] - hits[best]).magnitude }
         return best
     }
 
     private mutating func normalize() {
         let least = hits.min()
-        for lane in hits.indices {
-            hits[lane] = (hits[lane] - least) / weight
-            disagreements[lane] /= weight
+        for miniature in hits.indices {
+            hits[miniature] = (hits[miniature] - least) / weight
+            disagreements[miniature] /= weight
         }
         weight = 1
     }

@@ -1,4 +1,4 @@
-/// The details of an entry on their way into memory.
+/// The metadata of an entry on its way into memory.
 @usableFromInline
 struct EntryMetadata: Sendable {
     @usableFromInline let freshUntil: MonotonicInstant
@@ -30,7 +30,7 @@ extension Entry {
     /// Whether there is more to remember than a slot has room for.
     @inlinable
     @inline(__always)
-    var hasParticulars: Bool {
+    var hasMetadata: Bool {
         staleUntil != freshUntil || refreshAt != freshUntil || storedAt != .distantPast
             || version != .none || !tags.isEmpty || fetchDuration != .zero || asOf != 0 || seal != nil
     }

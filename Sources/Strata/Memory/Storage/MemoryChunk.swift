@@ -13,9 +13,9 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
     @usableFromInline let slots: UnsafeMutablePointer<MemorySlot<Key, Value>>
     /// When each slot was filled, as ``MemoryState/stamp(at:)`` has it.
     @usableFromInline let stamps: UnsafeMutablePointer<UInt32>
-    /// Allocated for the first entry that has any, as are the minutiae.
-    @usableFromInline var details: UnsafeMutablePointer<MemoryMetadata>?
-    @usableFromInline var minutiae: UnsafeMutablePointer<MemoryShortMetadata>?
+    /// Allocated, with `shortMetadata`, for the first entry that has any.
+    @usableFromInline var metadata: UnsafeMutablePointer<MemoryMetadata>?
+    @usableFromInline var shortMetadata: UnsafeMutablePointer<MemoryShortMetadata>?
     /// When each slot was last asked for, where entries expire when idle.
     @usableFromInline let uses: UnsafeMutablePointer<Atomic<Int64>>?
 
@@ -43,25 +43,25 @@ struct MemoryChunk<Key: Hashable & Sendable, Value: Sendable> {
         let size = Self.size(number)
         unsafe slots = .allocate(capacity: size)
         unsafe stamps = .allocate(capacity: size)
-        unsafe details = nil
-        unsafe minutiae = nil
+        unsafe metadata = nil
+        unsafe shortMetadata = nil
         unsafe uses = countsUses ? .allocate(capacity: size) : nil
         guard let uses = unsafe uses else { return }
         for place in 0..<size { unsafe (uses + place).initialize(to: Atomic(0)) }
     }
 
-    /// Makes room for details.
-    mutating func allocateDetails(_ number: Int) {
-        unsafe details = .allocate(capacity: Self.size(number))
-        unsafe minutiae = .allocate(capacity: Self.size(number))
+    /// Makes room for metadata.
+    mutating func allocateMetadata(_ number: Int) {
+        unsafe metadata = .allocate(capacity: Self.size(number))
+        unsafe shortMetadata = .allocate(capacity: Self.size(number))
     }
 
     /// Frees the memory; no slot may be in use any more.
     func deallocate() {
         unsafe slots.deallocate()
         unsafe stamps.deallocate()
-        unsafe details?.deallocate()
-        unsafe minutiae?.deallocate()
+        unsafe metadata?.deallocate()
+        unsafe shortMetadata?.deallocate()
         unsafe uses?.deallocate()
     }
 }

@@ -26,8 +26,8 @@ struct MemoryDiscardedStorage<Key: Hashable & Sendable, Value: Sendable>: ~Copya
         forEachSlot { slot in
             let chunk = unsafe chunks[Chunk.chunk(of: slot)]
             let place = Chunk.place(of: slot)
-            if unsafe chunk.slots[place].hasDetails, let details = unsafe chunk.details {
-                unsafe (details + place).deinitialize(count: 1)
+            if unsafe chunk.slots[place].hasMetadata, let metadata = unsafe chunk.metadata {
+                unsafe (metadata + place).deinitialize(count: 1)
             }
             unsafe (chunk.slots + place).deinitialize(count: 1)
         }

@@ -1,4 +1,4 @@
-/// What an entry has beside its details, apart from them because of its size.
+/// The last six bytes of an entry's metadata, apart from ``MemoryMetadata`` so that neither is padded.
 @usableFromInline
 struct MemoryShortMetadata: BitwiseCopyable, Sendable {
     /// Until when it is fresh, from the end of its being served.

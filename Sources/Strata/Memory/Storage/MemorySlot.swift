@@ -9,11 +9,11 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var value: Value?
     // The three of one byte first: they fit into what an optional value leaves free.
     @usableFromInline var partition: UInt8
-    /// Whether the slot's details differ from those that follow from this.
-    @usableFromInline var hasDetails: Bool
+    /// Whether the slot has metadata that differs from what follows from the slot alone.
+    @usableFromInline var hasMetadata: Bool
     /// Bit 0: the entry is suspect: it is not known whether it has changed.
     ///
-    /// Bit 1: its details have a seal.
+    /// Bit 1: its metadata has a seal.
     @usableFromInline var marks: UInt8
     /// The part of the key's hash that stands in the index.
     @usableFromInline var tag: UInt32
@@ -26,7 +26,7 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         value: Value?,
         tag: UInt32,
         partition: UInt8,
-        hasDetails: Bool,
+        hasMetadata: Bool,
         isSuspect: Bool,
         isSealed: Bool = false
     ) {
@@ -36,7 +36,7 @@ struct MemorySlot<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         self.value = value
         self.tag = tag
         self.partition = partition
-        self.hasDetails = hasDetails
+        self.hasMetadata = hasMetadata
         marks = (isSuspect ? 1 : 0) | (isSealed ? 2 : 0)
     }
 

@@ -61,9 +61,12 @@ package final class Watch: Sendable {
                 if left > .zero { try? await clock.rest(for: left) }
                 guard begin(number), let owner else { return }
                 let now = clock.running
+                let start = MonotonicInstant.now
                 let due = owner.fire(at: now)
-                // Not sooner: deadlines within this time are handled together.
-                if due < .distantFuture { schedule(again: max(due, now.advanced(by: .milliseconds(1))), number, owner) }
+                // Not sooner: deadlines within this time are handled together. An owner looks through all that it has, so one
+                // with very much gets a tenth of a processor for it at most.
+                let pause = max(.milliseconds(1), start.duration(to: .now) * 10)
+                if due < .distantFuture { schedule(again: max(due, now.advanced(by: pause)), number, owner) }
             }
         }
         let replaced = state.withLock { state in

@@ -10,7 +10,8 @@ struct ReplicaCandidate: Sendable {
     var stands: Bool { connection.standsSince == proof.connection }
 }
 
-/// The replicas of a cluster: asks them and their primaries how far they are, so that some may be read when a primary fails.
+/// The replicas of a cluster: asks them and their primaries how far they are, so that some may be read when a primary
+/// fails.
 final class ClusterReplicas: Watched {
     private struct State {
         var lag: ReplicaLag
@@ -27,7 +28,7 @@ final class ClusterReplicas: Watched {
     private let state: Locked<State>
     private let watch = Watch()
     private let interval: Duration
-    private let patience: Duration
+    private let callTimeout: Duration
     private let make: @Sendable (RedisEndpoint) throws -> RedisClient
 
     /// - Parameters:
@@ -42,7 +43,7 @@ final class ClusterReplicas: Watched {
         state = Locked(State(lag: ReplicaLag(limit: limit)))
         // So that a primary that has just failed has answered not long ago.
         interval = min(max(limit / 16, Self.intervals.lowerBound), Self.intervals.upperBound)
-        patience = configuration.connectTimeout
+        callTimeout = configuration.connectTimeout
         self.make = make
     }
 
@@ -88,7 +89,8 @@ final class ClusterReplicas: Watched {
         return nodes.compactMap(\.existing)
     }
 
-    /// The replicas of a primary that have everything from before the limit, and from before a change; the least late first.
+    /// The replicas of a primary that have everything from before the limit, and from before a change; the least late
+    /// first.
     func candidates(of primary: RedisEndpoint, since change: MonotonicInstant) -> [ReplicaCandidate] {
         let now = MonotonicInstant.now
         let (proofs, nodes) = state.withLock { state in
@@ -163,7 +165,7 @@ final class ClusterReplicas: Watched {
         _ argument: StaticString,
         _ completion: @escaping @Sendable (Result<RESPValue, RedisError>) -> Void
     ) {
-        let deadline = MonotonicInstant.now.advanced(by: patience)
+        let deadline = MonotonicInstant.now.advanced(by: callTimeout)
         client.post(
             deadline: deadline,
             on: connection,

@@ -7,15 +7,16 @@ struct ClusterCall: Sendable {
     /// `nil` for any primary.
     let slot: UInt16?
     let expected: ReplyKinds
-    /// Whether it can be made for each of its keys by itself: then it need not wait until all of them have arrived somewhere.
+    /// Whether it can be made for each of its keys by itself: then it need not wait until all of them have arrived
+    /// somewhere.
     var isDivisible = false
 }
 
 extension ClusterRouter {
     /// So often a call is sent from one node to another without a pause.
     static let mostHops = 5
-    /// So often it begins anew after that, each time after a pause: while a slot is handed over, its old owner and its new one
-    /// may point to each other for a moment.
+    /// So often it begins anew after that, each time after a pause: while a slot is handed over, its old owner and its
+    /// new one may point to each other for a moment.
     static let mostDetours = 4
     /// So often it is sent again after its connection was lost.
     static let mostLosses = 2
@@ -43,7 +44,8 @@ extension ClusterRouter {
     /// A node that serves a slot, and what leads to it.
     struct Way {
         let node: ClusterNode
-        /// A node that leaves the cluster does not take its calls with it: to be kept alive for as long as a call takes.
+        /// A node that leaves the cluster does not take its calls with it: to be kept alive for as long as a call
+        /// takes.
         let client: RedisClient
         let connection: Connection
     }
@@ -67,8 +69,8 @@ extension ClusterRouter {
     ///
     /// - Parameters:
     ///   - call: The call.
-    ///   - connection: The connection of the first attempt, for calls whose order matters; not used when the slot's node is
-    ///     another by now.
+    ///   - connection: The connection of the first attempt, for calls whose order matters; not used when the slot's
+    ///     node is another by now.
     ///   - first: What has come of an attempt that was made already, and at which node.
     ///   - encode: Writes the command.
     /// - Returns: The reply.
@@ -147,8 +149,8 @@ extension ClusterRouter {
 
     /// A connection was lost, or none was to be had: the map may be old.
     ///
-    /// The call is made again where it may be, and at once only if another node serves the slot by now: while the cluster has
-    /// not noticed that a node is gone, nothing is gained by asking it again.
+    /// The call is made again where it may be, and at once only if another node serves the slot by now: while the
+    /// cluster has not noticed that a node is gone, nothing is gained by asking it again.
     private func lost(_ error: RedisError, _ node: ClusterNode, _ call: ClusterCall, _ course: inout Course)
         async throws
     {
@@ -229,7 +231,8 @@ extension ClusterRouter {
         if !isKnown { confirm([node]) }
     }
 
-    /// Sends the call to another node at once, or lets it begin anew after a pause when it was sent around for too long.
+    /// Sends the call to another node at once, or lets it begin anew after a pause when it was sent around for too
+    /// long.
     private func hop(
         to node: ClusterNode,
         asking: Bool,

@@ -46,8 +46,8 @@ extension ClusterRouter: Watched {
 
     /// Has the map asked for: now, or when the pause since the last round is over; once for all who want it.
     ///
-    /// A round that is still under way then asks further nodes: those it has asked may be silent for as long as a connect may
-    /// take, and the map is relied on for less.
+    /// A round that is still under way then asks further nodes: those it has asked may be silent for as long as a
+    /// connect may take, and the map is relied on for less.
     func refresh() {
         let now = MonotonicInstant.now
         let (round, due) = state.withLock { state -> (UInt64?, MonotonicInstant?) in
@@ -161,14 +161,16 @@ extension ClusterRouter: Watched {
         let map: SlotMap
         do throws(RedisError) { map = try answer.map() } catch {
             if error.isOfMissingCommand, answer.gaps == nil {
-                // One node's refusal must not last: where neither is allowed now, the first is tried again the next time.
+                // One node's refusal must not last: where neither is allowed now, the first is tried again the next
+                // time.
                 state.withLock { $0.asksForSlots = !answer.isOfSlots }
                 if !answer.isOfSlots { return ask(answer.client, number) }
             }
             guard let gaps = answer.gaps else { return failed(error, number) }
             map = gaps
         }
-        // Some releases of Redis and Valkey 7.2 leave out the slots of a shard whose primary has died (redis/redis#13414).
+        // Some releases of Redis and Valkey 7.2 leave out the slots of a shard whose primary has died
+        // (redis/redis#13414).
         if !answer.isOfSlots, !map.isWhole { return ask(answer.client, number, gaps: map) }
         let epoch = answer.information?.epoch ?? 0
         let known = view
@@ -201,7 +203,8 @@ extension ClusterRouter: Watched {
     private func failed(_ error: RedisError, _ number: UInt64) {
         let (hasEnded, news) = state.withLock { state -> (Bool, RedisError?) in
             guard state.round?.number == number, let isOver = state.round?.failed() else { return (false, nil) }
-            // What a server has said tells more than that another one is silent, and what is configured wrongly more than either.
+            // What a server has said tells more than that another one is silent, and what is configured wrongly more
+            // than either.
             if state.lastError.map({ error.isOfConfiguration || !$0.isOfConfiguration }) ?? true {
                 state.lastError = error
             }

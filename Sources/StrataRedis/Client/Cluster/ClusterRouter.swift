@@ -3,9 +3,9 @@ internal import Strata
 
 /// The way to the node that serves a key: the map of slots, the nodes, and what keeps both true.
 ///
-/// The map is asked for when the client begins, each ``RedisConfiguration/linkPingInterval``, and when a call finds out that it
-/// is old: one round at a time, at most one a second, or one each such interval where that is shorter. A call whose slot has
-/// moved follows the node's answer at once and does not wait for a round.
+/// The map is asked for when the client begins, each ``RedisConfiguration/linkPingInterval``, and when a call finds out
+/// that it is old: one round at a time, at most one a second, or one each such interval where that is shorter. A call
+/// whose slot has moved follows the node's answer at once and does not wait for a round.
 ///
 /// Each node has a ``RedisClient`` of its own: connections, invalidation link, breakers. All share one I/O thread.
 final class ClusterRouter: Sendable {
@@ -196,8 +196,8 @@ final class ClusterRouter: Sendable {
 
     /// A redirection has told that a slot has moved.
     ///
-    /// The map is changed at once, so that other calls do not go the long way, and is asked for anew. A node that is in no
-    /// map does not come into it by that: whoever answers could name any number of them.
+    /// The map is changed at once, so that other calls do not go the long way, and is asked for anew. A node that is in
+    /// no map does not come into it by that: whoever answers could name any number of them.
     func moved(_ slot: UInt16, to node: ClusterNode) {
         guard view?.byEndpoint[node.endpoint] != nil else {
             exposed(slot, to: node)

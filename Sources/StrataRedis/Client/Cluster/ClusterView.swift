@@ -29,7 +29,8 @@ final class ClusterNode: Sendable {
 
     /// The client; it has its own connections and companion, and shares the I/O thread with those of the other nodes.
     ///
-    /// - Throws: ``RedisError`` when the system gives no descriptor, and ``RedisError/Code/shutDown`` after ``close()``.
+    /// - Throws: ``RedisError`` when the system gives no descriptor, and ``RedisError/Code/shutDown`` after
+    ///   ``close()``.
     func client() throws -> RedisClient {
         try made.withLock { made in
             guard !made.isClosed else { throw RedisError.shutDown(endpoint.description) }

@@ -56,8 +56,8 @@ extension RedisClient {
     /// The same for a call that has succeeded when all slots have.
     ///
     /// - Returns: The answers in the order of all keys.
-    /// - Throws: The first slot's error, when all have ended; with ``RedisError/Effect/ambiguous`` when another slot's command
-    ///   was run.
+    /// - Throws: The first slot's error, when all have ended; with ``RedisError/Effect/ambiguous`` when another slot's
+    ///   command was run.
     func bySlot<Answer: Sendable>(
         _ keys: [RedisKey],
         _ parts: [[Int]],
@@ -70,10 +70,11 @@ extension RedisClient {
     /// How many keys of one slot are asked for by themselves at a time: other calls have to find room beside them.
     private static var singlesAtOnce: Int { 128 }
 
-    /// A command with keys of one slot as its arguments: one for all, or one for each while some of them are at another node.
+    /// A command with keys of one slot as its arguments: one for all, or one for each while some of them are at another
+    /// node.
     ///
-    /// As long as a slot is on its way, a command for several of its keys is refused where not all are in one place, and one for
-    /// a single key is not.
+    /// As long as a slot is on its way, a command for several of its keys is refused where not all are in one place,
+    /// and one for a single key is not.
     ///
     /// - Parameters:
     ///   - command: The name of the command.

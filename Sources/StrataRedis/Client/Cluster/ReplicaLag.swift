@@ -35,10 +35,10 @@ struct ReplicationAccount: Sendable, Equatable {
 
 /// What each replica is proved to have.
 ///
-/// A primary that is asked at an instant answers with an offset in its history of writes. Whatever it has acknowledged before
-/// that instant lies before this offset. A replica that has executed as much of the same history has all of it, and keeps it
-/// for as long as its process lives, which its connection tells: what is read over that connection is no older than the
-/// instant. So no clock of a server counts, nor what a replica says of its link.
+/// A primary that is asked at an instant answers with an offset in its history of writes. Whatever it has acknowledged
+/// before that instant lies before this offset. A replica that has executed as much of the same history has all of it,
+/// and keeps it for as long as its process lives, which its connection tells: what is read over that connection is no
+/// older than the instant. So no clock of a server counts, nor what a replica says of its link.
 struct ReplicaLag: Sendable {
     /// What a replica has.
     struct Proof: Sendable, Equatable {
@@ -87,7 +87,8 @@ struct ReplicaLag: Sendable {
     ///   - replica: The replica.
     ///   - primary: Whose replica it is in the cluster's map.
     ///   - account: Its answer; `nil` for none.
-    ///   - connection: Since when the connection stands over which it was asked and has answered; `nil` when it was another.
+    ///   - connection: Since when the connection stands over which it was asked and has answered; `nil` when it was
+    ///     another.
     mutating func told(
         byReplica replica: RedisEndpoint,
         of primary: RedisEndpoint,

@@ -12,8 +12,8 @@ struct ReplicaMap: Sendable, Equatable {
 
     /// Reads a reply to CLUSTER SHARDS: the replicas that have not failed.
     ///
-    /// One that is "loading" is so for the node that was asked, which may not have heard of its offset yet: others, and the
-    /// replica itself, may know better for many seconds.
+    /// One that is "loading" is so for the node that was asked, which may not have heard of its offset yet: others, and
+    /// the replica itself, may know better for many seconds.
     init(shards reply: RESPValue, from source: RedisEndpoint, usesTLS: Bool = false) {
         for shard in reply.array ?? [] {
             guard let nodes = SlotMap.fields(shard)["nodes"]?.array,
@@ -36,8 +36,8 @@ struct ReplicaMap: Sendable, Equatable {
         }
     }
 
-    /// Keeps replicas of an earlier map that this one does not know, for there are nodes that leave out those of whose offset they
-    /// have not heard.
+    /// Keeps replicas of an earlier map that this one does not know, for there are nodes that leave out those of whose
+    /// offset they have not heard.
     ///
     /// - Parameters:
     ///   - map: The earlier map.

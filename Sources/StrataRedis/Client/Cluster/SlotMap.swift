@@ -50,7 +50,8 @@ struct SlotMap: Sendable, Equatable {
 
     /// Reads a reply to CLUSTER SHARDS.
     ///
-    /// Slots that are given twice are the first's; those never given are nobody's. What makes no sense in it is left out.
+    /// Slots that are given twice are the first's; those never given are nobody's. What makes no sense in it is left
+    /// out.
     ///
     /// - Parameters:
     ///   - reply: The reply.

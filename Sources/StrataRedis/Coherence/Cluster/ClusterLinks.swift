@@ -2,8 +2,8 @@ internal import Strata
 
 /// The invalidation links of a cluster: each keyspace that wants to be told of changes listens to all primaries.
 ///
-/// Of changes a node's link tells the keyspace at once, on that node's I/O thread. What concerns trust goes through a queue,
-/// because the links of several nodes decide on it together.
+/// Of changes a node's link tells the keyspace at once, on that node's I/O thread. What concerns trust goes through a
+/// queue, because the links of several nodes decide on it together.
 final class ClusterLinks: ClusterObserver {
     private struct Attachment: Sendable {
         let node: ClusterNode

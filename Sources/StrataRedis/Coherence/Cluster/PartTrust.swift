@@ -2,12 +2,13 @@ internal import Strata
 
 /// Which parts of a keyspace are told of changes in a cluster, and until when that may be relied on.
 ///
-/// A part stands while the links to all nodes stand that serve one of its slots: each tells of its own keys only. A link
-/// alone does not prove that its node still serves them. So a part is relied on for no longer than ``lease`` after the map
-/// was last seen, and after each of its nodes has last said that it is part of a working cluster: one that was cut off with
-/// this instance goes on answering PINGs.
+/// A part stands while the links to all nodes stand that serve one of its slots: each tells of its own keys only. A
+/// link alone does not prove that its node still serves them. So a part is relied on for no longer than ``lease`` after
+/// the map was last seen, and after each of its nodes has last said that it is part of a working cluster: one that was
+/// cut off with this instance goes on answering PINGs.
 ///
-/// When a slot of a part gets another owner, or keys of it are on their way to another node, everything in the part is void.
+/// When a slot of a part gets another owner, or keys of it are on their way to another node, everything in the part is
+/// void.
 struct PartTrust: Sendable {
     /// What follows from an event, in this order.
     enum Effect: Sendable, Equatable {

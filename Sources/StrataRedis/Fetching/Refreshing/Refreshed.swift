@@ -14,15 +14,15 @@ public import ServiceLifecycle
 /// let group = ServiceGroup(services: [redis, products], logger: logger)
 /// ```
 ///
-/// For a small set of keys that must be fresh before somebody asks. The instance that holds a lease makes the rounds; each
-/// round asks the source for every key, as a read with ``/Strata/ReadOptions/reload`` does, and so stores the values for all
-/// instances. When the instance ends, another one begins a round within
-/// ``RefreshOptions/lookInterval``; when it dies, within that and ``RefreshOptions/leaseDuration``. The lease saves work, and is
-/// no lock: two instances that refresh at once do no harm.
+/// For a small set of keys that must be fresh before somebody asks. The instance that holds a lease makes the rounds;
+/// each round asks the source for every key, as a read with ``/Strata/ReadOptions/reload`` does, and so stores the
+/// values for all instances. When the instance ends, another one begins a round within ``RefreshOptions/lookInterval``;
+/// when it dies, within that and ``RefreshOptions/leaseDuration``. The lease saves work, and is no lock: two instances
+/// that refresh at once do no harm.
 ///
-/// Reads and writes are those of the level inside. A key that fails keeps its old value, and is tried again in the next round.
+/// Reads and writes are those of the level inside. A key that fails keeps its old value, and is tried again in the next
+/// round.
 public struct Refreshed<Base: CacheLevel>: TransparentLevel {
-    /// What entries are found by.
     public typealias Key = Base.Key
     public typealias Value = Base.Value
 
@@ -38,10 +38,11 @@ public struct Refreshed<Base: CacheLevel>: TransparentLevel {
     /// What this instance has refreshed.
     public var statistics: RefreshStatistics { schedule.statistics }
 
-    /// Refreshes when this instance is the one that does, until the task is cancelled or, in a `ServiceGroup`, until graceful
-    /// shutdown begins.
+    /// Refreshes when this instance is the one that does, until the task is cancelled or, in a `ServiceGroup`, until
+    /// graceful shutdown begins.
     ///
-    /// Returns without an error in both cases, and lets another instance begin. While Redis cannot be asked, nothing is refreshed.
+    /// Returns without an error in both cases, and lets another instance begin. While Redis cannot be asked, nothing is
+    /// refreshed.
     public func run() async {
         await withTaskGroup { group in
             group.addTask { [schedule] in await schedule.run() }
@@ -50,17 +51,14 @@ public struct Refreshed<Base: CacheLevel>: TransparentLevel {
         }
     }
 
-    /// The level's entry.
     public func entry(for key: Key, _ request: ReadRequest) async throws -> Entry<Value>? {
         try await base.entry(for: key, request)
     }
 
-    /// The level's entries.
     public func entries(for keys: [Key], _ request: ReadRequest) async throws -> [Entry<Value>?] {
         try await base.entries(for: keys, request)
     }
 
-    /// What the level inside returns.
     public func join(_ key: Key, if isSought: () -> Bool) async throws -> Joined<Value>? {
         try await base.join(key, if: isSought)
     }
@@ -98,13 +96,13 @@ extension CacheLevel {
     /// A cache whose calls bring their sources has none that a round could ask: each round fails then, with
     /// ``/Strata/CacheError/Code/miss``.
     ///
-    /// One round trip to Redis for each third of ``RefreshOptions/leaseDuration``, in the instance that refreshes; one for each
-    /// ``RefreshOptions/lookInterval`` in the others.
+    /// One round trip to Redis for each third of ``RefreshOptions/leaseDuration``, in the instance that refreshes; one
+    /// for each ``RefreshOptions/lookInterval`` in the others.
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed at once.
-    ///     Make it shorter than the lifetime of the values.
+    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed
+    ///     at once. Make it shorter than the lifetime of the values.
     ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
     ///   - keyspace: The keyspace of the lease.
@@ -133,14 +131,15 @@ extension CacheLevel {
     /// ``/Strata/CacheError/Code/miss``.
     ///
     /// - Parameters:
-    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed at once.
-    ///     Make it shorter than the lifetime of the values.
+    ///   - interval: The time from the beginning of a round to that of the next; a round that takes longer is followed
+    ///     at once. Make it shorter than the lifetime of the values.
     ///   - name: What the schedule is called; the same in all instances, and another one for each cache.
     ///   - redis: Where the instances meet; usually the server of the level.
     ///   - keyspace: The keyspace of the lease.
     ///   - options: How many keys at once, and how instances take turns.
     ///   - logger: Gets a line for a round in which something has failed.
-    ///   - failed: Gets each key whose fetch has failed, and `nil` when the keys could not be told. It must not take long.
+    ///   - failed: Gets each key whose fetch has failed, and `nil` when the keys could not be told. It must not take
+    ///     long.
     ///   - keys: Tells the keys, at the beginning of each round.
     /// - Returns: The level, and the service that refreshes.
     public func refreshAll(

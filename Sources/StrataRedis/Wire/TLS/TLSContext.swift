@@ -1,8 +1,8 @@
 #if TLS
 internal import COpenSSL
 
-/// What the connections of one configuration share: the certificates and keys as they were read, and the sessions that can be
-/// resumed.
+/// What the connections of one configuration share: the certificates and keys as they were read, and the sessions that
+/// can be resumed.
 ///
 /// Lives on the I/O thread.
 final class TLSContext {
@@ -23,6 +23,13 @@ final class TLSContext {
     let pointer: OpaquePointer
     let verifies: Bool
     private var sessions: [String: OpaquePointer] = [:]
+    /// Whether a handshake has succeeded.
+    private var isProved = false
+    /// Whether handshakes have failed and none has succeeded: what was read may not be all there is.
+    ///
+    /// OpenSSL does not say when it could not open the bundle of the system's authorities, for want of a descriptor,
+    /// say.
+    private(set) var isDoubtful = false
 
     /// Reads the files.
     ///
@@ -64,6 +71,12 @@ final class TLSContext {
     deinit {
         for session in sessions.values { SSL_SESSION_free(session) }
         SSL_CTX_free(pointer)
+    }
+
+    /// A handshake has ended.
+    func ended(successfully: Bool) {
+        if successfully { isProved = true }
+        isDoubtful = !isProved
     }
 
     /// The session to be resumed with a server.

@@ -3,8 +3,9 @@ internal import COpenSSL
 
 /// TLS between memory and memory: what the server has sent goes in, what it is to be sent comes out.
 ///
-/// A BIO pair stands where OpenSSL expects a socket: two rings, out of which and into which the socket's bytes go without
-/// another copy. Renegotiation is refused, and an update of keys is answered by itself. Lives on the I/O thread.
+/// A BIO pair stands where OpenSSL expects a socket: two rings, out of which and into which the socket's bytes go
+/// without another copy. Renegotiation is refused, and an update of keys is answered by itself. Lives on the I/O
+/// thread.
 final class TLSSession {
     enum Outcome {
         case moved(Int)
@@ -122,12 +123,14 @@ final class TLSSession {
         let status = SSL_do_handshake(ssl)
         guard status != 1 else {
             isEstablished = true
+            context.ended(successfully: true)
             return .moved(0)
         }
         switch SSL_get_error(ssl, status) {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return .wouldBlock
         default:
             breakOff()
+            context.ended(successfully: false)
             return .failed(
                 TLSFault.handshake(ssl, firstByte: firstByte, hasCertificate: hasCertificate, host: host)
             )

@@ -63,8 +63,8 @@ struct PerKeyFailureTests {
     func switched() async throws {
         let (broken, other) = (BatchProbe(), BatchProbe(["x": 1, "xx": 2, "y": 3]))
         broken.inner.failGets("broken")
-        let lanes = switchLevels(broken, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
-        #expect(try await lanes.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
+        let switched = switchLevels(broken, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
+        #expect(try await switched.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
         #expect(other.batches == [["x", "xx"]])
     }
 
@@ -73,8 +73,8 @@ struct PerKeyFailureTests {
         let (broken, other) = (BatchProbe(), BatchProbe(["x": 1, "xx": 2, "y": 3]))
         broken.inner.failGets("broken")
         let cache = MemoryLevel<String, Int>(limit: .entries(4)).compose(broken)
-        let lanes = switchLevels(cache, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
-        #expect(try await lanes.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
+        let switched = switchLevels(cache, BatchProbe(["yy": 4])) { key in key.hasPrefix("x") ? .first : .second }
+        #expect(try await switched.recover(with: other).get(["x", "y", "yy", "xx"]) == [1, nil, 4, 2])
         #expect(other.batches == [["x", "xx"]])
     }
 

@@ -67,17 +67,17 @@ struct SwitchedTests {
         #expect(asked.value == 5)
     }
 
-    @Test("two lanes of memory are memory: a read leaves them unfilled, and leaves them out")
+    @Test("two branches of memory are memory: a read leaves them unfilled, and leaves them out")
     func origin() async throws {
-        let lanes = (MemoryLevel<String, Int>(limit: .entries(10)), MemoryLevel<String, Int>(limit: .entries(10)))
-        let cache = switchLevels(lanes.0, lanes.1) { $0 == "a" ? .first : .second }.compose(second)
+        let branches = (MemoryLevel<String, Int>(limit: .entries(10)), MemoryLevel<String, Int>(limit: .entries(10)))
+        let cache = switchLevels(branches.0, branches.1) { $0 == "a" ? .first : .second }.compose(second)
         #expect(try await cache.get("b", ReadOptions(skipsFilling: [.memory])) == 2)
-        #expect(lanes.1.resident("b", at: .coarse) == nil)
-        try await lanes.1.set(7, for: "b")
+        #expect(branches.1.resident("b", at: .coarse) == nil)
+        try await branches.1.set(7, for: "b")
         #expect(try await cache.get("b", ReadOptions(skipsReading: [.memory])) == 2)
     }
 
-    @Test("a lane that nobody else changes is not read by who asks for the right to fill it")
+    @Test("a read that asks for the right to fill leaves out a branch that only this process changes")
     func claims() async throws {
         let gated = GatedLevel()
         let cache = switchLevels(gated, first) { $0 == "a" ? .second : .first }.compose(second)
@@ -102,7 +102,7 @@ struct SwitchedTests {
     }
 
     @Test("A095 a branch that is a fetcher is read like any other, and a set into it is a harmless success")
-    func fetcherLane() async throws {
+    func fetcherBranch() async throws {
         let fetcher = ClosureFetcher<String, Int> { _ in 9 }
         let level = switchLevels(first, fetcher) { $0 == "f" ? .second : .first }
         try await level.set(1, for: "f")

@@ -48,6 +48,18 @@ struct UntypedClosureTests {
         #expect(try Codec<Data>.data.decode(Codec<[UInt8]>.bytes.encode([1, 2])) == Data([1, 2]))
     }
 
+    @Test("Foundation's bytes as values")
+    func data() async throws {
+        let data = MemoryLevel<String, Data>(limit: .entries(10))
+        let products = data.transformValues(.json, as: Product.self)
+        try await products.set(Product(name: "pen"), for: "k")
+        #expect(try await products.get("k") == Product(name: "pen"))
+        #expect(try await data.get("k") == Data(#"{"name":"pen"}"#.utf8))
+        let annotated: TransformedValues<MemoryLevel<String, Data>, Product> = data.transformValues(.cbor)
+        try await annotated.set(Product(name: "ink"), for: "k")
+        #expect(try await annotated.get("k") == Product(name: "ink"))
+    }
+
     @Test("a switch between levels that are built in place")
     func switched() async throws {
         let level = switchLevels(

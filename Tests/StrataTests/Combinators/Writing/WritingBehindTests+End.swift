@@ -76,17 +76,17 @@ extension WritingBehindTests {
         #expect(Set(lost.all.map(\.key)) == ["a", "b"] && cache.statistics.pending == 0)
         #expect(memory.resident("b", at: .coarse) == nil)
         gate.open()
-        // A source that does not mind its cancellation.
+        // A source that ignores its cancellation.
         let stuck = AsyncGate()
-        let deaf = memory.writingBehind(Self.patient) { [lost] in
+        let ignoring = memory.writingBehind(Self.patient) { [lost] in
             lost.add($0)
         } write: { _, _ in
             await Task.detached { try? await stuck.pass() }.value
         }
-        try await deaf.set(3, for: "c")
+        try await ignoring.set(3, for: "c")
         await stuck.arrivals()
-        await deaf.drain(within: .zero)
-        #expect(lost.all.last?.key == "c" && deaf.statistics.pending == 0)
+        await ignoring.drain(within: .zero)
+        #expect(lost.all.last?.key == "c" && ignoring.statistics.pending == 0)
         #expect(memory.resident("c", at: .coarse) == nil)
         stuck.open()
     }

@@ -2,15 +2,15 @@ import Testing
 
 @testable import Strata
 
-@Suite("MiniatureSimulation of the strategies")
+@Suite("Miniature simulations of the strategies")
 struct MiniatureSimulationTests {
     @Test("Every miniature hits what a cache of its strategy hits", arguments: EvictionStrategy.all.indices)
-    func agreesWithTheRealThing(lane: Int) {
-        var random = TestRandom(seed: UInt64(lane))
+    func agreesWithTheRealThing(miniature: Int) {
+        var random = TestRandom(seed: UInt64(miniature))
         let skew = Skew(400)
         // Small enough for the sample to be all keys, so that both see the same.
-        var rehearsal = MiniatureSimulation(strategies: EvictionStrategy.all, population: 60)
-        var cache = KeyedPolicy(EvictionPolicy(limit: 60, seed: 1, strategies: [EvictionStrategy.all[lane]]))
+        var simulation = MiniatureSimulation(strategies: EvictionStrategy.all, population: 60)
+        var cache = KeyedPolicy(EvictionPolicy(limit: 60, seed: 1, strategies: [EvictionStrategy.all[miniature]]))
         var hits = 0
         let requests = 8000
         for time in 0..<requests {
@@ -18,10 +18,10 @@ struct MiniatureSimulationTests {
             let seeded = cache.policy.seeded(UInt64(key))
             cache.request(key)
             let entry = cache.policy.entries[key + EvictionPolicy.heads]
-            let row = rehearsal.find(seeded)
-            if row != 0, rehearsal.rows[row].queues >> UInt64(8 * lane) & 0xFF != 0 { hits += 1 }
-            _ = rehearsal.replay(seeded, frequency: entry.frequency, epoch: cache.policy.epoch, current: 0)
-            if time % 1000 == 0 { rehearsal.checkInvariants() }
+            let row = simulation.find(seeded)
+            if row != 0, simulation.rows[row].queues >> UInt64(8 * miniature) & 0xFF != 0 { hits += 1 }
+            _ = simulation.replay(seeded, frequency: entry.frequency, epoch: cache.policy.epoch, current: 0)
+            if time % 1000 == 0 { simulation.checkInvariants() }
         }
         #expect(abs(hits - cache.hits) < requests / 200)
     }
@@ -39,16 +39,16 @@ struct MiniatureSimulationTests {
 
     @Test("A cache that grows keeps its miniatures consistent")
     func grows() {
-        var rehearsal = MiniatureSimulation(strategies: EvictionStrategy.all, population: 0)
+        var simulation = MiniatureSimulation(strategies: EvictionStrategy.all, population: 0)
         var random = TestRandom(seed: 3)
         for population in [10, 100, 150, 400, 1000, 3000, 2000, 900, 50, 5000] {
-            rehearsal.setPopulation(population)
-            rehearsal.checkInvariants()
+            simulation.setPopulation(population)
+            simulation.checkInvariants()
             for _ in 0..<1500 {
                 let hash = UInt32(truncatingIfNeeded: EvictionPolicy.mix(UInt64.random(in: 0..<8000, using: &random)))
-                if rehearsal.samples(hash) { _ = rehearsal.replay(hash, frequency: 1, epoch: 0, current: 0) }
+                if simulation.samples(hash) { _ = simulation.replay(hash, frequency: 1, epoch: 0, current: 0) }
             }
-            rehearsal.checkInvariants()
+            simulation.checkInvariants()
         }
     }
 
@@ -60,7 +60,7 @@ struct MiniatureSimulationTests {
         scores.setMemory(requests: 2000)
         var current = 0
         for _ in 0..<50_000 {
-            guard let better = scores.record(UInt32.random(in: 0..<4, using: &random), lanes: 2, current: current)
+            guard let better = scores.record(UInt32.random(in: 0..<4, using: &random), miniatures: 2, current: current)
             else { continue }
             current = better
             changes += 1
@@ -71,7 +71,7 @@ struct MiniatureSimulationTests {
         var first: Int?
         for time in 0..<2000 where first == nil {
             let hits: UInt32 = time % 20 == 0 ? 2 : UInt32.random(in: 0..<2, using: &random) * 3
-            if scores.record(hits, lanes: 2, current: 0) == 1 { first = time }
+            if scores.record(hits, miniatures: 2, current: 0) == 1 { first = time }
         }
         #expect(first.map { $0 < 500 } ?? false)
     }
@@ -80,9 +80,9 @@ struct MiniatureSimulationTests {
     func scoresForLong() {
         var scores = StrategyScores()
         scores.setMemory(requests: 100)
-        for time in 0..<100_000 { _ = scores.record(time % 2 == 0 ? 1 : 2, lanes: 2, current: 0) }
+        for time in 0..<100_000 { _ = scores.record(time % 2 == 0 ? 1 : 2, miniatures: 2, current: 0) }
         var change: Int?
-        for _ in 0..<300 where change == nil { change = scores.record(2, lanes: 2, current: 0) }
+        for _ in 0..<300 where change == nil { change = scores.record(2, miniatures: 2, current: 0) }
         #expect(change == 1)
     }
 

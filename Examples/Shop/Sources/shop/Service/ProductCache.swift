@@ -12,8 +12,8 @@ struct ProductCache: Sendable {
     let products: AnyLevel<Int, Product>
 
     init(_ redis: RedisClient, _ catalogue: Catalogue) {
-        // Fresh for half a minute. For another half the old value is served at once while one instance asks the database; when
-        // that fails, for ten minutes. That a product does not exist is kept for five seconds.
+        // Fresh for half a minute. For another half the old value is served at once while one instance asks the
+        // database; when that fails, for ten minutes. That a product does not exist is kept for five seconds.
         var policy = FreshnessPolicy()
         policy.freshFor = .seconds(30)
         policy.staleWhileRevalidate = .seconds(30)

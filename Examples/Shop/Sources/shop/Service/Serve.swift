@@ -53,8 +53,8 @@ struct Serve: AsyncParsableCommand {
             configuration: .init(
                 address: .hostname("127.0.0.1", port: settings.int(forKey: "shop.port", default: 8080))
             ),
-            // They end in the reverse order, after the server: what runs in the background stores what it brings, and then
-            // Redis is told of the last changes.
+            // They end in the reverse order, after the server: what runs in the background stores what it brings, and
+            // then Redis is told of the last changes.
             services: [redis, metrics, member, DrainService(cache.products)],
             onServerRunning: { channel in Output.line("port \(channel.localAddress?.port ?? 0)") },
             logger: logger

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Metrics as text, in the format that Prometheus scrapes.
 ///
-/// It keeps the example free of one more package. In a service of yours use swift-prometheus, whose names and kinds these are:
-/// dots become underscores, and a timer is a histogram in seconds.
+/// It keeps the example free of one more package. In a service of yours use swift-prometheus, whose names and kinds
+/// these are: dots become underscores, and a timer is a histogram in seconds.
 final class TextMetrics: MetricsFactory, Sendable {
     private enum Kind: String {
         case counter

@@ -4,8 +4,8 @@ import Tracing
 
 /// Traces as text: the last spans that have ended, a JSON object a line.
 ///
-/// It keeps the example free of one more package. In a service of yours use swift-otel, which sends spans to a collector. As
-/// that it follows W3C Trace Context, so that spans of one process name those of others.
+/// It keeps the example free of one more package. In a service of yours use swift-otel, which sends spans to a
+/// collector. As that it follows W3C Trace Context, so that spans of one process name those of others.
 final class TextTraces: Tracer {
     /// How many spans it keeps.
     private static let most = 1_000

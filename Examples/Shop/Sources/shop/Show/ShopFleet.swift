@@ -5,8 +5,8 @@ import NIOCore
 import NIOHTTP1
 import StrataTesting
 
-/// The instances of the show, and a balancer before them that does what proxies do: when an instance cannot be reached, it
-/// asks the next one.
+/// The instances of the show, and a balancer before them that does what proxies do: when an instance cannot be reached,
+/// it asks the next one.
 final class ShopFleet: Sendable {
     struct Answer: Sendable {
         var product: Product?

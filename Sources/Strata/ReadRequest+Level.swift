@@ -1,4 +1,28 @@
 extension ReadRequest {
+    /// Whether a level is not to be asked, since it is a source and the read has no use for one.
+    package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level.isFetcher }
+
+    /// Whether the options of the read leave out a level.
+    ///
+    /// A level that stores values asks that itself, since it may be the lowest.
+    @usableFromInline
+    package func skipsReading(_ level: some CacheLevel) -> Bool {
+        !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
+    }
+
+    /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
+    /// brought one.
+    ///
+    /// - Throws: ``CacheError/Code/miss`` for a refresh, which has nothing to ask then.
+    package func sourced(by level: some CacheLevel) throws -> ReadRequest {
+        guard options.source != .never, callSource == nil, level.lacksSource else { return self }
+        // To find nothing would mean that there is no value any more.
+        if case .refresh = purpose { throw CacheError.missing }
+        var request = self
+        request.options.source = .never
+        return request
+    }
+
     /// Notes that a level failed, or its condition left it out, and the read goes on.
     package func failed(_ error: any Error, at level: some CacheLevel, since start: MonotonicInstant) {
         guard let recorder else { return }
@@ -26,35 +50,6 @@ extension ReadRequest {
     package func skipped<Level: CacheLevel>(_ level: Level, for keys: [Level.Key]) -> [Entry<Level.Value>?] {
         for key in keys { of(key).skipped(level) }
         return Array(repeating: nil, count: keys.count)
-    }
-}
-
-extension ReadTraceRecorder {
-    /// Adds a step that failed, or that a condition refused.
-    package func failed(_ error: any Error, at origin: EntryOrigin, from start: MonotonicInstant) {
-        let isExclusion = (error as? CacheError)?.code == .conditionNotSatisfied
-        step(
-            isExclusion ? .excluded : .failed,
-            at: origin,
-            from: start,
-            to: .now,
-            error: CacheError.name(of: error),
-            reason: ReadTrace.Reason(error)
-        )
-    }
-}
-
-extension ReadTraceRecorder {
-    /// Adds that the source was not asked, because it has failed a moment ago.
-    package func backedOff(_ error: any Error, since start: MonotonicInstant) {
-        step(.failed, at: .source, from: start, to: .now, error: CacheError.name(of: error), reason: .backOff)
-    }
-}
-
-extension CacheError {
-    /// The kind of an error, without its text, which may hold what a log must not show.
-    package static func name(of error: any Error) -> String {
-        (error as? any CodedError)?.codeName ?? "\(type(of: error))"
     }
 }
 

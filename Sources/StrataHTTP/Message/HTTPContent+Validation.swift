@@ -1,5 +1,6 @@
 extension HTTPContent {
-    /// Whether a 304 speaks of this response: a strong tag in it is this one's (RFC 9111 §4.3.4), and it is of the same URL.
+    /// Whether a 304 speaks of this response: a strong tag in it is this one's (RFC 9111 §4.3.4), and it is of the same
+    /// URL.
     func isMeant(by reply: HTTPReply) -> Bool {
         guard !reply.isRedirected else { return false }
         guard let tag = reply.fields["etag"], tag.hasPrefix("\""), let own = fields["etag"], own.hasPrefix("\"") else {
@@ -17,8 +18,8 @@ extension HTTPContent {
             }
     }
 
-    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` where they do not, or where
-    /// both have more than so many bytes together.
+    /// This part with another one of the same representation, where they touch (RFC 9111 §3.4); `nil` where they do
+    /// not, or where both have more than so many bytes together.
     func joined(with other: HTTPContent, upTo limit: Int) -> HTTPContent? {
         guard status == 206, other.status == 206, HTTPConditions.areStronglyEqual(fields["etag"], other.fields["etag"]),
             let part = HTTPPart(fields, body: body.count), let older = HTTPPart(other.fields, body: other.body.count),

@@ -17,7 +17,8 @@ extension HTTPCache {
     enum Collapse {
         /// It was this caller's.
         case own(Result<Exchanged, any Error>)
-        /// It was another's, and the storage is to be looked into; whether it says nothing of what the next one comes to.
+        /// It was another's, and the storage is to be looked into; whether it says nothing of what the next one comes
+        /// to.
         case other(saysNothing: Bool)
     }
 
@@ -44,8 +45,8 @@ extension HTTPCache {
             ?? target.base
     }
 
-    /// Whether requests like this one do not wait, because what came last could not be reused: waiting would only make them
-    /// slower.
+    /// Whether requests like this one do not wait, because what came last could not be reused: waiting would only make
+    /// them slower.
     func isUncollapsed(_ key: HTTPResource, _ target: HTTPTarget) -> Bool {
         collapseLimit <= .zero || uncollapsed.left(for: Uncollapsed(key, target), at: time.now) != nil
     }

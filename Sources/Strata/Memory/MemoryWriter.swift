@@ -49,7 +49,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     private static func destroy(_ slot: UInt32, in chunks: UnsafeMutablePointer<Chunk>) {
         let chunk = unsafe chunks[Chunk.chunk(of: slot)]
         let place = Chunk.place(of: slot)
-        if unsafe chunk.slots[place].hasDetails { unsafe (chunk.details! + place).deinitialize(count: 1) }
+        if unsafe chunk.slots[place].hasMetadata { unsafe (chunk.metadata! + place).deinitialize(count: 1) }
         unsafe (chunk.slots + place).deinitialize(count: 1)
     }
 
@@ -77,10 +77,10 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         unsafe chunks[Chunk.chunk(of: number)].slots + Chunk.place(of: number)
     }
 
-    /// The details of a slot that has them.
+    /// The metadata of a slot that has some.
     @inlinable
-    func details(_ number: UInt32) -> UnsafeMutablePointer<MemoryMetadata> {
-        unsafe chunks[Chunk.chunk(of: number)].details! + Chunk.place(of: number)
+    func metadata(_ number: UInt32) -> UnsafeMutablePointer<MemoryMetadata> {
+        unsafe chunks[Chunk.chunk(of: number)].metadata! + Chunk.place(of: number)
     }
 
     /// When the slot was filled.
@@ -92,76 +92,80 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     /// Fills in what stands beside the slot itself, while no reader looks at it.
     @inlinable
     @inline(__always)
-    mutating func fillBeside(_ number: UInt32, _ particulars: EntryMetadata?, at now: MonotonicInstant) {
+    mutating func fillBeside(_ number: UInt32, _ metadata: EntryMetadata?, at now: MonotonicInstant) {
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
         unsafe chunks[index].stamps[place] = state.stamp(at: now)
-        guard unsafe chunks[index].slots[place].hasDetails, let particulars else { return }
+        guard unsafe chunks[index].slots[place].hasMetadata, let metadata else { return }
         let servedUntil = unsafe chunks[index].slots[place].servedUntil
-        let label = particulars.label ?? state.label(asOf: particulars.asOf)
-        let details = MemoryMetadata(particulars, label, servedUntil: servedUntil, start: state.start)
-        unsafe (chunks[index].details! + place).initialize(to: details)
-        unsafe chunks[index].minutiae![place] = MemoryShortMetadata(particulars, servedUntil: servedUntil)
+        let label = metadata.label ?? state.label(asOf: metadata.asOf)
+        unsafe (chunks[index].metadata! + place)
+            .initialize(to: MemoryMetadata(metadata, label, servedUntil: servedUntil, start: state.start))
+        unsafe chunks[index].shortMetadata![place] = MemoryShortMetadata(metadata, servedUntil: servedUntil)
     }
 
     /// When an entry is of no more use.
     @inlinable
     func end(of number: UInt32) -> MonotonicInstant {
         let servedUntil = unsafe slot(number).pointee.servedUntil
-        guard unsafe slot(number).pointee.hasDetails else { return servedUntil }
-        return unsafe details(number).pointee.staleUntil(servedUntil: servedUntil)
+        guard unsafe slot(number).pointee.hasMetadata else { return servedUntil }
+        return unsafe metadata(number).pointee.staleUntil(servedUntil: servedUntil)
     }
 
     /// Until when an entry is fresh.
     func freshUntil(of number: UInt32) -> MonotonicInstant {
         let servedUntil = unsafe slot(number).pointee.servedUntil
         let chunk = unsafe chunks[Chunk.chunk(of: number)]
-        guard unsafe slot(number).pointee.hasDetails, let minutiae = unsafe chunk.minutiae else { return servedUntil }
-        return unsafe minutiae[Chunk.place(of: number)].freshUntil(servedUntil: servedUntil)
+        guard unsafe slot(number).pointee.hasMetadata, let shortMetadata = unsafe chunk.shortMetadata else {
+            return servedUntil
+        }
+        return unsafe shortMetadata[Chunk.place(of: number)].freshUntil(servedUntil: servedUntil)
     }
 
     /// Sees to it that a slot has memory.
     @inlinable
     @inline(__always)
-    mutating func prepare(_ number: UInt32, hasDetails: Bool, _ readers: borrowing ReaderRows) {
+    mutating func prepare(_ number: UInt32, hasMetadata: Bool, _ readers: borrowing ReaderRows) {
         let index = Chunk.chunk(of: number)
         if index >= chunkCount {
             unsafe (chunks + index).initialize(to: Chunk(index, countsUses: idleNanoseconds > 0))
             chunkCount = index + 1
         }
-        if hasDetails, unsafe chunks[index].details == nil { allocateDetails(index, readers) }
+        if hasMetadata, unsafe chunks[index].metadata == nil { allocateMetadata(index, readers) }
     }
 
-    /// Gives a chunk room for details, once in its life: all readers look at the table of chunks, so they are kept out.
+    /// Gives a chunk room for metadata, once in its life: all readers look at the table of chunks, so they are kept out.
     @usableFromInline
     @inline(never)
-    mutating func allocateDetails(_ index: Int, _ readers: borrowing ReaderRows) {
+    mutating func allocateMetadata(_ index: Int, _ readers: borrowing ReaderRows) {
         for partition in 0..<partitionCount { close(partition, readers) }
-        unsafe chunks[index].allocateDetails(index)
+        unsafe chunks[index].allocateMetadata(index)
         for partition in 0..<partitionCount { open(partition) }
     }
 
     /// The version of the entry in a slot, which gets one if it has none.
     mutating func versioned(_ number: UInt32, _ readers: borrowing ReaderRows) -> EntryVersion {
-        let hasDetails = unsafe slot(number).pointee.hasDetails
-        if hasDetails, unsafe details(number).pointee.version != .none { return unsafe details(number).pointee.version }
+        let hasMetadata = unsafe slot(number).pointee.hasMetadata
+        if hasMetadata, unsafe metadata(number).pointee.version != .none {
+            return unsafe metadata(number).pointee.version
+        }
         let servedUntil = unsafe slot(number).pointee.servedUntil
-        prepare(number, hasDetails: true, readers)
+        prepare(number, hasMetadata: true, readers)
         let partition = Int(unsafe slot(number).pointee.partition)
         let version = EntryVersion.random()
         close(partition, readers)
         defer { open(partition) }
         let (index, place) = (Chunk.chunk(of: number), Chunk.place(of: number))
-        guard !hasDetails else {
-            let old = unsafe details(number).pointee
-            unsafe details(number).pointee = MemoryMetadata(version, of: old)
+        guard !hasMetadata else {
+            let old = unsafe metadata(number).pointee
+            unsafe metadata(number).pointee = MemoryMetadata(version, of: old)
             return version
         }
-        // What a slot without details stands for.
+        // What a slot without metadata stands for.
         let plain = EntryMetadata(Entry<Value>(.absent, freshUntil: servedUntil, version: version))
-        let metadata = MemoryMetadata(plain, nil, servedUntil: servedUntil, start: state.start)
-        unsafe (chunks[index].details! + place).initialize(to: metadata)
-        unsafe chunks[index].minutiae![place] = MemoryShortMetadata(plain, servedUntil: servedUntil)
-        unsafe slot(number).pointee.hasDetails = true
+        unsafe (chunks[index].metadata! + place)
+            .initialize(to: MemoryMetadata(plain, nil, servedUntil: servedUntil, start: state.start))
+        unsafe chunks[index].shortMetadata![place] = MemoryShortMetadata(plain, servedUntil: servedUntil)
+        unsafe slot(number).pointee.hasMetadata = true
         return version
     }
 
@@ -173,7 +177,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     @inlinable
     mutating func put(
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: EntryMetadata?,
+        _ metadata: EntryMetadata?,
         hash: UInt64,
         weight: Int,
         at now: MonotonicInstant,
@@ -187,7 +191,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         if old != 0 {
             state.policy.recordHit(old)
             if state.policy.isWeighted { state.policy.reweigh(old, to: weight, victims: &state.victims) }
-            replace(old, new, particulars, at: now, readers, &departures)
+            replace(old, new, metadata, at: now, readers, &departures)
             removeVictims(because: .size, readers, &departures)
             return
         }
@@ -205,11 +209,11 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         removeVictims(because: .size, readers, &departures)
         let count = unsafe partitions.keyCount(partition).pointee
         var isUnmoved = count == before
-        prepare(number, hasDetails: new.hasDetails, readers)
+        prepare(number, hasMetadata: new.hasMetadata, readers)
         let tag = new.tag
-        let end = new.hasDetails ? particulars?.staleUntil ?? new.servedUntil : new.servedUntil
+        let end = new.hasMetadata ? metadata?.staleUntil ?? new.servedUntil : new.servedUntil
         unsafe slot(number).initialize(to: new)
-        fillBeside(number, particulars, at: now)
+        fillBeside(number, metadata, at: now)
         schedule(number, end: end, at: now)
         if unsafe partitions[partition].pointee.isFull(count) {
             grow(partition, readers)
@@ -242,19 +246,19 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
     mutating func replace(
         _ number: UInt32,
         _ new: consuming MemorySlot<Key, Value>,
-        _ particulars: EntryMetadata?,
+        _ metadata: EntryMetadata?,
         at now: MonotonicInstant,
         _ readers: borrowing ReaderRows,
         _ departures: inout Departures
     ) {
         let partition = Int(new.partition)
-        prepare(number, hasDetails: new.hasDetails, readers)
-        let end = new.hasDetails ? particulars?.staleUntil ?? new.servedUntil : new.servedUntil
+        prepare(number, hasMetadata: new.hasMetadata, readers)
+        let end = new.hasMetadata ? metadata?.staleUntil ?? new.servedUntil : new.servedUntil
         close(partition, readers)
-        if unsafe slot(number).pointee.hasDetails { unsafe self.details(number).deinitialize(count: 1) }
+        if unsafe slot(number).pointee.hasMetadata { unsafe self.metadata(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         unsafe slot(number).initialize(to: new)
-        fillBeside(number, particulars, at: now)
+        fillBeside(number, metadata, at: now)
         open(partition)
         schedule(number, end: end, at: now)
         state.counts.add(1, to: .replaced)
@@ -302,7 +306,7 @@ struct MemoryWriter<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         close(partition, readers)
         unsafe partitions[partition].pointee.remove(number, tag: slot(number).pointee.tag)
         unsafe partitions.keyCount(partition).pointee &-= 1
-        if unsafe slot(number).pointee.hasDetails { unsafe details(number).deinitialize(count: 1) }
+        if unsafe slot(number).pointee.hasMetadata { unsafe metadata(number).deinitialize(count: 1) }
         let old = unsafe slot(number).move()
         open(partition)
         state.departures.note(old.tag, cause)

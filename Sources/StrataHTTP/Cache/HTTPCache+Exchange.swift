@@ -160,7 +160,8 @@ extension HTTPCache {
             rules: rules
         )
         if reply.isUnstored { lifetime = HTTPLifetime(isStorable: false, age: lifetime.age) }
-        // A server that does not say that a response is good for others for a while has hardly meant its cookies for them.
+        // A server that does not say that a response is good for others for a while has hardly meant its cookies for
+        // them.
         let isForOthers = lifetime.freshFor > 0 && HTTPLifetime.isExplicit(fields, rules)
         let stored = fields.storable(HTTPLifetime.control(fields, rules), isShared: !rules.storesPrivate)
             .without(reply.callersFields.union(isForOthers || rules.storesPrivate ? [] : ["set-cookie"]))
@@ -192,7 +193,8 @@ extension HTTPCache {
         let lifetime = content.lifetime
         guard lifetime.isStorable, content.status != 206 || HTTPPart(content.fields, body: content.body.count) != nil
         else {
-            // A failure says nothing of what is kept, nor does what is for its caller alone; anything else takes its place.
+            // A failure says nothing of what is kept, nor does what is for its caller alone; anything else takes its
+            // place.
             if found.entry != nil, content.status < 500, !isForCaller(content, reply, target) {
                 await forget(found.key, of: target.base)
             }
@@ -227,8 +229,8 @@ extension HTTPCache {
 
     /// Keeps one of several responses of a URL, and their list where that does not name it yet.
     ///
-    /// First the response, then the list: whoever waits for the list finds the response, too. What is kept below a list that was
-    /// forgotten, or that a tag has voided, is found by no one; so its right may be as late as this.
+    /// First the response, then the list: whoever waits for the list finds the response, too. What is kept below a list
+    /// that was forgotten, or that a tag has voided, is found by no one; so its right may be as late as this.
     private func keep(
         _ entry: Entry<HTTPContent>,
         by names: [String],

@@ -1,17 +1,33 @@
 /// Lets one task at a time work on a key; others take turns in their order.
+///
+/// Each call is O(1) on average, however many wait.
 final class KeyTurns<Key: Hashable & Sendable>: Sendable {
-    private struct Waiter {
-        let number: Int
-        let continuation: CheckedContinuation<Bool, Never>
+    /// How many tasks may wait for one key, unless another number is given.
+    static var usualLimit: Int { 10_000 }
+
+    private struct Waiter: Numbered {
+        let number: UInt64
+        let continuation: CheckedContinuation<Answer, Never>
     }
 
     private struct State {
-        var lastNumber = 0
+        var lastNumber: UInt64 = 0
         /// Keys that a task works on, with the tasks that wait for their turn.
-        var busy: [Key: [Waiter]] = [:]
+        var busy: [Key: WaitLine<Waiter>] = [:]
     }
 
+    private enum Answer {
+        case mine
+        case cancelled
+        case full
+    }
+
+    private let limit: Int
     private let state = Locked(State())
+
+    init(limit: Int = usualLimit) {
+        self.limit = limit
+    }
 
     /// How many keys are being worked on.
     var count: Int { state.withLock { $0.busy.count } }
@@ -21,21 +37,23 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
 
     /// Runs `body` while no other task runs one for the same key.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled while it waits, and then `body` was not run; what `body` throws.
+    /// - Throws: `CancellationError` when the task is cancelled while it waits, and ``CacheError/Code/overloaded`` when too
+    ///   many wait for the key already, and then `body` was not run; what `body` throws.
     func exclusively<Result>(_ key: Key, _ body: () async throws -> Result) async throws -> Result {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-        let isMine = await withTaskCancellationHandler {
+        let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // A cancellation that came before is seen here; one that comes later finds the waiter.
-                let answer: Bool? = state.withLock { state in
-                    if Task.isCancelled { return false }
-                    guard state.busy[key] != nil else {
-                        state.busy[key] = []
-                        return true
+                let answer: Answer? = state.withLock { state in
+                    if Task.isCancelled { return .cancelled }
+                    guard let count = state.busy[key]?.count else {
+                        state.busy[key] = WaitLine()
+                        return .mine
                     }
+                    guard count < limit else { return .full }
                     state.busy[key]?.append(Waiter(number: number, continuation: continuation))
                     return nil
                 }
@@ -44,17 +62,18 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
         } onCancel: {
             leave(key, number)
         }
-        guard isMine else { throw CancellationError() }
+        switch answer {
+        case .mine: break
+        case .cancelled: throw CancellationError()
+        case .full: throw CacheError(code: .overloaded, message: "\(limit) calls wait already to write this key")
+        }
         defer { passOn(key) }
         return try await body()
     }
 
-    private func leave(_ key: Key, _ number: Int) {
-        let waiter = state.withLock { state -> Waiter? in
-            guard let index = state.busy[key]?.firstIndex(where: { $0.number == number }) else { return nil }
-            return state.busy[key]?.remove(at: index)
-        }
-        waiter?.continuation.resume(returning: false)
+    private func leave(_ key: Key, _ number: UInt64) {
+        let waiter = state.withLock { $0.busy[key]?.remove(number) }
+        waiter?.continuation.resume(returning: .cancelled)
     }
 
     private func passOn(_ key: Key) {
@@ -65,6 +84,6 @@ final class KeyTurns<Key: Hashable & Sendable>: Sendable {
             }
             return state.busy[key]?.removeFirst()
         }
-        next?.continuation.resume(returning: true)
+        next?.continuation.resume(returning: .mine)
     }
 }

@@ -103,30 +103,3 @@ package protocol FillHolder: AnyObject, Sendable {
     /// - Throws: `CancellationError`.
     func ended(by end: MonotonicInstant, pause: Duration) async throws -> Bool
 }
-
-extension CacheLevel {
-    /// The rights to fill this level with what levels below it have for these keys: to be taken before they are asked.
-    ///
-    /// No round trip where nobody else changes the level; else those of the level.
-    ///
-    /// - Parameters:
-    ///   - keys: The keys.
-    ///   - isWorthAsking: Whether the level could be read just now.
-    ///   - isUnread: Whether the read leaves the level out.
-    /// - Returns: What the entries that the level is filled with have to bear.
-    package func rights(
-        toFill keys: [Key],
-        isWorthAsking: Bool = true,
-        isUnread: Bool = false
-    ) async -> FillRights {
-        let rights = FillRights(isWorthAsking: isWorthAsking, isUnread: isUnread)
-        guard gate != nil else { return rights }
-        let request = ReadRequest(claiming: rights)
-        if keys.count == 1 {
-            _ = try? await entry(for: keys[0], request)
-        } else {
-            _ = try? await entries(for: keys, request)
-        }
-        return rights
-    }
-}

@@ -119,30 +119,6 @@ public struct ReadRequest: Sendable {
         return request
     }
 
-    /// Whether a level is not to be asked, since it is a source and the read has no use for one.
-    package func spares(_ level: some CacheLevel) -> Bool { options.source == .never && level.isFetcher }
-
-    /// Whether the options of the read leave out a level.
-    ///
-    /// A level that stores values asks that itself, since it may be the lowest.
-    @usableFromInline
-    package func skipsReading(_ level: some CacheLevel) -> Bool {
-        !options.skipsReading.isEmpty && level.origin.map { options.skipsReading.contains($0) } ?? false
-    }
-
-    /// The same request by a level that may have no source of its own: then it must not ask one, unless the call has
-    /// brought one.
-    ///
-    /// - Throws: ``CacheError/Code/miss`` for a refresh, which has nothing to ask then.
-    package func sourced(by level: some CacheLevel) throws -> ReadRequest {
-        guard options.source != .never, callSource == nil, level.lacksSource else { return self }
-        // To find nothing would mean that there is no value any more.
-        if case .refresh = purpose { throw CacheError.missing }
-        var request = self
-        request.options.source = .never
-        return request
-    }
-
     /// The same request by a level that decides whether what is found is served.
     package var judged: ReadRequest {
         var request = self

@@ -317,10 +317,11 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         try await storage.invalidate(tags: tags)
     }
 
-    /// The one of the level that keeps the responses.
+    /// The clock of the level that keeps the responses.
     public var clock: CacheClock? { time }
 
-    /// Waits for requests that are under way for others, also when those have left, and for the level that keeps the responses.
+    /// Waits for requests that are under way for others, also when those have left, and for the level that keeps the
+    /// responses.
     public func drain(within limit: Duration) async {
         let end = MonotonicInstant.now.advanced(by: limit)
         // First: they store what they bring.
@@ -328,7 +329,6 @@ public final class HTTPCache<Storage: CacheLevel<HTTPResource, HTTPContent>>: Ca
         await storage.drain(within: max(.zero, MonotonicInstant.now.duration(to: end)))
     }
 
-    /// Forwards to the level that keeps the responses.
     public func relieve(_ pressure: MemoryPressure) { storage.relieve(pressure) }
 
     /// `http cache`, with the level that keeps the responses and what is asked.

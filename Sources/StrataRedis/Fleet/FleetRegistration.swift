@@ -2,7 +2,7 @@ internal import Logging
 internal import Strata
 
 /// One cache of an instance as the fleet knows it: its record, and its answers.
-final class FleetSeat: ServerKeyKeeper {
+final class FleetRegistration: ServerKeyKeeper {
     /// How long an answer waits for who has asked.
     static let answerLifetime: Duration = .seconds(10)
 
@@ -66,10 +66,10 @@ final class FleetSeat: ServerKeyKeeper {
     func run() async {
         let listener = FleetListener(of: number)
         redis.cache.ownNumbers.withLock { _ = $0.insert(number.text) }
-        let registration = redis.cache.tell(listener, of: keyspace)
+        let answering = redis.cache.tell(listener, of: keyspace)
         defer {
             redis.cache.ownNumbers.withLock { _ = $0.remove(number.text) }
-            redis.cache.tellNoMore(registration)
+            redis.cache.tellNoMore(answering)
             listener.finish()
         }
         trail.withLock { $0 = ChangeTrail(at: .now) }

@@ -14,18 +14,19 @@ extension HTTPCache {
     /// | OPTIONS, TRACE | the server is asked |
     /// | any other | the server is asked; success forgets the URL, `Location` and `Content-Location` (RFC 9111 §4.4) |
     ///
-    /// Conditions (`If-None-Match`, `If-Modified-Since`) and a range of bytes are answered from what is stored. Of a URL
-    /// one response is kept for each set of values of the fields that `Vary` names. `Cache-Control` of the request is
-    /// heeded. Redirects are not followed, and bodies are not decoded: with a client of your own configure it so.
+    /// Conditions (`If-None-Match`, `If-Modified-Since`) and a range of bytes are answered from what is stored. Of a
+    /// URL one response is kept for each set of values of the fields that `Vary` names. `Cache-Control` of the request
+    /// is heeded. Redirects are not followed, and bodies are not decoded: with a client of your own configure it so.
     ///
     /// What is kept here and what the calls with a resource keep are apart: those follow redirects, and their value is
     /// the last response. An unsafe method forgets the value of the resource that is the URL alone; values of resources
     /// with fields are forgotten by ``remove(_:)``.
     ///
-    /// GETs that miss the same response at the same time wait for one of them, up to ``collapseLimit``, and are answered
-    /// with what it has stored; who finds nothing there asks alone. Requests with `Authorization`, `Range`, `no-cache` or
-    /// conditions of their own ask alone, and so does everybody for two minutes where a response could not be reused.
-    /// Where the storage is shared, as memory above Redis is, the GETs of all instances wait for one of them.
+    /// GETs that miss the same response at the same time wait for one of them, up to ``collapseLimit``, and are
+    /// answered with what it has stored; who finds nothing there asks alone. Requests with `Authorization`, `Range`,
+    /// `no-cache` or conditions of their own ask alone, and so does everybody for two minutes where a response could
+    /// not be reused. Where the storage is shared, as memory above Redis is, the GETs of all instances wait for one of
+    /// them.
     ///
     /// Interim responses (1xx) and trailers are neither handed on nor stored: the client takes them off. Whoever serves
     /// callers answers `Expect: 100-continue` itself.
@@ -175,7 +176,8 @@ extension HTTPCache {
         return Self.passed(reply)
     }
 
-    /// Whether what answers a HEAD says nothing of what is kept for all: it may not be kept, for its caller's login or cookies alone.
+    /// Whether what answers a HEAD says nothing of what is kept for all: it may not be kept, for its caller's login or
+    /// cookies alone.
     private func concernsCaller(_ content: HTTPContent, _ reply: HTTPReply, _ target: HTTPTarget) -> Bool {
         if reply.isForCaller { return true }
         let lifetime = HTTPLifetime(
