@@ -121,6 +121,26 @@ struct HTTPFetcherTests {
         }
     }
 
+    @Test("those that wait for the turn of a host that hangs are given up in time, too")
+    func turns() async throws {
+        let asked = Locked(0)
+        try await LocalServer.with { _ in
+            asked.withLock { $0 += 1 }
+            return .silence
+        } _: { server async throws in
+            let fetcher = HTTPFetcher(options: HTTPFetchOptions(timeout: .seconds(1), perHost: 1))
+            let codes = await withTaskGroup(of: HTTPError.Code?.self) { group in
+                for number in 0..<5 {
+                    group.addTask { await failure { _ = try await fetcher.get(server.resource("/\(number)")) }?.code }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(codes.allSatisfy { $0 == .timeout })
+        }
+        // One after the other would all have been asked.
+        #expect(asked.withLock { $0 } < 5)
+    }
+
     @Test("redirects are followed, a circle and a chain without end are errors")
     func redirects() async throws {
         try await LocalServer.with { request in

@@ -179,6 +179,35 @@ struct PooledTests {
         #expect(try await cache.get("A") == "new")
     }
 
+    @Test("one who has nothing to fall back on does not get the shorter time of one who has")
+    func sparing() async throws {
+        let gate = AsyncGate()
+        let isFirst = Locked(true)
+        let policy = FreshnessPolicy(
+            freshFor: .milliseconds(1),
+            staleIfError: .seconds(600),
+            jitter: 0,
+            softTimeout: .milliseconds(20),
+            hardTimeout: .seconds(60)
+        )
+        let pooled = Source<String, String>(freshness: policy) { _ in
+            if isFirst.withLock({ exchange(&$0, with: false) }) { return "old" }
+            try await gate.pass()
+            return "new"
+        }
+        .pooled()
+        let having = MemoryLevel<String, String>(limit: .entries(10)).compose(pooled)
+        let lacking = MemoryLevel<String, String>(limit: .entries(10)).compose(pooled)
+        #expect(try await having.get("k") == "old")
+        while having.resident("k", at: .coarse) != nil { await Task.yield() }
+        let first = Task { try await having.get("k") }
+        await gate.arrivals()
+        let second = Task { try await lacking.get("k") }
+        #expect(try await first.value == "old")
+        gate.open()
+        #expect(try await second.value == "new")
+    }
+
     @Test("a caller that is cancelled before it asks does not ask")
     func cancelledBefore() async throws {
         let cache = probe.pooled()
